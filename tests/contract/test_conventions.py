@@ -1,11 +1,13 @@
-"""The house's rules hold over the whole source, and each rule is shown to catch what it forbids."""
+"""The rules of the code base hold over the whole source, and each rule is shown to catch what it forbids."""
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 import pytest
@@ -23,16 +25,15 @@ MODULES = [
     if not path.is_relative_to(PACKAGE / "demo")  # the demo's little project is data, not our code
 ]
 
-FILE_LINES_SOFT = 400
-FILES_OVER_SOFT_ALLOWED = 0
-FUNCTION_LINES_P90 = 34
+FUNCTION_LINES_P90 = 30
+CLASS_NAMES_REUSED = 0.03
+MODULE_NAMES_REUSED = 0.08
+GLOSSARY_ROWS = 70
 
 DOC = '"""Does one thing."""\n'
 BAD: list[tuple[Rule, str, str]] = [
-    (conventions.file_fits, "gate.py", DOC + "x = 1\n" * 600),
+    (conventions.file_fits, "gate.py", DOC + "x = 1\n" * 700),
     (conventions.functions_fit, "gate.py", DOC + "def judge():\n" + "    x = 1\n" * 60),
-    (conventions.signatures_are_narrow, "gate.py", DOC + "def judge(a, b, *, c, d, e, f, g): ...\n"),
-    (conventions.signatures_are_narrow, "gate.py", DOC + "def judge(a, b, *c, d, e, f, **g): ...\n"),
     (conventions.options_are_keyword_only, "gate.py", DOC + "def judge(a, b, c=None): ...\n"),
     (
         conventions.options_are_keyword_only,
@@ -42,12 +43,8 @@ BAD: list[tuple[Rule, str, str]] = [
     (
         conventions.classes_are_small,
         "gate.py",
-        DOC + "class Policy:\n" + "".join(f"    def rule_{n}(self): ...\n" for n in "abcdefghijklm"),
+        DOC + "class Policy:\n" + "".join(f"    def rule_{n}(self): ...\n" for n in range(31)),
     ),
-    (conventions.names_say_something, "recall/utils.py", DOC),
-    (conventions.names_say_something, "service/mail.py", DOC),
-    (conventions.names_say_something, "gate.py", DOC + "class SkillManager: ...\n"),
-    (conventions.names_say_something, "gate.py", DOC + "def judge_v2(): ...\n"),
     (conventions.module_has_docstring, "gate.py", "x = 1\n"),
     (conventions.module_has_docstring, "gate.py", '"""Gate."""\n'),
     (conventions.module_has_docstring, "gate/__init__.py", "x = 1\n"),
@@ -61,9 +58,10 @@ BAD: list[tuple[Rule, str, str]] = [
     (conventions.pure_modules_use_the_standard_library_only, "domain/skill.py", DOC + "import yaml\n"),
     (
         conventions.pure_modules_use_the_standard_library_only,
-        "text.py",
+        "text/words.py",
         DOC + "from numpy.linalg import norm\n",
     ),
+    (conventions.surfaces_leave_the_store_alone, "surfaces/cli/learn.py", DOC + "x = memory.context.store.counts()\n"),
     (conventions.printing_is_for_surfaces, "gate.py", DOC + "print('no')\n"),
 ]
 GOOD = [
@@ -80,7 +78,6 @@ GOOD = [
     ),
     ("domain/skill.py", DOC + "import json\nfrom tacit.domain import errors\n"),
     ("config/sources.py", DOC + "import os\nx = os.environ.get('X')\n"),
-    ("memory/database.py", DOC + "def rebase(): ...\n"),
 ]
 
 
@@ -104,9 +101,31 @@ def test_rules_leave_good_code_alone(path: str, text: str) -> None:
     assert [found for rule in RULES for found in rule(Module.parse(path, text))] == []
 
 
-def test_files_stay_below_the_soft_ceiling() -> None:
-    large = [f"src/tacit/{m.path}: {m.lines} lines" for m in MODULES if m.lines > FILE_LINES_SOFT]
-    assert len(large) <= FILES_OVER_SOFT_ALLOWED, listing(large)
+def test_class_names_have_one_meaning() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module.path)
+    reused = [f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1]
+    assert len(reused) <= CLASS_NAMES_REUSED * len(places), listing(reused)
+
+
+def test_module_names_have_one_meaning() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES:
+        stem = PurePosixPath(module.path).stem
+        if stem not in ("__init__", "__main__"):
+            places[stem].append(module.path)
+    reused = [f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1]
+    assert len(reused) <= MODULE_NAMES_REUSED * len(places), listing(reused)
+
+
+def test_glossary_is_short_and_gives_each_word_one_meaning() -> None:
+    page = (ROOT / "docs" / "concepts" / "glossary.md").read_text(encoding="utf-8")
+    words = [word.lower() for word in re.findall(r"^\| \*\*(.+?)\*\* \|", page, re.MULTILINE)]
+    assert 0 < len(words) <= GLOSSARY_ROWS
+    assert len(words) == len(set(words)), listing(word for word in words if words.count(word) > 1)
 
 
 def test_nine_functions_in_ten_fit_the_soft_ceiling() -> None:
@@ -128,7 +147,7 @@ def test_public_names_are_declared_and_sorted() -> None:
 def test_locks_pin_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     base = project["project"]["dependencies"]
-    dev = [*base, *project["project"]["optional-dependencies"]["dev"]]
+    dev = [*base, *project["dependency-groups"]["dev"]]
     build = project["dependency-groups"]["build"]
     loose = [
         f"requirements/{lock}.txt does not satisfy {requirement}; run make lock"

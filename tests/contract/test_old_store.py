@@ -16,10 +16,10 @@ import pytest
 import tacit
 from tacit.config.settings import Config
 from tacit.domain.identity import canonical
-from tacit.domain.ledger import SORTS
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.store import open_store
+from tacit.store.records import ENTRY_TYPES
 
 STORES = Path(__file__).parent / "stores"
 
@@ -78,29 +78,29 @@ def test_attempts_and_verdicts_read_back(store: Store, expected: dict[str, Any])
     episodes = store.episodes()
     assert [*map(_record, episodes)] == expected["episodes"]
     assert {each.id: _record(store.trajectory(each.id)) for each in episodes} == expected["trajectories"]
-    assert [*map(_record, store.outlines())] == expected["outlines"]
+    assert [*map(_record, store.outlines.all())] == expected["outlines"]
     assert [*map(_record, store.verdicts())] == expected["verdicts"]
     assert [*map(_record, store.uses())] == expected["uses"]
 
 
 def test_remarks_and_ledger_entries_read_back(store: Store, expected: dict[str, Any]) -> None:
     assert [*map(_record, store.remarks())] == expected["remarks"]
-    entries = {name: store.entries(sort) for name, sort in SORTS.items()}
+    entries = {name: store.entries(sort) for name, sort in ENTRY_TYPES.items()}
     assert {name: [*map(_record, found)] for name, found in entries.items()} == expected["entries"]
     assert all(entry.content_id() == entry.id for found in entries.values() for entry in found)
 
 
 def test_notes_passages_bookmarks_and_vectors_read_back(store: Store, expected: dict[str, Any]) -> None:
     at = datetime.fromisoformat(expected["at"])
-    notes = [note for session in ("s1", "s2") for note in store.jottings(session, at=at)]
+    notes = [note for session in ("s1", "s2") for note in store.notes.list(session, at=at)]
     assert [*map(_record, notes)] == expected["notes"]
     assert all(note.content_id() == note.id for note in notes)
-    assert {version: [*map(_record, store.passages(version))] for version in expected["passages"]} == expected[
+    assert {version: [*map(_record, store.passages.of(version))] for version in expected["passages"]} == expected[
         "passages"
     ]
-    assert _record(store.bookmark("logs/one.jsonl")) == expected["bookmark"]
-    assert store.spaces() == expected["spaces"]
-    near = store.nearest(struct.pack("<3f", 1, 0, 1), space="tiny:0f1e")
+    assert _record(store.bookmarks.get("logs/one.jsonl")) == expected["bookmark"]
+    assert store.vectors.spaces() == expected["spaces"]
+    near = store.vectors.nearest(struct.pack("<3f", 1, 0, 1), space="tiny:0f1e")
     assert [hit.stored.version.id for hit in near] == expected["nearest"]
 
 

@@ -21,7 +21,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
 from tacit.domain.trajectory import Claim, Role, Step, Trajectory
 from tacit.store import open_store
-from tacit.store.lexical import version_words
+from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.unit.store.samples import (
     SUCCESS,
@@ -67,7 +67,7 @@ def names(store: Store, query: str, **more: Any) -> list[str]:
 def test_a_transaction_keeps_all_of_its_writes(store: Store) -> None:
     with store.transaction():
         stored = put_version(store)
-        store.add_evidence(evidence(stored.version.id))
+        store.add(evidence(stored.version.id))
     assert store.counts().evidence == {"machine-verified": 1}
 
 
@@ -123,7 +123,7 @@ def test_threads_take_turns(store: Store) -> None:
 
     def write(number: int) -> None:
         for index in range(10):
-            store.add_evidence(evidence(stored.version.id, note=f"{number}-{index}"))
+            store.add(evidence(stored.version.id, note=f"{number}-{index}"))
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -230,8 +230,8 @@ def test_an_attempt_that_is_vouched_for_later_waits_to_be_learned_from_again(sto
     whole = trajectory()
     store.add_trajectory(whole, claimed, at=at())
     store.mark_learned(whole.id, at=at(1))
-    store.keep_outline(outline(whole.id))
-    store.add_verdict(verdict(trajectory_ids=(whole.id,)))
+    store.outlines.put(outline(whole.id))
+    store.add(verdict(trajectory_ids=(whole.id,)))
     assert store.vouch(whole.id, SUCCESS, at=at(2))
     [episode] = store.episodes(unlearned=True)
     assert (episode.id, episode.assessment, episode.learned_at) == (whole.id, SUCCESS, None)
@@ -608,7 +608,7 @@ def test_a_prefix_is_taken_literally(store: Store, prefix: str) -> None:
 
 def test_at_most_ten_ids_are_resolved_in_order(store: Store) -> None:
     for number in range(12):
-        store.add_use(use("v_1", id=f"u_{number:02}"))
+        store.add(use("v_1", id=f"u_{number:02}"))
     assert store.resolve("u_") == [f"u_{number:02}" for number in range(10)]
 
 
@@ -619,7 +619,7 @@ def test_verdicts_come_newest_first_and_can_be_chosen(store: Store) -> None:
     one = verdict(version_id="v_1", trajectory_ids=("t_1", "t_2"), similarity=0.5)
     two = verdict(Decision.REJECT, minutes=1, trajectory_ids=("t_2",))
     for given in (one, two, one):
-        store.add_verdict(given)
+        store.add(given)
     assert store.verdicts() == [two, one]
     assert store.verdicts(trajectory_id="t_1") == [one]
     assert store.verdicts(trajectory_id="t_2", limit=1) == [two]
@@ -629,8 +629,8 @@ def test_verdicts_come_newest_first_and_can_be_chosen(store: Store) -> None:
 
 def test_a_use_reads_back_and_is_kept_once(store: Store) -> None:
     shown = use("v_1", surface="hook", session_id="s1", model="m", held_back=True)
-    store.add_use(shown)
-    store.add_use(shown)
+    store.add(shown)
+    store.add(shown)
     assert store.use(shown.id) == shown
     assert store.counts().uses == 1
 
@@ -639,32 +639,32 @@ def test_evidence_is_grouped_by_version_oldest_first(store: Store) -> None:
     one, two = put_version(store, "one").version.id, put_version(store, "two").version.id
     late, early, other = evidence(one, minutes=9), evidence(one, minutes=3, adherence=1), evidence(two, note="n")
     for piece in (late, early, other):
-        assert store.add_evidence(piece)
+        assert store.add(piece)
     assert store.evidence([one, two, "v_none"]) == {one: [early, late], two: [other], "v_none": []}
 
 
 def test_the_same_evidence_counts_once(store: Store) -> None:
     piece = evidence(put_version(store).version.id)
-    assert store.add_evidence(piece)
-    assert not store.add_evidence(piece)
+    assert store.add(piece)
+    assert not store.add(piece)
     assert store.counts().evidence == {"machine-verified": 1}
 
 
 def test_evidence_about_an_unknown_version_is_not_found(store: Store) -> None:
     with pytest.raises(NotFound):
-        store.add_evidence(evidence("v_unknown"))
+        store.add(evidence("v_unknown"))
 
 
 def test_a_different_record_under_a_taken_id_is_refused_and_changes_nothing(store: Store) -> None:
     version_id = put_version(store).version.id
-    store.add_use(use(version_id, id="u_1"))
-    store.add_verdict(verdict(id="g_1"))
-    store.add_evidence(evidence(version_id, id="e_1"))
+    store.add(use(version_id, id="u_1"))
+    store.add(verdict(id="g_1"))
+    store.add(evidence(version_id, id="e_1"))
     before = store.history()
     for write in (
-        lambda: store.add_use(use(version_id, id="u_1", model="other")),
-        lambda: store.add_verdict(verdict(Decision.HOLD, id="g_1")),
-        lambda: store.add_evidence(evidence(version_id, id="e_1", outcome=Outcome.FAILURE)),
+        lambda: store.add(use(version_id, id="u_1", model="other")),
+        lambda: store.add(verdict(Decision.HOLD, id="g_1")),
+        lambda: store.add(evidence(version_id, id="e_1", outcome=Outcome.FAILURE)),
     ):
         with pytest.raises(Mistake, match="already kept"):
             write()
@@ -716,7 +716,7 @@ def test_a_limit_on_history_keeps_the_newest_links(store: Store) -> None:
 def test_the_chain_holds_no_content(store: Store) -> None:
     store.add_trajectory(trajectory("secret words"), SUCCESS, at=at())
     put_version(store, "secret-name", description="secret words")
-    store.add_use(use("v_1", task="secret words"))
+    store.add(use("v_1", task="secret words"))
     assert "secret" not in repr(store.history())
 
 
@@ -809,9 +809,9 @@ def test_times_without_a_zone_are_refused(store: Store) -> None:
     version_id = put_version(store).version.id
     for write in (
         lambda: store.add_trajectory(trajectory(), SUCCESS, at=naive),
-        lambda: store.add_use(replace(use(version_id), at=naive)),
-        lambda: store.add_evidence(replace(evidence(version_id), at=naive)),
-        lambda: store.add_verdict(replace(verdict(), at=naive)),
+        lambda: store.add(replace(use(version_id), at=naive)),
+        lambda: store.add(replace(evidence(version_id), at=naive)),
+        lambda: store.add(replace(verdict(), at=naive)),
     ):
         with pytest.raises(Mistake, match="no zone"):
             write()
@@ -820,7 +820,7 @@ def test_times_without_a_zone_are_refused(store: Store) -> None:
 def test_grades_are_counted_apart(store: Store) -> None:
     version_id = put_version(store).version.id
     for grade in Grade:
-        store.add_evidence(evidence(version_id, grade=grade))
+        store.add(evidence(version_id, grade=grade))
     assert store.counts().evidence == {"machine-verified": 1, "human-verified": 1, "self-reported": 1}
 
 
@@ -830,30 +830,30 @@ def test_a_closed_store_says_so(store: Store) -> None:
     with pytest.raises(StoreOutage, match="closed"):
         store.counts()
     with pytest.raises(StoreOutage, match="closed"):
-        store.add_use(use("v_1"))
+        store.add(use("v_1"))
 
 
 # --- bookmarks ------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_without_a_bookmark_has_none(store: Store) -> None:
-    assert store.bookmark("never/read.jsonl") is None
+    assert store.bookmarks.get("never/read.jsonl") is None
 
 
 def test_a_bookmark_takes_the_place_of_the_one_before(store: Store) -> None:
-    store.keep_bookmark(bookmark(size=100))
-    store.keep_bookmark(bookmark("other.jsonl"))
-    store.keep_bookmark(bookmark(size=250))
-    kept = store.bookmark(bookmark().path)
+    store.bookmarks.put(bookmark(size=100))
+    store.bookmarks.put(bookmark("other.jsonl"))
+    store.bookmarks.put(bookmark(size=250))
+    kept = store.bookmarks.get(bookmark().path)
     assert kept == bookmark(size=250)
-    assert store.bookmark("other.jsonl") == bookmark("other.jsonl")
+    assert store.bookmarks.get("other.jsonl") == bookmark("other.jsonl")
     assert store.history() == []
 
 
 def test_a_bookmark_stands_or_falls_with_its_transaction(store: Store) -> None:
     with pytest.raises(Boom):
-        abandon(store, lambda: store.keep_bookmark(bookmark()))
-    assert store.bookmark(bookmark().path) is None
+        abandon(store, lambda: store.bookmarks.put(bookmark()))
+    assert store.bookmarks.get(bookmark().path) is None
 
 
 # --- outlines -------------------------------------------------------------------------------------------------------
@@ -872,52 +872,52 @@ def learned(store: Store, *numbers: int) -> list[str]:
 
 def test_an_outline_reads_back_waits_to_be_mined_and_is_taken_in_once(store: Store) -> None:
     first, second = learned(store, 1, 2)
-    assert store.unoutlined() == [first, second]
-    store.keep_outline(outline(first))
-    store.keep_outline(outline(second, success=None))
-    assert store.outlines() == [outline(first), outline(second, success=None)]
-    assert store.unoutlined() == []
-    assert store.unmined() == [first, second]
-    store.mark_mined([first, "t_unknown"])
-    assert store.unmined() == [second]
+    assert store.outlines.missing() == [first, second]
+    store.outlines.put(outline(first))
+    store.outlines.put(outline(second, success=None))
+    assert store.outlines.all() == [outline(first), outline(second, success=None)]
+    assert store.outlines.missing() == []
+    assert store.outlines.unmined() == [first, second]
+    store.outlines.mark_mined([first, "t_unknown"])
+    assert store.outlines.unmined() == [second]
     assert list(store.verify()) == []
 
 
 def test_an_outline_made_anew_waits_again(store: Store) -> None:
     (only,) = learned(store, 1)
-    store.keep_outline(outline(only))
-    store.mark_mined([only])
-    store.keep_outline(outline(only, task="other words"))
-    assert store.unmined() == [only]
-    assert [kept.task for kept in store.outlines()] == ["other words"]
+    store.outlines.put(outline(only))
+    store.outlines.mark_mined([only])
+    store.outlines.put(outline(only, task="other words"))
+    assert store.outlines.unmined() == [only]
+    assert [kept.task for kept in store.outlines.all()] == ["other words"]
 
 
 def test_an_outline_of_another_kind_counts_as_none(store: Store) -> None:
     (only,) = learned(store, 1)
-    store.keep_outline(outline(only, version=OUTLINE_VERSION + 1))
-    assert store.outlines() == []
-    assert store.unoutlined() == [only]
+    store.outlines.put(outline(only, version=OUTLINE_VERSION + 1))
+    assert store.outlines.all() == []
+    assert store.outlines.missing() == [only]
 
 
 def test_outlines_of_superseded_and_pruned_trajectories_do_not_count(store: Store) -> None:
     first, second = learned(store, 1, 2)
     for identity in (first, second):
-        store.keep_outline(outline(identity))
+        store.outlines.put(outline(identity))
     longer = trajectory("task 1", session="session-1", steps=9)
     store.add_trajectory(longer, SUCCESS, at=at(3))
-    assert [kept.trajectory_id for kept in store.outlines()] == [second]
-    assert store.unmined() == [second]
+    assert [kept.trajectory_id for kept in store.outlines.all()] == [second]
+    assert store.outlines.unmined() == [second]
     store.mark_learned(longer.id, at=at(4))
     store.prune(keep_days=0, cap_bytes=None, at=at(60 * 24 * 400))
-    assert store.outlines() == []
-    assert store.unoutlined() == []
+    assert store.outlines.all() == []
+    assert store.outlines.missing() == []
 
 
 def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
     (only,) = learned(store, 1)
     with pytest.raises(Boom):
-        abandon(store, lambda: store.keep_outline(outline(only)))
-    assert store.outlines() == []
+        abandon(store, lambda: store.outlines.put(outline(only)))
+    assert store.outlines.all() == []
 
 
 # --- renderings -----------------------------------------------------------------------------------------------------
@@ -925,10 +925,10 @@ def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
 
 def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Store) -> None:
     version_id = put_version(store).version.id
-    store.put_rendering(rendering(version_id, "first", brief="f", rank=0.25))
-    assert store.renderings([version_id]).get(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
-    store.put_rendering(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
-    found = store.renderings([version_id]).get(version_id)
+    store.renderings.put(rendering(version_id, "first", brief="f", rank=0.25))
+    assert store.renderings.get([version_id]).get(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
+    store.renderings.put(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
+    found = store.renderings.get([version_id]).get(version_id)
     assert found is not None
     assert found.text.startswith("second ")
     assert found.fresh_at == at(0.123456)
@@ -938,79 +938,79 @@ def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Sto
 def test_renderings_are_read_together_without_those_that_are_not_there(store: Store) -> None:
     one, other, waiting = (put_version(store, name).version.id for name in ("one", "other", "waiting"))
     for version_id in (one, other):
-        store.put_rendering(rendering(version_id, f"text of {version_id}"))
-    found = store.renderings([other, "v_unknown", waiting, one])
+        store.renderings.put(rendering(version_id, f"text of {version_id}"))
+    found = store.renderings.get([other, "v_unknown", waiting, one])
     assert found == {each: rendering(each, f"text of {each}") for each in (one, other)}
-    assert store.renderings([]) == {}
+    assert store.renderings.get([]) == {}
 
 
 def test_norms_come_with_their_words_and_those_beyond_the_limit_without(store: Store) -> None:
     norms = [put_version(store, f"norm-{rank}", kind=Kind.NORM, body="Speak plainly.").version for rank in range(4)]
     for rank, version in enumerate(norms):
-        store.put_rendering(rendering(version.id, rank=rank / 10))
-    hits = store.norms(Scope(), limit=2, named=1)
+        store.renderings.put(rendering(version.id, rank=rank / 10))
+    hits = store.renderings.norms(Scope(), limit=2, named=1)
     assert [hit.stored.version.name for hit in hits] == ["norm-3", "norm-2", "norm-1"]
     assert [bool(hit.words) for hit in hits] == [True, True, False]
-    assert len(store.norms(Scope(), limit=2)) == 2
+    assert len(store.renderings.norms(Scope(), limit=2)) == 2
 
 
 def test_what_is_recallable_waits_to_be_rendered_oldest_first(store: Store) -> None:
     first, second = put_version(store, "b"), put_version(store, "a")
     put_version(store, "c", status=Status.CANDIDATE)
-    assert store.unrendered() == [first.version.id, second.version.id]
-    store.put_rendering(rendering(first.version.id))
-    assert store.unrendered() == [second.version.id]
+    assert store.renderings.missing() == [first.version.id, second.version.id]
+    store.renderings.put(rendering(first.version.id))
+    assert store.renderings.missing() == [second.version.id]
 
 
 def test_a_change_of_status_ends_a_rendering(store: Store) -> None:
     stored = put_version(store)
-    store.put_rendering(rendering(stored.version.id))
+    store.renderings.put(rendering(stored.version.id))
     store.add_transition(step_to(stored, Status.TRUSTED))
-    assert store.renderings([stored.version.id]).get(stored.version.id) is None
-    assert store.unrendered() == [stored.version.id]
-    store.put_rendering(rendering(stored.version.id))
+    assert store.renderings.get([stored.version.id]).get(stored.version.id) is None
+    assert store.renderings.missing() == [stored.version.id]
+    store.renderings.put(rendering(stored.version.id))
     store.add_transition(step_to(store.version(stored.version.id), Status.RETIRED, minutes=2))
-    assert store.renderings([stored.version.id]).get(stored.version.id) is None
-    assert store.unrendered() == []
+    assert store.renderings.get([stored.version.id]).get(stored.version.id) is None
+    assert store.renderings.missing() == []
 
 
 def test_new_evidence_ends_the_rendering_of_its_version_only(store: Store) -> None:
     one, other = put_version(store, "one").version.id, put_version(store, "other").version.id
     for version_id in (one, other):
-        store.put_rendering(rendering(version_id))
-    store.add_evidence(evidence(one))
-    assert store.unrendered() == [one]
-    store.put_rendering(rendering(one))
-    store.add_evidence(evidence(one))  # known already
-    assert store.unrendered() == []
+        store.renderings.put(rendering(version_id))
+    store.add(evidence(one))
+    assert store.renderings.missing() == [one]
+    store.renderings.put(rendering(one))
+    store.add(evidence(one))  # known already
+    assert store.renderings.missing() == []
 
 
 def test_only_what_is_recallable_is_rendered(store: Store) -> None:
     held = put_version(store, status=Status.CANDIDATE).version.id
     with pytest.raises(Mistake, match="is candidate"):
-        store.put_rendering(rendering(held))
+        store.renderings.put(rendering(held))
     with pytest.raises(NotFound):
-        store.put_rendering(rendering("v_unknown"))
+        store.renderings.put(rendering("v_unknown"))
     with pytest.raises(Mistake, match="has no zone"):
-        store.put_rendering(rendering(put_version(store, "other").version.id, fresh_at=datetime(2026, 1, 1)))  # noqa: DTZ001
+        store.renderings.put(rendering(put_version(store, "other").version.id, fresh_at=datetime(2026, 1, 1)))  # noqa: DTZ001
 
 
 def test_a_rendering_stands_or_falls_with_its_transaction(store: Store) -> None:
     version_id = put_version(store).version.id
     with pytest.raises(Boom):
-        abandon(store, lambda: store.put_rendering(rendering(version_id)))
-    assert store.renderings([version_id]).get(version_id) is None
+        abandon(store, lambda: store.renderings.put(rendering(version_id)))
+    assert store.renderings.get([version_id]).get(version_id) is None
 
 
 def test_a_backup_holds_the_renderings(store: Store, tmp_path: Path) -> None:
     kept, ended = put_version(store, "kept").version.id, put_version(store, "ended").version.id
     for version_id in (kept, ended):
-        store.put_rendering(rendering(version_id))
-    store.add_evidence(evidence(ended))
+        store.renderings.put(rendering(version_id))
+    store.add(evidence(ended))
     store.backup(tmp_path / "copy.db")
     copy = open_store(tmp_path / "copy.db")
-    assert copy.renderings([kept]).get(kept) == rendering(kept)
-    assert copy.unrendered() == [ended]
+    assert copy.renderings.get([kept]).get(kept) == rendering(kept)
+    assert copy.renderings.missing() == [ended]
     copy.close()
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.ledger import About
 from tacit.domain.ports import Store
-from tacit.domain.purging import Source, SourceKind
-from tacit.domain.remark import About
 from tacit.store import open_store
 from tests.unit.store.samples import SUCCESS, at, put_version, remark, rendering, trajectory, use
 
@@ -32,7 +32,7 @@ def test_uses_are_found_by_session_by_version_and_by_both(store: Store) -> None:
     first = replace(use(one, session_id="s1", minutes=5), version_ids=(one, two, one), id="u_1")
     second, third = use(two, session_id="s1", minutes=1), use(one, session_id="s2")
     for shown in (first, second, third):
-        store.add_use(shown)
+        store.add(shown)
     assert store.uses() == [first, second, third]  # in order of arrival
     assert store.uses(session_id="s1") == [first, second]
     assert store.uses(version_id=one) == [first, third]
@@ -42,8 +42,8 @@ def test_uses_are_found_by_session_by_version_and_by_both(store: Store) -> None:
 
 def test_a_use_without_a_session_belongs_to_none_and_of_unknown_ones_there_are_none(store: Store) -> None:
     shown = use("v_gone")
-    store.add_use(shown)
-    store.add_use(shown)
+    store.add(shown)
+    store.add(shown)
     assert store.uses() == store.uses(version_id="v_gone") == [shown]
     assert store.uses(session_id="nobody") == store.uses(version_id="v_none") == []
 
@@ -52,7 +52,7 @@ def test_a_use_that_was_held_back_by_lot_reads_back_with_its_shares(store: Store
     shown = use(
         "v_1", session_id="s1", held_back=True, shares=(0.25,), commit="abc", principal="ben", scope="project:x"
     )
-    store.add_use(shown)
+    store.add(shown)
     assert store.uses(session_id="s1") == [shown]
     assert list(store.verify()) == []
 
@@ -60,7 +60,7 @@ def test_a_use_that_was_held_back_by_lot_reads_back_with_its_shares(store: Store
 @pytest.mark.parametrize("session", ["a/b", "\ud800 é", "%", "数据", "x" * 5000, "it's", "a\x00b"])
 def test_a_session_may_have_any_name(store: Store, session: str) -> None:
     shown = use("v_1", session_id=session)
-    store.add_use(shown)
+    store.add(shown)
     assert store.uses(session_id=session) == [shown]
     assert list(store.verify()) == []
 
@@ -68,14 +68,14 @@ def test_a_session_may_have_any_name(store: Store, session: str) -> None:
 def test_uses_are_found_as_before_once_the_indexes_were_made_anew(store: Store) -> None:
     shown = [use("v_1", session_id="s1", minutes=minute) for minute in range(3)]
     for each in shown:
-        store.add_use(each)
+        store.add(each)
     store.reindex()
     assert store.uses(session_id="s1") == store.uses(version_id="v_1") == shown
     assert list(store.verify()) == []
 
 
 def test_an_abandoned_use_is_not_found(store: Store) -> None:
-    abandon(store, lambda: store.add_use(use("v_1", session_id="s1")))
+    abandon(store, lambda: store.add(use("v_1", session_id="s1")))
     assert store.uses(session_id="s1") == store.uses() == []
 
 
@@ -87,7 +87,7 @@ def test_remarks_of_skills_and_versions_read_back_in_order_of_arrival(store: Sto
     of_version = [remark(stored.version.id, minutes=minute, text=f"{minute}") for minute in (4, 2)]
     of_skill = remark(stored.skill.id, about=About.PIN, text="left alone")
     for noted in (*of_version, of_skill):
-        assert store.add_remark(noted)
+        assert store.add(noted)
     assert store.remarks() == [*of_version, of_skill]
     assert store.remarks(stored.version.id) == store.remarks(about=About.FRICTION) == of_version
     assert store.remarks(about=About.PIN) == store.remarks(stored.skill.id, about=About.PIN) == [of_skill]
@@ -100,8 +100,8 @@ def test_remarks_of_skills_and_versions_read_back_in_order_of_arrival(store: Sto
 def test_a_remark_is_kept_once_and_leaves_one_link_under_its_subject(store: Store) -> None:
     stored = put_version(store)
     before = len(store.history())
-    assert store.add_remark(remark(stored.version.id))
-    assert not store.add_remark(remark(stored.version.id))
+    assert store.add(remark(stored.version.id))
+    assert not store.add(remark(stored.version.id))
     link = store.history()[-1]
     assert (len(store.history()), link.action, link.actor) == (before + 1, "remark friction", "ana")
     assert link.subject == stored.version.id
@@ -112,25 +112,25 @@ def test_a_remark_about_something_unknown_is_not_found(store: Store) -> None:
     put_version(store)
     for subject in ("v_none", "", "t_1"):
         with pytest.raises(NotFound, match="skill or version"):
-            store.add_remark(remark(subject))
+            store.add(remark(subject))
     assert store.remarks() == []
 
 
 def test_a_remark_without_a_zone_or_under_a_taken_id_is_refused(store: Store) -> None:
     stored = put_version(store)
     noted = remark(stored.version.id)
-    store.add_remark(noted)
+    store.add(noted)
     with pytest.raises(Mistake, match="no zone"):
-        store.add_remark(replace(noted, at=at().replace(tzinfo=None), id=""))
+        store.add(replace(noted, at=at().replace(tzinfo=None), id=""))
     with pytest.raises(Mistake, match="another remark"):
-        store.add_remark(replace(noted, text="something else"))
+        store.add(replace(noted, text="something else"))
     assert store.remarks() == [noted]
 
 
 def test_an_abandoned_remark_leaves_nothing_behind(store: Store) -> None:
     stored = put_version(store)
     before = store.history()
-    abandon(store, lambda: store.add_remark(remark(stored.version.id)))
+    abandon(store, lambda: store.add(remark(stored.version.id)))
     assert store.remarks() == []
     assert store.history() == before
 
@@ -156,8 +156,8 @@ def test_remarks_about_what_is_purged_go_with_it(store: Store) -> None:
     ]
     staying = remark(kept.version.id, about=About.VALIDATION, text="fine")
     for noted in (*of_gone, staying, *naming):
-        store.add_remark(noted)
-    store.add_use(use(gone.version.id, session_id="s1"))
+        store.add(noted)
+    store.add(use(gone.version.id, session_id="s1"))
     went = purged(store, SourceKind.IMPORTED, gone.version.hash)
     assert set(went) == {noted.id for noted in (*of_gone, naming[0], naming[2])}
     assert store.remarks() == [staying, naming[1]]
@@ -170,7 +170,7 @@ def test_remarks_about_what_is_purged_go_with_it(store: Store) -> None:
 
 def test_remarks_of_a_person_who_is_purged_go_even_if_nothing_else_does(store: Store) -> None:
     stored = put_version(store)
-    store.add_remark(remark(stored.version.id, by="mallory"))
+    store.add(remark(stored.version.id, by="mallory"))
     descent = store.descent(Source(kind=SourceKind.PRINCIPAL, value="mallory"))
     assert not descent.is_empty
     assert descent.counts["remarks"] == 1
@@ -182,8 +182,8 @@ def test_remarks_of_a_person_who_is_purged_go_even_if_nothing_else_does(store: S
 
 def test_a_backup_holds_remarks_and_finds_uses(store: Store, tmp_path: Path) -> None:
     stored = put_version(store)
-    store.add_remark(remark(stored.version.id))
-    store.add_use(use(stored.version.id, session_id="s1"))
+    store.add(remark(stored.version.id))
+    store.add(use(stored.version.id, session_id="s1"))
     manifest = store.backup(tmp_path / "backup.db")
     assert manifest.counts["remarks"] == 1
     copy = open_store(tmp_path / "backup.db")
@@ -195,8 +195,8 @@ def test_a_backup_holds_remarks_and_finds_uses(store: Store, tmp_path: Path) -> 
 
 def test_a_rendering_tells_how_much_a_control_would_tell(store: Store) -> None:
     stored = put_version(store)
-    store.put_rendering(rendering(stored.version.id, unproven=0.75))
-    kept = store.renderings([stored.version.id]).get(stored.version.id)
+    store.renderings.put(rendering(stored.version.id, unproven=0.75))
+    kept = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert kept is not None
     assert kept.unproven == 0.75
     assert list(store.verify()) == []

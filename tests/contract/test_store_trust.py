@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
+from tacit.domain.archive import Descent, Source, SourceKind, Tombstone
 from tacit.domain.candidate import Finding
 from tacit.domain.card import Card
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Use
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
-from tacit.domain.purging import Descent, Source, SourceKind, Tombstone
+from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, Skill, SkillVersion
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.store import open_store
 from tests.unit.store.samples import (
@@ -32,7 +33,7 @@ from tests.unit.store.samples import (
     content,
     evidence,
     fill,
-    jotting,
+    session_note,
     outline,
     passages,
     put_version,
@@ -51,9 +52,9 @@ MARKER = "zxq7marker"
 def test_approvals_of_a_version_read_back_oldest_first(store: Store) -> None:
     stored, other = put_version(store), put_version(store, "other")
     first, second = approval(stored), approval(stored, minutes=2, by="ben", findings=())
-    store.add_approval(first)
-    store.add_approval(approval(other))
-    store.add_approval(second)
+    store.add(first)
+    store.add(approval(other))
+    store.add(second)
     assert store.approvals(stored.version.id) == [first, second]
     assert list(store.verify()) == []
 
@@ -61,8 +62,8 @@ def test_approvals_of_a_version_read_back_oldest_first(store: Store) -> None:
 def test_an_approval_is_kept_once_and_leaves_one_link(store: Store) -> None:
     stored = put_version(store)
     before = len(store.history())
-    store.add_approval(approval(stored))
-    store.add_approval(approval(stored))
+    store.add(approval(stored))
+    store.add(approval(stored))
     assert len(store.approvals(stored.version.id)) == 1
     link = store.history()[-1]
     assert (len(store.history()), link.action, link.actor) == (before + 1, "approval", "ana")
@@ -72,30 +73,30 @@ def test_an_approval_is_kept_once_and_leaves_one_link(store: Store) -> None:
 def test_an_approval_of_another_content_is_stale(store: Store) -> None:
     stored = put_version(store)
     with pytest.raises(StaleVersion, match="not the one approved"):
-        store.add_approval(approval(stored, content_hash="sha256:0"))
+        store.add(approval(stored, content_hash="sha256:0"))
     assert store.approvals(stored.version.id) == []
 
 
 def test_an_approval_of_an_unknown_version_is_not_found(store: Store) -> None:
     stored = put_version(store)
     with pytest.raises(NotFound, match="v_none"):
-        store.add_approval(replace(approval(stored), version_id="v_none"))
+        store.add(replace(approval(stored), version_id="v_none"))
     with pytest.raises(NotFound, match="v_none"):
         store.approvals("v_none")
 
 
 def test_another_approval_under_a_taken_id_is_refused(store: Store) -> None:
     stored = put_version(store)
-    store.add_approval(approval(stored, id="a_1"))
+    store.add(approval(stored, id="a_1"))
     with pytest.raises(Mistake, match="a_1"):
-        store.add_approval(approval(stored, id="a_1", findings=(Finding(rule="x", message="y"),)))
+        store.add(approval(stored, id="a_1", findings=(Finding(rule="x", message="y"),)))
     assert store.approvals(stored.version.id) == [approval(stored, id="a_1")]
 
 
 def test_a_time_without_zone_is_refused_in_an_approval(store: Store) -> None:
     stored = put_version(store)
     with pytest.raises(Mistake, match="zone"):
-        store.add_approval(replace(approval(stored), at=at().replace(tzinfo=None)))
+        store.add(replace(approval(stored), at=at().replace(tzinfo=None)))
 
 
 def test_a_backup_holds_the_approvals(store: Store, tmp_path: Path) -> None:
@@ -155,19 +156,19 @@ def purge_and_fail(store: Store, source: Source) -> None:
 def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> None:
     bad, good = captured(store, "poisoned words", session="bad"), captured(store, "clean words", session="good")
     gone, stays = learned(store, "poisoned", bad), learned(store, "clean", good)
-    store.add_verdict(verdict(version_id=gone.version.id, trajectory_ids=(bad.id,), name="poisoned"))
-    store.add_approval(approval(gone))
-    store.add_use(use(gone.version.id, id="u_gone"))
-    store.add_evidence(evidence(gone.version.id))
-    store.add_remark(remark(gone.version.id))
-    store.put_rendering(rendering(gone.version.id))
-    store.put_vectors(gone.version.id, [vector(1, 0, 0)], space=SPACE)
-    store.put_vectors(stays.version.id, [vector(0, 1, 0)], space=SPACE)
-    store.keep_outline(outline(bad.id))
-    store.add_entry(card(session_id="bad"))
-    store.put_passages(gone.version.id, passages("poisoned passage"))
-    store.jot(jotting(session="bad"))
-    store.jot(jotting(session="good"))
+    store.add(verdict(version_id=gone.version.id, trajectory_ids=(bad.id,), name="poisoned"))
+    store.add(approval(gone))
+    store.add(use(gone.version.id, id="u_gone"))
+    store.add(evidence(gone.version.id))
+    store.add(remark(gone.version.id))
+    store.renderings.put(rendering(gone.version.id))
+    store.vectors.put(gone.version.id, [vector(1, 0, 0)], space=SPACE)
+    store.vectors.put(stays.version.id, [vector(0, 1, 0)], space=SPACE)
+    store.outlines.put(outline(bad.id))
+    store.add(card(session_id="bad"))
+    store.passages.put(gone.version.id, passages("poisoned passage"))
+    store.notes.put(session_note(session="bad"))
+    store.notes.put(session_note(session="good"))
     descent = purge(store, of(SourceKind.SESSION, "bad"))
     assert descent.counts == {
         "trajectories": 1, "skills": 1, "versions": 1, "approvals": 1, "verdicts": 1, "uses": 1, "evidence": 1,
@@ -185,13 +186,13 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
             missing()
     assert [s.version.id for s in store.catalogue()] == [stays.version.id]
     assert store.verdicts() == []
-    assert store.outlines() == []
+    assert store.outlines.all() == []
     assert store.search(["poisoned"], statuses=frozenset(Status)) == [] == store.search_episodes("poisoned")
     assert [hit.stored.version.id for hit in store.search(["clean"], statuses=frozenset(Status))] == [stays.version.id]
-    assert [hit.stored.version.id for hit in store.nearest(vector(1, 1, 0), space=SPACE)] == [stays.version.id]
+    assert [hit.stored.version.id for hit in store.vectors.nearest(vector(1, 1, 0), space=SPACE)] == [stays.version.id]
     assert store.document_frequency(["poisoned", "clean"]) == ({"poisoned": 0, "clean": 1}, 1)
-    assert not any((store.entries(Card), store.search_passages(["poisoned"]), store.jottings("bad", at=at())))
-    assert store.jottings("good", at=at()) == [jotting(session="good")]
+    assert not any((store.entries(Card), store.passages.search(["poisoned"]), store.notes.list("bad", at=at())))
+    assert store.notes.list("good", at=at()) == [session_note(session="good")]
     assert list(store.verify()) == []
 
 
@@ -212,7 +213,7 @@ def test_what_was_purged_does_not_come_back(store: Store) -> None:
     gone = learned(store, "gone", bad)
     purge(store, of(SourceKind.SESSION, "s"))
     assert all(map(store.is_purged, (bad.id, gone.version.id, gone.version.hash)))
-    assert not store.is_purged("t_other")
+    assert not store.tombstones("t_other")
     with pytest.raises(GateRefusal, match="purged"):
         store.add_trajectory(bad, SUCCESS, at=at())
     with pytest.raises(GateRefusal, match="purged"):  # another text of the same session
@@ -293,7 +294,7 @@ def test_the_reason_of_a_purge_is_kept_on_every_stone(store: Store) -> None:
 
 def test_a_purge_that_buries_nothing_keeps_its_reason_all_the_same(store: Store) -> None:
     vouched = learned(store, "vouched", captured(store, "x"), status=Status.CANDIDATE)
-    store.add_approval(approval(vouched, by="mallory"))
+    store.add(approval(vouched, by="mallory"))
     store.purge(store.descent(of(SourceKind.PRINCIPAL, "mallory")), by="ana", at=at(5), reason="a stolen laptop")
     assert [(stone.reason, stone.at) for stone in store.tombstones()] == [("a stolen laptop", at(5))]
     assert list(store.verify()) == []
@@ -302,14 +303,14 @@ def test_a_purge_that_buries_nothing_keeps_its_reason_all_the_same(store: Store)
 def test_a_name_takes_along_what_it_made_and_what_it_vouched_for(store: Store) -> None:
     made = learned(store, "made", made_by="mallory", by="mallory")
     vouched = learned(store, "vouched", captured(store, "x"), status=Status.CANDIDATE)
-    store.add_approval(approval(vouched, by="mallory"))
+    store.add(approval(vouched, by="mallory"))
     store.add_transition(step_to(vouched, Status.TRIAL, by="mallory"))
     twice = learned(store, "twice", captured(store, "y"), status=Status.CANDIDATE)
-    store.add_approval(approval(twice, by="mallory"))
-    store.add_approval(approval(twice, by="ben", minutes=1))
+    store.add(approval(twice, by="mallory"))
+    store.add(approval(twice, by="ben", minutes=1))
     store.add_transition(step_to(twice, Status.TRIAL, by="ben"))
-    store.add_evidence(evidence(vouched.version.id, by="mallory"))
-    store.put_rendering(rendering(vouched.version.id))
+    store.add(evidence(vouched.version.id, by="mallory"))
+    store.renderings.put(rendering(vouched.version.id))
     asked = captured(store, "asked by mallory")
     whole = replace(asked, task=replace(asked.task, by="mallory"), id="")
     store.add_trajectory(whole, SUCCESS, at=at())
@@ -317,7 +318,7 @@ def test_a_name_takes_along_what_it_made_and_what_it_vouched_for(store: Store) -
     assert (descent.versions, descent.trajectories) == ((made.version.id,), (whole.id,))
     assert descent.demoted == (vouched.version.id,)
     assert store.version(vouched.version.id).status is Status.CANDIDATE
-    assert store.renderings([vouched.version.id]).get(vouched.version.id) is None
+    assert store.renderings.get([vouched.version.id]).get(vouched.version.id) is None
     assert store.version(twice.version.id).status is Status.TRIAL
     assert [each.by for each in store.approvals(twice.version.id)] == ["ben"]
     assert store.evidence([vouched.version.id]) == {vouched.version.id: []}
@@ -329,9 +330,9 @@ def test_a_run_that_was_shown_it_is_no_evidence_and_its_session_is_named(store: 
     stays = learned(store, "stays", captured(store, "good", session="good"))
     later = captured(store, "later", session="later")
     shown = Use(version_ids=(gone.version.id, stays.version.id), task="t", at=at(), session_id="later")
-    store.add_use(shown)
-    store.add_evidence(evidence(stays.version.id, use_id=shown.id))
-    store.add_evidence(evidence(stays.version.id, minutes=1))
+    store.add(shown)
+    store.add(evidence(stays.version.id, use_id=shown.id))
+    store.add(evidence(stays.version.id, minutes=1))
     descent = purge(store, of(SourceKind.SESSION, "bad"))
     assert descent.exposed == (later.id,)
     assert store.evidence([stays.version.id]) == {stays.version.id: [evidence(stays.version.id, minutes=1)]}
@@ -341,7 +342,7 @@ def test_a_run_that_was_shown_it_is_no_evidence_and_its_session_is_named(store: 
 def test_what_policy_admitted_on_purged_evidence_waits_again(store: Store) -> None:
     first, second = captured(store, "one", session="1"), captured(store, "two", session="2")
     admitted = learned(store, "admitted", first)
-    store.add_evidence(evidence(admitted.version.id, trajectory_id=second.id))
+    store.add(evidence(admitted.version.id, trajectory_id=second.id))
     assert purge(store, of(SourceKind.SESSION, "2")).demoted == (admitted.version.id,)
     assert store.version(admitted.version.id).status is Status.CANDIDATE
 
@@ -362,7 +363,7 @@ def test_a_purge_stands_or_falls_with_its_transaction(store: Store) -> None:
         purge_and_fail(store, of(SourceKind.SESSION, "s"))
     assert store.version(gone.version.id) == gone
     assert store.trajectory(bad.id) == bad
-    assert not store.is_purged(bad.id)
+    assert not store.tombstones(bad.id)
     assert list(store.verify()) == []
 
 
@@ -373,24 +374,24 @@ def test_a_composite_is_rendered_anew_when_a_part_comes_goes_or_is_purged(store:
 
     def render_all() -> None:
         for stored in store.catalogue(statuses=RECALLABLE):
-            store.put_rendering(rendering(stored.version.id))
+            store.renderings.put(rendering(stored.version.id))
 
     render_all()
     store.add_transition(step_to(part, Status.TRUSTED))  # it says the same
-    assert store.unrendered() == [part.version.id]
+    assert store.renderings.missing() == [part.version.id]
     retired = replace(step_to(part, Status.RETIRED), before=Status.TRUSTED)
     store.add_transition(retired)
-    assert store.unrendered() == [whole.version.id]
+    assert store.renderings.missing() == [whole.version.id]
     render_all()
     store.add_transition(replace(step_to(part, Status.TRIAL), before=Status.RETIRED))
-    assert store.unrendered() == [part.version.id, whole.version.id]
+    assert store.renderings.missing() == [part.version.id, whole.version.id]
     render_all()
     purge(store, of(SourceKind.SESSION, "bad"))
-    assert store.unrendered() == [whole.version.id]
-    assert store.renderings([beside.version.id]).get(beside.version.id) is not None
+    assert store.renderings.missing() == [whole.version.id]
+    assert store.renderings.get([beside.version.id]).get(beside.version.id) is not None
     render_all()
     learned(store, "restart-modem", captured(store, "anew"), description="another one")
-    assert whole.version.id in store.unrendered()
+    assert whole.version.id in store.renderings.missing()
 
 
 def test_tombstones_of_another_store_are_taken_over(store: Store) -> None:

@@ -15,17 +15,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, Status
-from tacit.domain.ports import Counts, Store
-from tacit.domain.purging import Source, SourceKind
-from tacit.domain.remark import About
+from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
+from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind, Skill
-from tacit.domain.working import Drawer
+from tacit.domain.stored import Counts
 from tacit.store import open_store
 from tacit.text.words import terms
 from tests.unit.store.samples import (
@@ -36,7 +37,7 @@ from tests.unit.store.samples import (
     card,
     content,
     evidence,
-    jotting,
+    session_note,
     passages,
     remark,
     trajectory,
@@ -128,19 +129,19 @@ class Twins(RuleBasedStateMachine):
     def enter(self, key: str, session: str, when: int, by: str, source: str, status: CardStatus) -> None:
         sources = (source,) if source else ()
         entry = card(key, minutes=when, session_id=session, by=by, sources=sources, status=status)
-        self.write(lambda store: store.add_entry(entry))
+        self.write(lambda store: store.add(entry))
 
     @rule(version_id=versions, texts=st.lists(words, max_size=3))
     def cite(self, version_id: str, texts: list[str]) -> None:
-        self.write(lambda store: store.put_passages(version_id, passages(*texts)))
+        self.write(lambda store: store.passages.put(version_id, passages(*texts)))
 
-    @rule(session=sessions, text=words, when=minutes, drawer=st.sampled_from(Drawer), name=st.sampled_from(["", "n"]))
-    def jot(self, session: str, text: str, when: int, drawer: Drawer, name: str) -> None:
-        self.write(lambda store: store.jot(jotting(text, session=session, minutes=when, drawer=drawer, name=name)))
+    @rule(session=sessions, text=words, when=minutes, kind=st.sampled_from(NoteKind), name=st.sampled_from(["", "n"]))
+    def note_down(self, session: str, text: str, when: int, kind: NoteKind, name: str) -> None:
+        self.write(lambda store: store.notes.put(session_note(text, session=session, minutes=when, kind=kind, name=name)))
 
     @rule(session=sessions, when=st.one_of(st.none(), st.just(at(62))))
     def forget(self, session: str, when: datetime | None) -> None:
-        self.write(lambda store: store.forget_jottings(session_id=session, at=when))
+        self.write(lambda store: store.notes.forget(session_id=session, at=when))
 
     @rule(attempt=attempts, when=minutes)
     def learn(self, attempt: str, when: int) -> None:
@@ -193,14 +194,14 @@ class Twins(RuleBasedStateMachine):
     def record(self, version_id: str, when: int, outcome: Outcome, grade: Grade, clash: bool) -> None:
         more = {"id": "e_1"} if clash else {}
         piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)
-        self.write(lambda store: store.add_evidence(piece))
+        self.write(lambda store: store.add(piece))
 
     @rule(version_id=versions, beside=versions, when=minutes, model=st.sampled_from(["", "m"]), session=sessions)
     def show(self, version_id: str, beside: str, when: int, model: str, session: str) -> None:
         shown = replace(
             use(version_id, minutes=when, model=model, session_id=session), version_ids=(version_id, beside)
         )
-        self.write(lambda store: store.add_use(shown))
+        self.write(lambda store: store.add(shown))
         self.both(lambda store: store.use(shown.id))
         self.both(lambda store: store.uses(session_id=session, version_id=beside))
 
@@ -217,7 +218,7 @@ class Twins(RuleBasedStateMachine):
         def keep(store: Store) -> bool:
             subject = store.version(version_id).skill.id if of_skill else version_id
             more = {"id": "n_1"} if clash else {}
-            return store.add_remark(remark(subject, minutes=when, about=about, by=by, other=other, **more))
+            return store.add(remark(subject, minutes=when, about=about, by=by, other=other, **more))
 
         self.write(keep)
         self.both(lambda store: store.remarks(version_id))
@@ -227,7 +228,7 @@ class Twins(RuleBasedStateMachine):
     @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)
     def judge(self, version_id: str, attempt: str, decision: Decision, when: int) -> None:
         given = verdict(decision, version_id=version_id, trajectory_ids=(attempt,), minutes=when)
-        self.write(lambda store: store.add_verdict(given))
+        self.write(lambda store: store.add(given))
         self.both(lambda store: store.verdicts(trajectory_id=attempt))
         self.both(lambda store: store.verdicts(version_id=version_id, limit=2))
 
@@ -235,7 +236,7 @@ class Twins(RuleBasedStateMachine):
     def approve(self, version_id: str, when: int, by: str, stale: bool) -> None:
         def agree(store: Store) -> None:
             given = approval(store.version(version_id), minutes=when, by=by)
-            store.add_approval(replace(given, content_hash="sha256:0") if stale else given)
+            store.add(replace(given, content_hash="sha256:0") if stale else given)
 
         self.write(agree)
         self.both(lambda store: store.approvals(version_id))
@@ -251,22 +252,22 @@ class Twins(RuleBasedStateMachine):
             return descent
 
         self.write(forget)
-        self.both(lambda store: (store.is_purged(attempt), store.is_purged(version_id)))
+        self.both(lambda store: (store.tombstones(attempt), store.tombstones(version_id)))
         self.statuses = {stored.version.id: stored.status for stored in self.memory.catalogue()}
 
     @rule(version_id=versions, vectors=st.lists(vectors, max_size=3), space=st.sampled_from([SPACE, "other"]))
     def embed(self, version_id: str, vectors: list[bytes], space: str) -> None:
-        self.write(lambda store: store.put_vectors(version_id, vectors, space=space))
+        self.write(lambda store: store.vectors.put(version_id, vectors, space=space))
 
     @rule(query=vectors, space=st.sampled_from([SPACE, "other"]), limit=st.integers(0, 3))
     def find_by_meaning(self, query: bytes, space: str, limit: int) -> None:
-        self.both(lambda store: store.nearest(query, space=space, limit=limit))
-        self.both(lambda store: store.nearest(query, space=space, kinds={Kind.LESSON, Kind.NORM}))
-        self.both(lambda store: store.unembedded(space))
+        self.both(lambda store: store.vectors.nearest(query, space=space, limit=limit))
+        self.both(lambda store: store.vectors.nearest(query, space=space, kinds={Kind.LESSON, Kind.NORM}))
+        self.both(lambda store: store.vectors.missing(space))
 
     @rule(rebuild=st.booleans())
     def index(self, rebuild: bool) -> None:
-        self.write(lambda store: store.reindex() if rebuild else store.drop_space("other"))
+        self.write(lambda store: store.reindex() if rebuild else store.vectors.drop("other"))
 
     @rule(query=words, limit=st.integers(0, 3), statuses=st.sets(st.sampled_from(Status)))
     def find(self, query: str, limit: int, statuses: set[Status]) -> None:
@@ -281,7 +282,7 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.version(version_id))
         self.both(lambda store: store.transitions(version_id))
         self.both(lambda store: store.evidence([version_id]))
-        self.both(lambda store: store.passages(version_id))
+        self.both(lambda store: store.passages.of(version_id))
         self.both(lambda store: _links(store, version_id))
         self.both(lambda store: store.resolve(version_id[:4]))
         return multiple()
@@ -306,11 +307,11 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.remarks())
         self.both(lambda store: store.entries(Card))
         self.both(lambda store: store.entries(Card, key="aha_1", session_id="s1"))
-        self.both(lambda store: [store.jottings(session, at=at(61)) for session in ("", "s1", "s2")])
+        self.both(lambda store: [store.notes.list(session, at=at(61)) for session in ("", "s1", "s2")])
         self.both(lambda store: _passages(store, ["deploy", "é"]))
         self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
-        self.both(lambda store: store.spaces())
+        self.both(lambda store: store.vectors.spaces())
 
 
 def _links(store: Store, subject: str = "") -> list[tuple[Any, ...]]:
@@ -318,7 +319,7 @@ def _links(store: Store, subject: str = "") -> list[tuple[Any, ...]]:
 
 
 def _passages(store: Store, terms: list[str]) -> list[Any]:
-    found = store.search_passages(terms, limit=5)
+    found = store.passages.search(terms, limit=5)
     return [(each.stored, each.passage, round(each.lexical, 9)) for each in found]
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from tacit.domain.entry import Entry
+from tacit.domain.ledger import Entry
 
 
-class Ruling(StrEnum):
+class AdapterRuling(StrEnum):
     """What a paired test says of an adapter."""
 
     BETTER = "better"
@@ -49,7 +49,7 @@ class Judgement(Entry):
 
     SORT: ClassVar[str] = "judgement"
 
-    ruling: Ruling
+    ruling: AdapterRuling
     reason: str
     suite: str = ""
     report_hash: str = ""
@@ -71,3 +71,11 @@ class Activation(Entry):
     undone: str = ""
     """Key of the adapter that this takes back; empty: it takes nothing back."""
     reason: str = ""
+
+
+class Size(StrEnum):
+    """The one dial of training: how much an adapter can hold, and how long it is trained."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"

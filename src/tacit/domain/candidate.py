@@ -45,7 +45,7 @@ class Decision(StrEnum):
 
 
 class Relation(StrEnum):
-    """How a candidate stands to what is already known."""
+    """What a candidate is to the known skills: new, a next version, a confirmation, or nothing."""
 
     NEW = "new"
     MERGE = "merge"
@@ -54,7 +54,7 @@ class Relation(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a finding weighs."""
+    """How severe a finding is."""
 
     INFO = "info"
     LOW = "low"
@@ -63,9 +63,13 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
+SEVERITY_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+"""A more severe finding has a higher rank."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One stated reason: a short rule name, its weight, and a sentence."""
+    """One thing that was found: the code of its rule, its severity, and a sentence."""
 
     rule: str
     message: str
@@ -76,7 +80,7 @@ class Finding:
     """Of that field's text, from 1; 0: the whole field."""
     start: int = 0
     end: int = 0
-    """The characters of that field's text that it speaks of; both 0: the whole field."""
+    """The characters of that field's text that it is about; both 0: the whole field."""
     excerpt: str = ""
     """Those characters, shortened and made visible."""
 

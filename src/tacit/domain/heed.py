@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit.domain.entry import Entry
+from tacit.domain.ledger import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

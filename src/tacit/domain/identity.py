@@ -1,7 +1,7 @@
 """Content addresses: one value → one canonical text → one digest → one id.
 
-A value that equals its field's default is left out of the canonical form, so a field added later with a default
-leaves every older hash as it was. Storage and encoding of whole records are not decided here.
+A field that has its default is left out of the canonical form, so a field added later with a default changes no older hash.
+A field may be renamed if its metadata names the old one (`STORED_AS`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from operator import attrgetter
 from typing import Any
 
 ID_LENGTH = 32  # hex digits: 128 bits, beyond accidental collision
+STORED_AS = "stored_as"
+"""In a field's metadata: the name that the field is stored and hashed under, where that is not its own."""
 
 
 def plain(value: Any) -> Any:
-    """Reduce dataclasses, enums, times and tuples to JSON's own types, leaving out fields at their default."""
+    """Reduce dataclasses, enums, times and tuples to JSON's own types, without fields that have their default."""
     kind: Any = type(value)
     return value if kind in _AS_IS else _reducer(kind)(value)
 
 
 def canonical(value: Any) -> bytes:
-    """Write a value as the one JSON text that stands for it: sorted keys, no blanks, UTF-8."""
-    return _written(value).encode("utf-8", "surrogatepass")
+    """Write a value as its canonical JSON text: sorted keys, no blanks, UTF-8."""
+    return _canonical_text(value).encode("utf-8", "surrogatepass")
 
 
 def digest(value: Any) -> str:
@@ -49,15 +51,15 @@ _DATACLASS = "__dataclass_fields__"
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
-def _written(value: Any) -> str:
-    """The canonical text; dataclasses are written as they come, without a copy in plain types."""
+def _canonical_text(value: Any) -> str:
+    """The canonical text; dataclasses are written directly, without a copy in plain types."""
     kind: Any = type(value)
     return _writer(kind)(value)
 
 
 @cache
 def _writer(kind: Any) -> Callable[[Any], str]:
-    """How values of one type are written; found out once, for a long trajectory asks a hundred thousand times."""
+    """The function that writes values of one type; cached, since a long trajectory needs it a hundred thousand times."""
     if kind is str:
         return encode_basestring
     if kind is int:
@@ -67,24 +69,24 @@ def _writer(kind: Any) -> Callable[[Any], str]:
     if hasattr(kind, _DATACLASS):
         return partial(_write_fields, _fields(kind))
     if issubclass(kind, StrEnum):
-        return _write_name
+        return _write_enum
     return _write_plain
 
 
-def _write_fields(fields: tuple[tuple[str, Any, str], ...], value: Any) -> str:
+def _write_fields(fields: tuple[tuple[str, Any, str, str], ...], value: Any) -> str:
     written = []
-    for name, default, opening in fields:
+    for name, default, opening, _ in fields:
         item = getattr(value, name)
         if item is not default and item != default:
-            written.append(opening + _written(item))
+            written.append(opening + _canonical_text(item))
     return f"{{{','.join(written)}}}"
 
 
 def _write_items(value: Iterable[Any]) -> str:
-    return f"[{','.join(map(_written, value))}]"
+    return f"[{','.join(map(_canonical_text, value))}]"
 
 
-def _write_name(value: StrEnum) -> str:
+def _write_enum(value: StrEnum) -> str:
     return encode_basestring(value._value_)
 
 
@@ -94,15 +96,15 @@ def _write_plain(value: Any) -> str:
 
 @cache
 def _reducer(kind: Any) -> Callable[[Any], Any]:
-    """How values of one type are reduced."""
+    """The function that reduces values of one type."""
     if hasattr(kind, _DATACLASS):
         return partial(_plain_fields, _fields(kind))
     if issubclass(kind, Enum):
         return attrgetter("_value_")
     if issubclass(kind, str | int | float):
-        return _same
+        return _unchanged
     if issubclass(kind, datetime):
-        return _plain_moment
+        return _plain_time
     if issubclass(kind, Mapping):
         return _plain_mapping
     if issubclass(kind, list | tuple):
@@ -112,12 +114,12 @@ def _reducer(kind: Any) -> Callable[[Any], Any]:
     raise TypeError(f"no canonical form for {kind.__name__}")
 
 
-def _plain_fields(fields: tuple[tuple[str, Any, str], ...], value: Any) -> dict[str, Any]:
+def _plain_fields(fields: tuple[tuple[str, Any, str, str], ...], value: Any) -> dict[str, Any]:
     reduced = {}
-    for name, default, _ in fields:
+    for name, default, _, stored in fields:
         item = getattr(value, name)
         if item is not default and item != default:
-            reduced[name] = item if type(item) in _AS_IS else plain(item)
+            reduced[stored] = item if type(item) in _AS_IS else plain(item)
     return reduced
 
 
@@ -133,25 +135,31 @@ def _plain_set(value: Iterable[Any]) -> list[Any]:
     return sorted((plain(item) for item in value), key=canonical)
 
 
-def _plain_moment(value: datetime) -> str:
+def _plain_time(value: datetime) -> str:
     if value.tzinfo is UTC:
         return value.isoformat()
     return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, Any, str], ...]:
-    """A dataclass's fields in the order they are written: name, default, and the text of the key."""
+def _fields(kind: Any) -> tuple[tuple[str, Any, str, str], ...]:
+    """A dataclass's fields in the order they are written: name, default, text of the key, stored name."""
     found = []
-    for field in sorted(dataclasses.fields(kind), key=attrgetter("name")):
+    for field in sorted(dataclasses.fields(kind), key=stored_name):
         default: Any = _NO_DEFAULT
         if field.default is not dataclasses.MISSING:
             default = field.default
         elif field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        found.append((field.name, default, f"{encode_basestring(field.name)}:"))
+        stored = stored_name(field)
+        found.append((field.name, default, f"{encode_basestring(stored)}:", stored))
     return tuple(found)
+
+
+def stored_name(field: dataclasses.Field[Any]) -> str:
+    """The name that a dataclass field is stored and hashed under."""
+    return str(field.metadata.get(STORED_AS, field.name))

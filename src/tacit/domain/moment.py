@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from tacit.domain.entry import Entry
+from tacit.domain.ledger import Entry
 from tacit.domain.origin import Origin
 
 

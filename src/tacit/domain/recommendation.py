@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from tacit.domain.entry import Entry
+from tacit.domain.ledger import Entry
 
 
 class RecommendationStatus(StrEnum):

@@ -1,4 +1,4 @@
-"""What a store hands out of skills: a version as it stands, as a search found it, as an agent sees it. Values only."""
+"""What a store returns: versions with their status, search hits, renderings, episodes, links of the audit chain, counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.domain.document import Passage
+from tacit.domain.evidence import Assessment
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import Skill, SkillVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A version as the store holds it: with its identity and present status."""
+    """A stored version with its skill and present status."""
 
     skill: Skill
     version: SkillVersion
@@ -24,7 +25,7 @@ class Stored:
     def moved(
         self, after: Status, reason: str, *, by: str, at: datetime, evidence_ids: Sequence[str] = ()
     ) -> Transition:
-        """The step from where it stands to another status; whether the lifecycle has it is the store's to say."""
+        """The transition from the present status to another one; the store checks whether it is legal."""
         return Transition(
             version_id=self.version.id,
             content_hash=self.version.hash,
@@ -39,19 +40,19 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A search hit: the stored version, how well its words matched (higher is better), and how near its meaning is."""
+    """A search hit: the version, how well its words match (higher is better), and how similar its meaning is."""
 
     stored: Stored
     lexical: float = 0.0
     semantic: float | None = None
-    """Cosine of the query's vector and the nearest of the version's own; nothing where meaning was not asked for."""
+    """Cosine of the query's vector and the version's nearest one; nothing where vectors were not searched."""
     words: tuple[Sequence[str], ...] = ()
-    """The index terms of name, description, body and the rest, as they are kept; empty where nobody kept them."""
+    """The stored index terms of name, description, body and the rest; empty where they were not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """A recallable version as an agent sees it, kept for readers that must answer at once."""
+    """A recallable version as an agent sees it, stored for hooks, which must answer at once."""
 
     version_id: str
     text: str
@@ -60,22 +61,91 @@ class Rendering:
     tokens: int
     """Of the text."""
     rank: float
-    """How well it has served, 0 to 1."""
+    """How reliable it has been, 0 to 1."""
     fresh_at: datetime
     """When it was last used, or else made."""
     reinforced: int = 0
     """How often verified attempts have confirmed it."""
     unproven: float = 0.0
-    """How much a control would tell of it, 0 to 1; 0: it is never held back (see `outcome.withholding`)."""
+    """How much holding it back would teach, 0 to 1; 0: it is never held back (see `evidence.withholding`)."""
     person: str = ""
-    """Whose preference it is; empty: whoever works here."""
+    """Whose preference it is; empty: everybody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPassage:
-    """A passage as a search found it, with the version that it belongs to."""
+    """A passage that a search found, with the version it belongs to."""
 
     stored: Stored
     passage: Passage
     lexical: float
     """How well its words match (higher is better)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """The summary of a trajectory, searchable by task."""
+
+    id: str
+    task: str
+    project: str
+    client: str
+    session_id: str
+    parent_session_id: str
+    assessment: Assessment
+    files: tuple[str, ...]
+    steps: int
+    started_at: datetime | None
+    captured_at: datetime
+    learned_at: datetime | None
+    superseded: bool
+    pruned: bool
+    """Whether retention has dropped its steps; the summary and its hash stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEpisode(Episode):
+    """A trajectory that a search found."""
+
+    lexical: float
+    """How well its words match (higher is better)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One link of the audit chain: hashes and ids, never content."""
+
+    sequence: int
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    digest: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much the store holds."""
+
+    trajectories: int
+    learned: int
+    outcomes: dict[str, int]
+    """Verified outcome → how many; an unverified outcome counts as unknown."""
+    skills: dict[str, int]
+    """Current status of each skill → how many."""
+    kinds: dict[str, int]
+    versions: int
+    uses: int
+    evidence: dict[str, int]
+    """Grade → how many."""
+    audit: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A damaged part of the store."""
+
+    subject: str
+    problem: str

@@ -1,8 +1,7 @@
-"""Anchors: the newest link of a store's audit chain, noted in the person's home, outside the store's file.
+"""Anchors: the newest link of a store's audit chain, kept in the person's home, outside the store's file.
 
-A chain inside a file proves nothing against somebody who rewrites the whole file. One file per store's path, written when a
-store that was written to is closed; an anchor that the chain no longer holds is never overwritten. What a difference means is
-the caller's business. Whoever may write both the store and the home can still change both.
+A chain inside a file proves nothing against a rewrite of the whole file. There is one file per store, written when a store
+that was changed is closed. Whoever may write both the store and the home can still change both.
 """
 
 from __future__ import annotations
@@ -10,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
+from tacit.domain.archive import Anchor
 from tacit.domain.identity import plain
-from tacit.domain.safekeeping import Anchor
+from tacit.store.audit import head_of
+from tacit.store.backup import identity_of
+from tacit.store.connection import Connection
 
 FOLDER = "anchors"
 
@@ -29,10 +31,7 @@ class Anchors:
         self._folder = home / FOLDER
 
     def read(self, store: str) -> tuple[Anchor, ...]:
-        """The anchors of the store in a file, any of which is enough; none where nothing was noted.
-
-        Raises `ValueError` for what is unreadable.
-        """
+        """The anchors of a store, any of which is enough; none where none was written. Raises `ValueError` for others."""
         try:
             text = self._path(store).read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -42,32 +41,38 @@ class Anchors:
         try:
             found = tuple(map(_anchor, json.loads(text)))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"it is no anchor: {error}") from error
+            raise ValueError(f"it is not an anchor: {error}") from error
         if not found:
             raise ValueError("it is empty")
         return found
 
     def write(self, store: str, *anchors: Anchor) -> None:
-        """Note anchors in place of those before; a home that cannot be written to has none.
+        """Replace the anchors of a store; does nothing where the home cannot be written to.
 
-        Two are noted only while a store is being replaced, when it may be found as it was or as it will be.
+        Two are written only while a store is being replaced, when either state may be found.
         """
         text = json.dumps([{"head": "", "sequence": 0, **plain(anchor)} for anchor in anchors], sort_keys=True)
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target = self._path(store)
-            temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-            try:
-                handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                temporary.replace(target)
-            finally:
-                temporary.unlink(missing_ok=True)
+            write_atomically(self._path(store), text + "\n", mode=0o600)
 
     def _path(self, store: str) -> Path:
         name = hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:32]
         return self._folder / f"{name}.json"
+
+
+def anchor_of(connection: Connection, *, at: datetime) -> Anchor:
+    """The store's newest link, to be noted outside of it."""
+    sequence, head = head_of(connection)
+    return Anchor(store_id=identity_of(connection), sequence=sequence, head=head, at=at)
+
+
+def holds_anchor(connection: Connection, anchor: Anchor) -> bool:
+    """Whether this is the store that an anchor was written for, and its chain still has that link."""
+    if identity_of(connection) != anchor.store_id:
+        return False
+    found = connection.single("SELECT hash FROM audit WHERE seq = ?", anchor.sequence)
+    return anchor.sequence == 0 or found == anchor.head
 
 
 def _anchor(found: Any) -> Anchor:

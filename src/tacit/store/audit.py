@@ -1,6 +1,7 @@
-"""The audit chain in its table: change in → link appended; links out only if each fits its hash and the one before.
+"""The audit chain: each link is the hash of a change and of the link before it.
 
-Also answers which records the chain knows, so that a vanished row is damage and not an unknown id. Keeps no content.
+Links hold times, names, ids and digests, never content, so that the chain still checks after content was purged. It also
+knows which records must exist, so that a vanished row is reported as damage and not as an unknown id.
 """
 
 from __future__ import annotations
@@ -14,36 +15,35 @@ from typing import Any
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.identity import canonical
-from tacit.domain.ports import AuditEntry
+from tacit.domain.stored import AuditEntry
 from tacit.store.connection import Connection, Damaged, damaged
 from tacit.store.encoding import clean, stamp
-from tacit.store.invariants import unknown
+from tacit.store.invariants import unknown_id
 
 _COLUMNS = "seq, at, actor, action, subject, record, digest, previous, hash"
 _END = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """What the chain is told of a change, before it gets its place and digest."""
+class AuditNote:
+    """A change as the chain records it: what was done, to what, by whom and when."""
 
     action: str
     subject: str
-    record: str
     at: datetime
     actor: str = "tacit"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A stored event with its place in the chain."""
 
-    event: Event
+    event: AuditEvent
     previous: str
     hash: str
 
     def entry(self) -> AuditEntry:
-        """What callers see of it."""
+        """The link as callers see it."""
         event = self.event
         return AuditEntry(
             sequence=event.sequence,
@@ -57,27 +57,27 @@ class Link:
 
 
 def record_path(table: str, *ids: str) -> str:
-    """Name a record for the chain: table, owner if any, id."""
+    """The chain's name for a record: table, owner if any, id."""
     return "/".join((table, *(clean(part).replace("%", "%25").replace("/", "%2F") for part in ids)))
 
 
 class Audit:
-    """Appends to the chain and reads it under its hashes."""
+    """Appends links and reads them, checking each hash."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def append(self, note: Note, *, digest: str) -> None:
-        """Add one link; the caller's transaction makes it one with the change it tells of."""
+    def append(self, note: AuditNote, *, record: str, digest: str) -> None:
+        """Add one link for a record and its digest, in the transaction of the change itself."""
         head = self._connection.single("SELECT max(seq) FROM audit")
         previous = self.at(head).hash if head else GENESIS
-        event = Event(
+        event = AuditEvent(
             sequence=(head or 0) + 1,
             at=stamp(note.at),
             actor=clean(note.actor) or "tacit",
             action=clean(note.action),
             subject=clean(note.subject),
-            record=note.record,
+            record=record,
             digest=digest,
         )
         fields = (event.sequence, event.at, event.actor, event.action, event.subject, event.record, event.digest)
@@ -85,11 +85,11 @@ class Audit:
             f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *fields,
             previous,
-            link(previous, event),
+            link_hash(previous, event),
         )
 
-    def at(self, seq: int) -> Link:
-        """Read one link; raises for one that does not fit its own hash."""
+    def at(self, seq: int) -> ChainLink:
+        """Read one link; raises if it does not fit its own hash."""
         try:
             rows = self._connection.run(f"SELECT {_COLUMNS} FROM audit WHERE seq = ?", seq)
         except Damaged as error:
@@ -99,13 +99,15 @@ class Audit:
         number, at, actor, action, subject, record, digest, previous, stored = rows[0]
         if not all(isinstance(value, str) for value in rows[0][1:]):
             raise self._damage(seq, "does not fit its hash")
-        event = Event(sequence=number, at=at, actor=actor, action=action, subject=subject, record=record, digest=digest)
-        if number != seq or link(previous, event) != stored:
+        event = AuditEvent(
+            sequence=number, at=at, actor=actor, action=action, subject=subject, record=record, digest=digest
+        )
+        if number != seq or link_hash(previous, event) != stored:
             raise self._damage(seq, "does not fit its hash")
-        return Link(event, previous, stored)
+        return ChainLink(event, previous, stored)
 
-    def links(self, *, start: int = 1) -> Iterator[Link]:
-        """Read the chain from a link on; raises at the first that is missing, changed or out of place."""
+    def links(self, *, start: int = 1) -> Iterator[ChainLink]:
+        """Read the chain from a link on; raises at the first that is missing, changed or out of order."""
         last = self._connection.single("SELECT max(seq) FROM audit") or 0
         if last != self._connection.single("SELECT count(*) FROM audit INDEXED BY audit_by_subject"):
             raise self._damage(last + 1, "is missing")
@@ -127,11 +129,11 @@ class Audit:
         return [found.entry() for found in kept]
 
     def members(self, table: str, *owners: str) -> set[str]:
-        """Records of these owners that the chain knows and that were not purged."""
+        """Records of these owners that the chain knows, without purged ones."""
         return self._beginning([record_path(table, owner) + "/" for owner in owners])
 
     def _beginning(self, paths: list[str]) -> set[str]:
-        """Records whose names begin so, without those that were purged."""
+        """Records whose names begin with one of these, without purged ones."""
         sql = (
             "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
             "ON record >= path.value AND record < path.value || ? ORDER BY seq"
@@ -140,20 +142,22 @@ class Audit:
         return {str(record) for record, action in latest.items() if not is_gone(str(action))}
 
     def absent(self, table: str, identity: str, *, noun: str) -> Exception:
-        """The error for an id without a row: unknown, or lost although the chain knows it."""
+        """The error for an id without a row: unknown, or damage if the chain knows it."""
         own = record_path(identity)
         known = any(
             record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action)
             for record, action in self._latest("subject = ?", identity).items()
         )
-        return damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown(noun, identity)
+        return (
+            damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown_id(noun, identity)
+        )
 
     def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
         """Raise unless the rows found for these owners are exactly those that the chain knows."""
         self._compare(table, self.members(table, *owners), found)
 
     def check_all(self, table: str, beginning: str, *, found: set[str]) -> None:
-        """The same for all owners whose names begin so."""
+        """The same for all owners whose names begin with a text."""
         self._compare(table, self._beginning([record_path(table, beginning)]), found)
 
     def _compare(self, table: str, known: set[str], found: set[str]) -> None:
@@ -162,7 +166,7 @@ class Audit:
             raise damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", problem)
 
     def _latest(self, condition: str, *values: str) -> dict[str, str]:
-        """Record → what was last done to it."""
+        """Record → the last action on it."""
         rows = self._connection.run(f"SELECT record, action FROM audit WHERE {condition} ORDER BY seq", *values)
         return {str(record): str(action) for record, action in rows}
 
@@ -179,12 +183,12 @@ GENESIS = ""
 """What the first link covers."""
 
 GONE = ("purge", "restore")
-"""Actions that leave no record behind: what was purged, and that the store as a whole was put back."""
+"""Actions after which a record does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One change: when, by whom, what, about which id, and the digest of which record it left behind."""
+class AuditEvent:
+    """One change: when, by whom, what, of which id, and the digest of the record it left."""
 
     sequence: int
     at: str
@@ -196,6 +200,12 @@ class Event:
     digest: str
 
 
-def link(previous: str, event: Event) -> str:
-    """Hash an event together with the link before it."""
+def link_hash(previous: str, event: AuditEvent) -> str:
+    """The hash of an event together with the link before it."""
     return hashlib.sha256(previous.encode("ascii", "replace") + canonical(event)).hexdigest()
+
+
+def head_of(connection: Connection) -> tuple[int, str]:
+    """Number and hash of the newest link."""
+    rows = connection.run("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
+    return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")

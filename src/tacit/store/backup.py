@@ -1,11 +1,13 @@
-"""Whole, consistent copies of a store while others go on writing: source file → one new file, complete or absent.
+"""Backups: a consistent copy of a store while others go on writing, and a manifest file next to it.
 
-What a killed copy left behind is removed by the next one of its name. Whether the content is intact is the caller's
-question; this only copies.
+A copy appears complete or not at all; what a killed copy left behind is removed by the next one of its name. A manifest
+names no paths of the machine; only the store that made the backup knows where it is.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -14,34 +16,53 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import apsw
 
+from tacit.config.files import sync_folder, write_atomically
+from tacit.domain.archive import Manifest
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.store.connection import checked, kind_of, shown, translated
+from tacit.domain.identity import plain
+from tacit.store.audit import head_of
+from tacit.store.connection import Connection, check_path, damaged, file_kind, printable_path, translate_errors
+from tacit.store.encoding import Unreadable, aware, unpack
+from tacit.store.seals import seal_of
 
+SUFFIX = ".manifest.json"
 _BUSY_TIMEOUT_MS = 30_000
-_NAME_BYTES_MAX = 180
+_PART_NAME_BYTES_MAX = 180
+_NAME_BYTES_MAX = 255
+_MANIFEST_BYTES_MAX = 1024 * 1024
 _STALE_S = 24 * 3600
-_BESIDE = ("-journal", "-wal", "-shm")
+_SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
+_COUNTED = (
+    "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "entries", "passages",
+    "tombstones", "audit",
+)  # fmt: skip
 
 
 def copy_store(
-    source: str | apsw.Connection, target: Path, *, replace: bool = False, check: Callable[[Path], None] | None = None
+    source: str | apsw.Connection,
+    target: Path,
+    *,
+    overwrite: bool = False,
+    check: Callable[[Path], None] | None = None,
 ) -> None:
     """Copy the committed state to `target`; it appears there only once it is complete and passed `check`."""
-    checked(target)
-    if kind_of(target) and not replace:
-        raise Mistake(f"{shown(target)} exists already", hint="a backup never overwrites; choose another name")
-    temporary = _temporary_beside(target)
+    check_path(target)
+    if file_kind(target) and not overwrite:
+        raise _exists(target)
+    temporary = _temporary_file(target)
     try:
         _copy_to(source, temporary)
         if check:
             check(temporary)
-        _publish(temporary, target, replace=replace)
+        _publish(temporary, target, overwrite=overwrite)
     finally:
-        for end in ("", *_BESIDE):
+        for end in ("", *_SQLITE_SUFFIXES):
             Path(f"{temporary}{end}").unlink(missing_ok=True)
 
 
@@ -53,34 +74,18 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
 
 
 def part_names(target: Path) -> tuple[str, str]:
-    """How the names of unfinished copies begin and end, and of folders for them."""
-    return f"{_start(target)}{os.getpid()}.", ".part"
+    """Prefix and suffix of the names of unfinished copies and their folders."""
+    return f"{_part_prefix(target)}{os.getpid()}.", ".part"
 
 
-def _start(target: Path) -> str:
-    return f".{os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES_MAX])}."
-
-
-def _temporary_beside(target: Path) -> Path:
-    prefix, suffix = part_names(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(target)
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=target.parent)
-    except (OSError, ValueError) as error:
-        raise _cannot_write(target, error) from error
-    os.close(handle)
-    return Path(name)
-
-
-def remove_stale(target: Path) -> None:
+def remove_stale_parts(target: Path) -> None:
     """Remove what killed copies of this name left: their process is gone, or they are older than a day."""
-    part = re.compile(re.escape(_start(target)) + r"(?:(\d{1,9})\.)?\w+\.part(?:-\w+)?")
+    part = re.compile(re.escape(_part_prefix(target)) + r"(?:(\d{1,9})\.)?\w+\.part(?:-\w+)?")
     for path in target.parent.iterdir():
         found = part.fullmatch(path.name)
         if not found:
             continue
-        with suppress(OSError):  # somebody else removed it, or it is not ours to remove
+        with suppress(OSError):  # another process removed it, or we may not
             known = path.lstat()
             old = time.time() - known.st_mtime > _STALE_S
             if not (old or (found[1] and _is_gone(int(found[1])))):
@@ -91,54 +96,139 @@ def remove_stale(target: Path) -> None:
                 shutil.rmtree(path)
 
 
+def identity_of(connection: Connection) -> str:
+    """The id that a store got when it was made; raises if it is damaged."""
+    rows = connection.run("SELECT seq, id, seal FROM identity")
+    if len(rows) != 1 or rows[0][2] != seal_of("identity", rows[0][:2]):
+        raise damaged(connection.path, "the store's id", "does not fit its seal")
+    return str(rows[0][1])
+
+
+def describe_copy(connection: Connection, file: Path, *, at: datetime) -> Manifest:
+    """The manifest of a copy: what its file is, and what it holds."""
+    sequence, head = head_of(connection)
+    counts = {table: int(connection.single(f"SELECT count(*) FROM {table}")) for table in _COUNTED}
+    with file.open("rb") as opened:
+        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+    return Manifest(
+        sha256=sha256,
+        bytes=file.stat().st_size,
+        schema=int(connection.single("PRAGMA user_version")),
+        store_id=identity_of(connection),
+        sequence=sequence,
+        head=head,
+        at=aware(at),
+        counts=counts,
+    )
+
+
+def manifest_path(backup: Path) -> Path:
+    """Where the manifest of a backup is: next to it, under its name or, if that is too long, a hash of it."""
+    name = os.fsencode(backup.name)
+    if len(name) + len(SUFFIX) > _NAME_BYTES_MAX:
+        return backup.with_name(hashlib.sha256(name).hexdigest()[:32] + SUFFIX)
+    return backup.with_name(backup.name + SUFFIX)
+
+
+def write_manifest(backup: Path, manifest: Manifest) -> None:
+    """Write the manifest next to the backup, whole or not at all."""
+    target = manifest_path(backup)
+    text = json.dumps(plain(replace(manifest, path="")), indent=2, sort_keys=True)
+    try:
+        write_atomically(target, text + "\n", mode=0o600)
+    except OSError as error:
+        raise StoreOutage(
+            f"cannot write the manifest {target.name}: {error.strerror}",
+            code="manifest_not_written",
+            hint="the backup itself is complete; remove it and try again where there is space",
+        ) from error
+
+
+def read_manifest(backup: Path) -> Manifest | None:
+    """The manifest next to a backup, if there is one; raises `Unreadable` for a damaged one."""
+    try:
+        with manifest_path(backup).open("rb") as file:
+            data = file.read(_MANIFEST_BYTES_MAX)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from error
+    return unpack(data, Manifest)
+
+
+def manifest_differences(manifest: Manifest, found: Manifest) -> list[str]:
+    """The fields in which a copy differs from its manifest."""
+    names = ("sha256", "bytes", "schema", "store_id", "sequence", "head", "counts")
+    return [name for name in names if getattr(manifest, name) != getattr(found, name)]
+
+
+def _part_prefix(target: Path) -> str:
+    return f".{os.fsdecode(os.fsencode(target.name)[:_PART_NAME_BYTES_MAX])}."
+
+
+def _temporary_file(target: Path) -> Path:
+    prefix, suffix = part_names(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale_parts(target)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=target.parent)
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from error
+    os.close(handle)
+    return Path(name)
+
+
 def _is_gone(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except OSError:  # it is somebody else's
+    except OSError:  # it belongs to another user
         return False
     return False
 
 
 def _copy_to(source: str | apsw.Connection, temporary: Path) -> None:
-    with translated(str(temporary)):
+    with translate_errors(str(temporary)):
         copy = apsw.Connection(str(temporary))
         reader = apsw.Connection(source) if isinstance(source, str) else source
         try:
             if isinstance(source, str):
                 reader.set_busy_timeout(_BUSY_TIMEOUT_MS)
             copy_pages(reader, copy)
-            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, nothing beside it
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, without a log
         finally:
             copy.close()
             if isinstance(source, str):
                 reader.close()
 
 
-def _publish(temporary: Path, target: Path, *, replace: bool) -> None:
+def _publish(temporary: Path, target: Path, *, overwrite: bool) -> None:
     try:
-        _sync(temporary)
-        if not replace:
-            target.touch(mode=0o600, exist_ok=False)  # claims the name: fails if somebody else made it meanwhile
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        if not overwrite:
+            target.touch(mode=0o600, exist_ok=False)  # claims the name: fails if another process took it meanwhile
         temporary.replace(target)
-        _sync(target.parent)
+        sync_folder(target.parent)
     except FileExistsError:
-        raise Mistake(
-            f"{shown(target)} exists already", hint="a backup never overwrites; choose another name"
-        ) from None
+        raise _exists(target) from None
     except OSError as error:
         raise _cannot_write(target, error) from error
 
 
+def _exists(target: Path) -> Mistake:
+    return Mistake(
+        f"{printable_path(target)} exists already",
+        code="file_exists",
+        hint="a backup never overwrites a file; choose another name",
+    )
+
+
 def _cannot_write(target: Path, error: Exception) -> StoreOutage:
     reason = getattr(error, "strerror", None) or error
-    return StoreOutage(f"cannot write a copy to {shown(target)}: {reason}", hint="choose a writable folder")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return StoreOutage(
+        f"cannot write a copy to {printable_path(target)}: {reason}",
+        code="copy_not_written",
+        hint="choose a writable folder",
+    )

@@ -1,7 +1,7 @@
-"""One SQLite file, opened safely: statements in, rows out, inside transactions that are all or nothing.
+"""One SQLite file, opened safely: statements run in transactions that are all or nothing; database errors become Tacit's.
 
 Write transactions begin IMMEDIATE and wait their turn; readers see one snapshot. The connection may be used from any
-thread, one at a time. Knows nothing of tables.
+thread, one at a time.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import apsw
 
@@ -22,6 +23,7 @@ from tacit.domain.errors import Mistake, StoreOutage, TacitError
 from tacit.store.encoding import clean
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Row = tuple[Any, ...]
 
 BUSY_TIMEOUT_S = 30.0
@@ -42,7 +44,7 @@ class Connection:
     """A guarded connection. `patience_s` bounds how long a locked store is waited for before that becomes an error."""
 
     def __init__(self, path: str | Path, *, patience_s: float = PATIENCE_S) -> None:
-        self.path = checked(path)
+        self.path = check_path(path)
         self._patience_s = patience_s
         self._lock = threading.RLock()
         self._depth = 0
@@ -62,22 +64,22 @@ class Connection:
     @property
     def read_only(self) -> bool:
         """Whether the file may only be read."""
-        with translated(self.path):
+        with translate_errors(self.path):
             return self._db.readonly("main")
 
     @property
     def has_written(self) -> bool:
         """Whether anything was changed through this connection, while it is open."""
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             return not self._closed and self._db.total_changes() > 0
 
     def wipe(self) -> bool:
-        """Leave no trace of what was deleted: write every page anew and empty the log.
+        """Leave no trace of deleted rows: rewrite every page and empty the log.
 
         Deleted rows are overwritten anyway, but pages that were rearranged before may hold older copies of them. False if
         that must wait: inside a transaction, while others read or write, or without space.
         """
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             if self._depth:
                 return False
             try:
@@ -90,16 +92,20 @@ class Connection:
 
     @contextmanager
     def outside(self, what: str) -> Iterator[None]:
-        """Do what cannot be done inside a transaction, once other threads have finished theirs."""
+        """Run what is not possible inside a transaction, once other threads have finished theirs."""
         with self._lock:
             if self._depth:
-                raise Mistake(f"{what} cannot be taken inside a transaction", hint="finish the transaction first")
+                raise Mistake(
+                    f"{what} is not possible inside a transaction",
+                    code="inside_transaction",
+                    hint="finish the transaction first",
+                )
             yield
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         """Execute one statement and fetch all its rows."""
         bound = tuple(clean(value) if isinstance(value, str) else value for value in values)
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             return self._db.execute(sql, bound).fetchall()
 
     def single(self, sql: str, *values: Any) -> Any:
@@ -109,12 +115,12 @@ class Connection:
 
     def stamp(self) -> tuple[int, int, int]:
         """Changes whenever what this connection sees may have changed: others' commits, own writes, own writes undone."""
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             return self.single("PRAGMA data_version"), self._db.total_changes(), self._undone
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Make the writes inside one; nested use is part of the outer one, and undone alone if it alone fails."""
+        """Run a write transaction; a nested one joins the outer one, and is rolled back alone if it alone fails."""
         with self._lock:
             if self._depth:
                 with self._joined():
@@ -138,11 +144,11 @@ class Connection:
                 yield
 
     def patiently(self, attempt: Callable[[], T]) -> T:
-        """Try until it is no longer locked, for as long as patience lasts."""
+        """Retry while the store is locked, for as long as patience lasts."""
         give_up_at = time.monotonic() + self._patience_s
         while True:
             try:
-                with translated(self.path):
+                with translate_errors(self.path):
                     return attempt()
             except StoreOutage as error:
                 if not error.retryable or time.monotonic() >= give_up_at:
@@ -151,7 +157,7 @@ class Connection:
 
     def close(self) -> None:
         """Release the file; closing twice is harmless."""
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             self._closed = True
             self._db.close()
 
@@ -176,7 +182,7 @@ class Connection:
         try:
             yield
             self._check_alive()
-            with translated(self.path):
+            with translate_errors(self.path):
                 self._execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -191,16 +197,16 @@ class Connection:
         self._check_alive()
         self._depth += 1
         point = f"depth_{self._depth}"
-        with translated(self.path):
+        with translate_errors(self.path):
             self._execute(f"SAVEPOINT {point}")
         try:
             yield
             self._check_alive()
-            with translated(self.path):
+            with translate_errors(self.path):
                 self._execute(f"RELEASE {point}")
         except BaseException:
             self._undone += 1
-            with translated(self.path):
+            with translate_errors(self.path):
                 if self._db.in_transaction:
                     self._execute(f"ROLLBACK TO {point}")
                     self._execute(f"RELEASE {point}")
@@ -209,27 +215,64 @@ class Connection:
             self._depth -= 1
 
     def _check_alive(self) -> None:
-        """After a full disk SQLite may have undone the whole transaction; going on would write without one."""
-        with translated(self.path):
+        """After a full disk SQLite may have rolled back the whole transaction; going on would write without one."""
+        with translate_errors(self.path):
             alive = self._db.in_transaction
         if not alive:
-            raise StoreOutage(f"the transaction on {self.path} was undone by an earlier failure; nothing was written")
+            raise StoreOutage(
+                f"the transaction on {self.path} was rolled back by an earlier failure; nothing was written",
+                code="rolled_back",
+                hint="try again",
+            )
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise StoreOutage(
-                f"the store {self.path} was opened by another process", hint="open it again after forking"
+                f"the store {self.path} was opened by another process",
+                code="opened_before_fork",
+                hint="open it again after forking",
             )
 
     def _roll_back(self) -> None:
         self._undone += 1
-        with translated(self.path):
+        with translate_errors(self.path):
             if self._db.in_transaction:
                 self._execute("ROLLBACK")
 
 
+class UsesConnection(Protocol):
+    """An object whose methods run statements on one connection."""
+
+    _connection: Connection
+
+
+S = TypeVar("S", bound=UsesConnection)
+
+
+def reads(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Let a method see one unchanging state of the store."""
+
+    @wraps(method)
+    def in_snapshot(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._connection.reading():
+            return method(self, *args, **kwargs)
+
+    return in_snapshot
+
+
+def writes(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Make all writes of a method one transaction."""
+
+    @wraps(method)
+    def in_transaction(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._connection.writing():
+            return method(self, *args, **kwargs)
+
+    return in_transaction
+
+
 def _wait(timeout_s: float) -> Callable[[int], bool]:
-    """Wait for a lock in short, uneven naps: SQLite's own, growing to a tenth of a second, let one writer starve others."""
+    """Wait for a lock in short, random naps: SQLite's own, growing to a tenth of a second, let one writer starve others."""
     begun = 0.0
 
     def again(tries: int) -> bool:
@@ -243,15 +286,15 @@ def _wait(timeout_s: float) -> Callable[[int], bool]:
 
 
 def _open_file(path: str) -> apsw.Connection:
-    """Open, creating folder and file where missing; a new file is its owner's only, for it holds transcripts."""
+    """Open, creating folder and file where missing; only the owner may read a new file, since it holds transcripts."""
     if path == MEMORY:
         return apsw.Connection(path)
     file = Path(path)
     try:
-        is_new = not check_kind(file)
+        is_new = not is_existing_file(file)
         file.parent.mkdir(parents=True, exist_ok=True)
-        with translated(path):
-            connection = _open_still(file) if _is_still(file) else apsw.Connection(path)
+        with translate_errors(path):
+            connection = _open_immutable(file) if _is_immutable(file) else apsw.Connection(path)
         if is_new:  # by name: opening and closing a handle of our own would drop SQLite's locks on the file
             file.chmod(0o600)
     except OSError as error:
@@ -259,14 +302,14 @@ def _open_file(path: str) -> apsw.Connection:
     return connection
 
 
-def _is_still(file: Path) -> bool:
-    """Whether neither file nor folder may be written and no log lies beside it: SQLite then cannot make its log."""
+def _is_immutable(file: Path) -> bool:
+    """Whether neither file nor folder may be written and there is no log: SQLite then cannot make its log."""
     if not os.access(file, os.R_OK) or os.access(file, os.W_OK) or os.access(file.parent, os.W_OK):
         return False
     return not any(file.with_name(f"{file.name}{end}").exists() for end in ("-wal", "-journal"))
 
 
-def _open_still(file: Path) -> apsw.Connection:
+def _open_immutable(file: Path) -> apsw.Connection:
     """Open for reading a file that does not change, which needs neither log nor locks."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)
@@ -276,20 +319,22 @@ MEMORY = ":memory:"
 _HINT = "choose another file with --store"
 
 
-def checked(path: str | Path) -> str:
-    """The path as text; raises for one that SQLite, or the file system, cannot name."""
+def check_path(path: str | Path) -> str:
+    """The path as text; raises `Mistake` for one that SQLite or the file system cannot use."""
     text = str(path)
     if not text or "\0" in text:
-        raise Mistake(f"{shown(text)!r} is no possible path", hint=_HINT)
+        raise Mistake(f"{printable_path(text)!r} is not a possible path", code="bad_path", hint=_HINT)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Mistake(f"the path {shown(text)} is not valid UTF-8, which SQLite needs", hint=_HINT) from None
+        raise Mistake(
+            f"the path {printable_path(text)} is not valid UTF-8, which SQLite needs", code="bad_path", hint=_HINT
+        ) from None
     return text
 
 
-def kind_of(file: Path) -> str:
-    """What lies at a path: ``file``, ``folder``, ``other``, or nothing; raises `StoreOutage` if that cannot be told."""
+def file_kind(file: Path) -> str:
+    """What is at a path: ``file``, ``folder``, ``other``, or an empty text; raises `StoreOutage` if it cannot be read."""
     try:
         mode = file.stat().st_mode
     except FileNotFoundError:
@@ -299,28 +344,33 @@ def kind_of(file: Path) -> str:
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
-def check_kind(file: Path) -> bool:
+def is_existing_file(file: Path) -> bool:
     """Whether there is a file already; raises `Mistake` for a folder, a pipe or a device."""
-    kind = kind_of(file)
+    kind = file_kind(file)
     if kind == "folder":
         raise Mistake(
-            f"{shown(file)} is a folder, not a store", hint=f"name a file, such as {shown(file / 'tacit.db')}"
+            f"{printable_path(file)} is a folder, not a store",
+            code="not_a_file",
+            hint=f"name a file, such as {printable_path(file / 'tacit.db')}",
         )
     if kind == "other":
-        raise Mistake(f"{shown(file)} is no plain file, so it cannot be a store", hint=_HINT)
+        raise Mistake(
+            f"{printable_path(file)} is not a regular file, so it cannot be a store", code="not_a_file", hint=_HINT
+        )
     return kind == "file"
 
 
 def cannot_open(path: str, error: OSError) -> StoreOutage:
-    """The error for a file that the system does not let us open."""
+    """The error for a file that the system refuses to open."""
     return StoreOutage(
-        f"the store {shown(path)} cannot be opened for writing: {error.strerror}",
+        f"the store {printable_path(path)} cannot be opened for writing: {error.strerror}",
+        code="store_not_writable",
         hint="check that its folder is writable, or choose another with --store",
     )
 
 
-def shown(path: str | Path) -> str:
-    """A path as text that every output can carry; a very long one is cut."""
+def printable_path(path: str | Path) -> str:
+    """A path as text that every terminal can print; a very long one is shortened."""
     text = str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
     return text if len(text) <= 300 else f"{text[:200]}…{text[-60:]}"
 
@@ -335,47 +385,52 @@ _BUGS = (
     "no such savepoint",
     "too many ",
 )
-"""How messages about a wrong statement begin. Every other complaint about fixed, tested statements means that the file's
-schema, or an index's own tables, are no longer as they were made."""
+"""How SQLite's messages about a wrong statement begin. Since the statements are fixed and tested, every other message means
+that the file's schema or the tables of an index are damaged."""
 
 
 class Damaged(StoreOutage):
-    """A row or file that is not as it was written; keeps what `verify` reports of it."""
+    """A damaged row or file; `subject` and `problem` are what `verify` reports."""
 
     def __init__(self, message: str, *, subject: str, problem: str) -> None:
-        super().__init__(message, hint=DAMAGE_HINT)
+        super().__init__(message, code="store_damaged", hint=DAMAGE_HINT)
         self.subject = subject
         self.problem = problem
 
 
 def damaged(path: str, subject: str, problem: str) -> Damaged:
-    """The error for something in the store that is not as it was written."""
+    """The error for something damaged in the store."""
     return Damaged(f"the store {path} is damaged: {subject} {problem}", subject=subject, problem=problem)
 
 
 @contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Run database calls, turning what they raise into the error tree."""
+def translate_errors(path: str) -> Iterator[None]:
+    """Run database calls, turning their errors into Tacit's."""
     try:
         yield
     except apsw.Error as error:
-        meant = outage(error, path)
-        if meant is None:
+        translated = store_error(error, path)
+        if translated is None:
             raise
-        raise meant from error
+        raise translated from error
     except UnicodeDecodeError as error:
         raise damaged(path, "a text", "is not valid UTF-8") from error
 
 
-def outage(error: apsw.Error, path: str) -> TacitError | None:
+def store_error(error: apsw.Error, path: str) -> TacitError | None:
     """The Tacit error for a database error; `None` for one that means a bug."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreOutage(f"the store {path} is locked by another process", hint="try again", retryable=True)
+        return StoreOutage(
+            f"the store {path} is locked by another process", code="store_locked", hint="try again", retryable=True
+        )
     if isinstance(error, apsw.FullError):
-        return StoreOutage(f"the disk is full: {path}", hint="free some space and try again; nothing was written")
+        return StoreOutage(
+            f"the disk is full: {path}", code="disk_full", hint="free some space and try again; nothing was written"
+        )
     if isinstance(error, apsw.IOError):
         return StoreOutage(
             f"the store {path} cannot be read or written: {error}",
+            code="disk_error",
             hint="check free space, quota and the disk, then try again; nothing was written",
         )
     if isinstance(error, apsw.NotADBError):
@@ -385,12 +440,15 @@ def outage(error: apsw.Error, path: str) -> TacitError | None:
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
         return StoreOutage(
             f"the store {path} cannot be opened for writing: {error}",
+            code="store_not_writable",
             hint="check that the file and its folder exist and are writable, or choose another with --store",
         )
     if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
-        return StoreOutage(f"the store {path} is closed", hint="open it again")
+        return StoreOutage(f"the store {path} is closed", code="store_closed", hint="open it again")
     if isinstance(error, apsw.TooBigError):
-        return Mistake("the record is larger than the store can hold", hint="the limit is about one gigabyte")
+        return Mistake(
+            "the record is larger than the store can hold", code="too_large", hint="the limit is about one gigabyte"
+        )
     if isinstance(error, apsw.SQLError) and not str(error).startswith(_BUGS):
-        return damaged(path, "the schema", f"is not as it was made: {error}")
+        return damaged(path, "the schema", f"was changed: {error}")
     return None

@@ -1,4 +1,4 @@
-"""Answers about the store as a whole: how much it holds, and which ids begin with a prefix. Reads no content."""
+"""How much a store holds, and which ids begin with a prefix. Reads no content."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Counts
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Counts
 from tacit.store.audit import is_gone
 from tacit.store.connection import Connection, damaged
 
@@ -24,7 +24,7 @@ WHERE place = 1 GROUP BY status
 
 
 def count_all(connection: Connection) -> Counts:
-    """Count everything; of a growing session only its longest capture."""
+    """Count everything; superseded trajectories are not counted."""
 
     def counted(sql: str, known: type[StrEnum]) -> dict[str, int]:
         return _known(connection, connection.run(sql), known)
@@ -57,7 +57,7 @@ def ids_with_prefix(connection: Connection, prefix: str) -> list[str]:
 
 
 def _check_lost(connection: Connection, prefix: str) -> None:
-    """An id that no table has, although the audit chain knows it, is damage and not a typing error."""
+    """Raise if the audit chain knows an id that no table has: that is damage and not a typing error."""
     sql = "SELECT subject, record, action FROM audit WHERE subject >= ? AND subject < ? ORDER BY seq"
     last = {record: (subject, action) for subject, record, action in connection.run(sql, prefix, prefix + _END)}
     for record, (subject, action) in last.items():
@@ -67,8 +67,8 @@ def _check_lost(connection: Connection, prefix: str) -> None:
 
 def _known(connection: Connection, rows: Iterable[tuple[str, int]], known: type[StrEnum]) -> dict[str, int]:
     found = dict(rows)
-    for strange in found.keys() - {str(value) for value in known}:
-        raise damaged(connection.path, f"a {known.__name__.lower()}", f"has the unknown value {strange!r}")
+    for wrong in found.keys() - {str(value) for value in known}:
+        raise damaged(connection.path, f"a {known.__name__.lower()}", f"has the unknown value {wrong!r}")
     return {str(value): found[value] for value in known if value in found}
 
 

@@ -1,8 +1,7 @@
-"""A quick look into a store for hooks: words, a meaning or an error's signature → renderings. Reads only, decides nothing.
+"""The index that hooks read: words, a vector or an error's signature → rendered skills. Read-only.
 
-Opens in a fraction of the time that the store itself takes, at the price of a narrower view: no schema is rebuilt, no
-content is read, nothing is upgraded. What it hands out still counts only if its seals fit and if it belongs to the
-newest recallable version of its skill. Imports nothing that is slow to load.
+It opens in a fraction of the time that the store takes: no schema is checked, no content is read, nothing is upgraded. A row
+counts only if its seal fits and it belongs to the newest recallable version of its skill. Imports nothing that is slow to load.
 """
 
 from __future__ import annotations
@@ -22,21 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from tacit.store.hook_vectors import Nearby
+    from tacit.store.hook_vectors import HookVectors
 
 SCHEMAS = (3, 4, 5, 6, 7, 8)
-"""The schemas that this view knows how to read."""
+"""The schemas that this index can read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
     "rank", "fresh_at", "brief", "text", "reinforced", "unproven", "person",
 )  # fmt: skip
-"""Of the table `renderings`, beside `seq` and `seal`."""
+"""Of the table `renderings`, without `seq` and `seal`."""
 
 _ADDED = ((5, 0), (7, 0.0), (8, ""))
-"""The schemas that brought the last columns (how often a version was confirmed, how much a control would tell of it, whose
-preference it is), and what counts before."""
+"""The schemas that added the last columns (`reinforced`, `unproven`, `person`), and their values before."""
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
     "(SELECT skill_id FROM versions WHERE seq = {row}))"
@@ -45,16 +43,16 @@ _CURRENT = (
     f"SELECT {{}} FROM renderings AS r WHERE {{}} AND {_NEWEST.format(row='r.seq')} "
     "AND r.id = (SELECT id FROM versions WHERE seq = r.seq) ORDER BY r.rank DESC, r.fresh_at DESC, r.seq DESC"
 )
-"""The renderings that count, best first, whatever else the projection holds."""
+"""The renderings of current versions, highest rank first."""
 _PARTS = b'"sub_skills":["'
-"""As quotation marks inside a text are escaped, no text looks like it."""
+"""Quotation marks inside a text are escaped, so no text matches it."""
 _WORDS = (
     f"SELECT seq, {', '.join(VERSION_FIELDS)}, seal FROM version_words WHERE seq IN (SELECT value FROM json_each(?))"
 )
 
 
-class Glimpse:
-    """One rendering: a recallable version as the agent sees it, and what ranking needs of it."""
+class SkillRow:
+    """A rendered skill: a recallable version as the agent sees it, and what ranking needs."""
 
     __slots__ = (
         "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "person", "rank", "reinforced", "scope",
@@ -72,23 +70,23 @@ class Glimpse:
         self.examples = [[term_of(form) for form in line.split()] for line in examples.split("\n") if line]
         """Terms of each example query."""
         self.conditions: list[list[str]] = json.loads(conditions)
-        """What it takes for granted: text, and the command that shows it, if known."""
+        """Its preconditions: text, and the command that checks it, if known."""
 
 
-class Sighting:
-    """A rendering that shares words or meaning with a query: how well they match, and its terms by `VERSION_FIELDS`."""
+class Match:
+    """A skill that matches a query: how well words and meaning match, and its terms by `VERSION_FIELDS`."""
 
-    __slots__ = ("glimpse", "lexical", "semantic", "words")
+    __slots__ = ("lexical", "row", "semantic", "words")
 
-    def __init__(self, glimpse: Glimpse, lexical: float, words: Sequence[Sequence[str]]) -> None:
-        self.glimpse = glimpse
+    def __init__(self, row: SkillRow, lexical: float, words: Sequence[Sequence[str]]) -> None:
+        self.row = row
         self.lexical = lexical
         self.semantic: float | None = None
         self.words = words
 
 
-class Glance:
-    """An open look. `damaged` names what was passed over because its seal does not fit."""
+class HookIndex:
+    """An open index. `damaged` names the rows that were skipped because their seals do not fit."""
 
     def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
         self._database = database
@@ -96,13 +94,13 @@ class Glance:
         self._columns = COLUMNS[: len(COLUMNS) - len(self._lacking)]
         self._recallable = schema >= 5
         self._has_vectors = schema >= 5
-        self._aim: tuple[Nearby, list[float]] | None = None
-        self._matching = LexicalSearch(self._run, "version", weights=VERSION_WEIGHTS)
+        self._query_vector: tuple[HookVectors, list[float]] | None = None
+        self._lexical = LexicalSearch(self._run, "version", weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
     @classmethod
-    def open(cls, path: str) -> Glance | None:
-        """Open a store for reading; nothing if there is none, or it is not one that this program can read at a glance."""
+    def open(cls, path: str) -> HookIndex | None:
+        """Open a store for reading; nothing if there is none, or this program cannot read its schema."""
         if not os.path.isfile(path):
             return None
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -113,78 +111,79 @@ class Glance:
         if application != APPLICATION_ID or schema not in SCHEMAS:
             database.close()
             return None
-        for sql in ("PRAGMA trusted_schema = OFF", "BEGIN"):  # one unchanging state for all that is asked
+        for sql in ("PRAGMA trusted_schema = OFF", "BEGIN"):  # one unchanging state for all queries
             database.execute(sql).fetchall()
         return cls(database, schema=schema)
 
     def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
-        return self._matching.frequencies(terms, recallable=self._recallable)
+        return self._lexical.frequencies(terms, recallable=self._recallable)
 
-    def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[Sighting], dict[str, int], int]:
-        """What shares words with a query, best first; in how many versions each term occurs, and how many there are."""
+    def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[Match], dict[str, int], int]:
+        """Skills that share words with a query, best first; in how many versions each term occurs, and how many there are."""
         frequencies, documents = self.frequencies(terms)
         found = []
-        for match in self._matching.search((frequencies, documents), self._words, limit=limit, condition=_NEWEST):
-            for glimpse in self._glimpses("r.seq = ?", match.seq):
-                found.append(Sighting(glimpse, match.score, match.words))
+        for match in self._lexical.search((frequencies, documents), self._words, limit=limit, condition=_NEWEST):
+            for row in self._rows("r.seq = ?", match.seq):
+                found.append(Match(row, match.score, match.words))
         return found, frequencies, documents
 
     def spaces(self) -> dict[str, tuple[int, int]]:
-        """The embedders' spaces that there are vectors in, with their number and dimensions."""
+        """The embedders' spaces with vectors, with their number and dimensions."""
         rows = self._run("SELECT seq, id, dimensions, seal FROM vector_spaces") if self._has_vectors else []
         return {row[1]: (row[0], row[2]) for row in rows if self._intact("vector_spaces", row, label=row[0])}
 
-    def aim(self, vector: bytes, *, space: str) -> None:
-        """Look by meaning too from now on: for what is near this vector. Nothing is where nobody embedded in its space."""
+    def set_query_vector(self, vector: bytes, *, space: str) -> None:
+        """Search by this vector too from now on; does nothing if no skill has vectors in its space."""
         known = self.spaces().get(space)
         if known is None:
             return
-        from tacit.store.hook_vectors import Nearby  # most hooks have no embedder
+        from tacit.store.hook_vectors import HookVectors  # most hooks have no embedder
         from tacit.store.vector_codes import check_length, direction_of
 
         seq, dimensions = known
         direction = direction_of(vector)
         check_length(len(direction), space=space, dimensions=dimensions)
-        self._aim = Nearby(self._run, self._intact, space=seq, dimensions=dimensions), direction
+        vectors = HookVectors(self._run, self._intact, space=seq, dimensions=dimensions)
+        self._query_vector = vectors, direction
 
-    def by_meaning(self, known: Sequence[Sighting], *, limit: int = 20) -> list[Sighting]:
-        """Tell how near each known one is; and what else is near, best first. Nothing without an aim."""
-        if self._aim is None:
+    def by_meaning(self, known: Sequence[Match], *, limit: int = 20) -> list[Match]:
+        """Set the similarity of known matches, and find further similar skills, best first; nothing without a vector."""
+        if self._query_vector is None:
             return []
-        nearby, direction = self._aim
-        numbers = {sighting.glimpse.sequence for sighting in known}
-        near = nearby.nearest(direction)
+        vectors, direction = self._query_vector
+        numbers = {match.row.sequence for match in known}
+        near = vectors.nearest(direction)
         similar = dict(near)
-        similar |= nearby.similarities(direction, numbers - similar.keys())
-        first: dict[int, Glimpse] = {}
+        similar |= vectors.similarities(direction, numbers - similar.keys())
+        first: dict[int, SkillRow] = {}
         for seq, _ in near:
             if len(first) == limit:
                 break
-            first.update((glimpse.sequence, glimpse) for glimpse in self._glimpses("r.seq = ?", seq))
+            first.update((row.sequence, row) for row in self._rows("r.seq = ?", seq))
         found = [
-            Sighting(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
+            Match(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
             for seq, texts in self._words([seq for seq in first if seq not in numbers])
         ]
-        for sighting in (*known, *found):
-            sighting.semantic = similar.get(sighting.glimpse.sequence)
+        for match in (*known, *found):
+            match.semantic = similar.get(match.row.sequence)
         return found
 
-    def by_signature(self, signature: str, *, scope: str = "", limit: int = 20) -> list[Glimpse]:
-        """What answers exactly this error and may be seen from the scope, best first."""
-        found = self._glimpses("r.signature <> '' AND r.signature = ?", signature, scope=scope)
+    def by_signature(self, signature: str, *, scope: str = "", limit: int = 20) -> list[SkillRow]:
+        """Skills for exactly this error that may be seen from the scope, best first."""
+        found = self._rows("r.signature <> '' AND r.signature = ?", signature, scope=scope)
         return list(islice(found, limit))
 
-    def norms(self, *, scope: str = "", limit: int = 20) -> list[Glimpse]:
+    def norms(self, *, scope: str = "", limit: int = 20) -> list[SkillRow]:
         """Conventions and preferences, best first."""
-        return list(islice(self._glimpses("r.kind IN ('norm', 'preference')", scope=scope), limit))
+        return list(islice(self._rows("r.kind IN ('norm', 'preference')", scope=scope), limit))
 
-    def index(self, limit: int, *, scope: str = "") -> list[Glimpse]:
-        """What is known, best first."""
-        return list(islice(self._glimpses("TRUE", scope=scope), limit))
+    def index(self, limit: int, *, scope: str = "") -> list[SkillRow]:
+        """All skills that may be seen from the scope, best first."""
+        return list(islice(self._rows("TRUE", scope=scope), limit))
 
     def composites(self, version_ids: Sequence[str]) -> dict[str, tuple[list[str], list[str]]]:
-        """Those that are made of others: version → the names of its parts, and the versions that it came from."""
+        """Composite skills among these: version → the names of its parts, and the versions it came from."""
         sql = "SELECT * FROM versions WHERE id IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
         found = {}
         for row in self._run(sql, json.dumps(list(version_ids)), _PARTS):
@@ -201,11 +200,11 @@ class Glance:
         """Release the file."""
         self._database.close()
 
-    def _glimpses(self, condition: str, *values: Any, scope: str = "") -> Iterator[Glimpse]:
+    def _rows(self, condition: str, *values: Any, scope: str = "") -> Iterator[SkillRow]:
         listed = ", ".join(f"r.{column}" for column in ("seq", *self._columns, "seal"))
         for row in self._database.execute(_CURRENT.format(listed, condition), values):
             if self._intact("renderings", row, label=row[1]) and (not scope or reaches(row[6], scope)):
-                yield Glimpse(row[:-1] + self._lacking)
+                yield SkillRow(row[:-1] + self._lacking)
 
     def _run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()
@@ -225,14 +224,14 @@ class Glance:
 
 
 def _quoted(path: str) -> str:
-    """A path inside a URI: SQLite gives a meaning to these three."""
+    """A path inside a URI; SQLite interprets these three characters."""
     return os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _mode(path: str) -> str:
-    """Read beside writers; a file that nobody can write and that has no log beside it needs neither log nor locks."""
+    """Read while others write; a file that cannot be written and has no log needs neither log nor locks."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.access(path, os.W_OK) or os.access(folder, os.W_OK):
         return "mode=ro"
-    still = not any(os.path.exists(path + end) for end in ("-wal", "-journal"))
-    return "immutable=1" if still else "mode=ro"
+    immutable = not any(os.path.exists(path + end) for end in ("-wal", "-journal"))
+    return "immutable=1" if immutable else "mode=ro"

@@ -1,8 +1,8 @@
-"""What is near in meaning, for a glance: a query's vector in → numbers of versions with their similarity out. No numpy.
+"""Search by vector for hooks, without numpy: the versions that are likely nearest to a query's vector, with their similarity.
 
-All sketches of a space are compared, and what stands in none is sketched on the spot; the likely nearest are then compared
-exactly, from their own rows. So each similarity is that of the store itself, but of the twenty nearest of ten thousand skills
-about one in ten may be overlooked, seldom one of the first three (docs/lab.md). Whatever does not fit its seal is passed over.
+All sketches of a space are compared, and rows without a sketch are sketched on the fly; the likely nearest are then compared
+exactly. So each similarity equals the store's, but of the twenty nearest of ten thousand skills about one in ten may be missed,
+seldom one of the first three (docs/lab.md). Rows that do not fit their seals are skipped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     Run = Callable[..., list[tuple[Any, ...]]]
     Intact = Callable[..., bool]
-    """Whether a row, with its seal as the last value, is as it was written; notes it where it is not."""
+    """Whether a row fits its seal, which is its last value; records a damaged one."""
 
 LIKELY = 200
-"""How many vectors are compared at all, beyond their sketches."""
+"""How many vectors are compared by more than their sketches."""
 EXACT = 40
-"""How many of their versions are compared exactly: the nearest by whole numbers, which takes half the time."""
+"""How many versions are compared exactly: the nearest by integer arithmetic, which takes half the time."""
 _FINE = 1 << 12
 _SQUARES = [(code - 256 if code > 127 else code) ** 2 for code in range(256)]
 _HIGH, _LOW = bytes(square >> 8 for square in _SQUARES), bytes(square & 255 for square in _SQUARES)
@@ -39,7 +39,7 @@ _BY_VERSION = (
 )
 
 
-class Nearby:
+class HookVectors:
     """Compares with the vectors of one space."""
 
     def __init__(self, run: Run, intact: Intact, *, space: int, dimensions: int) -> None:
@@ -67,7 +67,7 @@ class Nearby:
     def similarities(
         self, direction: Sequence[float], versions: set[int], *, most: int | None = None
     ) -> dict[int, float]:
-        """How near these versions are, as far as they have vectors here; or only the nearest of them, so many at most."""
+        """How similar these versions are, if they have vectors here; optionally only the `most` nearest of them."""
         rows = list(self._rows(_BY_VERSION, json.dumps(sorted(versions)), self._space))
         if most is not None and len(rows) > most:
             whole = [round(value * _FINE) for value in direction]
@@ -75,7 +75,7 @@ class Nearby:
         return {row[2]: self._similarity(row[3], direction) for row in rows}
 
     def _sketches(self) -> tuple[list[Sequence[int]], list[tuple[int, bytes]], list[tuple[int, int]]]:
-        """Of each sketch: the versions of its vectors, how many these are with its planes, and the rows that it covers."""
+        """Of each sketch: the versions of its vectors, their number with its planes, and the rows it covers."""
         owners: list[Sequence[int]] = []
         sketches, covered = [], []
         sql = (
@@ -109,14 +109,14 @@ class Nearby:
 
 
 def _rough(codes: bytes, whole: Sequence[int]) -> float:
-    """The cosine in some unit, from whole numbers alone; squares are added up as bytes, which is quickest."""
+    """A number proportional to the cosine, from integers alone; squares are summed as bytes, which is fastest."""
     length = sum(codes.translate(_HIGH)) * 256 + sum(codes.translate(_LOW))
     product: int = sum(map(mul, array("b", codes), whole))
     return product / sqrt(length)
 
 
 def _gaps(covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What lies before, between and behind ranges in order; of those that overlap, which only damage makes, too much."""
+    """The ranges before, between and after the given ones; the last one has no end. Overlaps mean damage."""
     start = 1
     for first, last in covered:
         if start < first:

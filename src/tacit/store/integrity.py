@@ -1,6 +1,6 @@
-"""Looks at everything: file, schema, each row under seal and hash, indexes and the audit chain → a list of damage.
+"""Checks a whole store: file, schema, seal and hash of each row, indexes and the audit chain. Reports damage, repairs nothing.
 
-Reports and mends nothing; damage never stops it from looking further.
+Damage never stops it from checking the rest.
 """
 
 from __future__ import annotations
@@ -9,31 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tacit.domain.errors import StoreOutage
-from tacit.domain.ports import Damage
-from tacit.store.appended_records import Outcomes, owned_path
-from tacit.store.audit import GENESIS, Audit, Event, is_gone, record_path
-from tacit.store.backup import copy_pages
-from tacit.store.backups import Backups, identity_of
-from tacit.store.bookmarks import Bookmarks
+from tacit.domain.stored import Damage
+from tacit.store.audit import GENESIS, Audit, AuditEvent, is_gone, record_path
+from tacit.store.backup import copy_pages, identity_of
 from tacit.store.connection import MEMORY, Connection, Damaged
-from tacit.store.ledger import entry_path
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration
-from tacit.store.outlines import Outlines
 from tacit.store.passages import Passages
-from tacit.store.remarks import remark_path
+from tacit.store.progress import Bookmarks, Outlines
+from tacit.store.records import RecordLog
 from tacit.store.renderings import Renderings
 from tacit.store.rows import Rows, Values
 from tacit.store.schema import differences
-from tacit.store.session_notes import Jottings
+from tacit.store.session_notes import SessionNotes
 from tacit.store.skills import Skills, version_path
-from tacit.store.tombstones import Tombstones
 from tacit.store.trajectories import Trajectories
 from tacit.store.vectors import Vectors
 from tacit.store.word_index import WordIndex
 
 _QUICK = 50
-"""Messages, and links of the chain, that a quick look goes to."""
+"""How many messages and links of the chain a quick check reads."""
 
 
 class Integrity:
@@ -47,17 +42,15 @@ class Integrity:
         self._skills = Skills(connection, self._audit)
         self._renderings = Renderings(connection, self._skills)
         self._vectors = Vectors(connection, self._skills)
-        self._outcomes = Outcomes(connection, self._audit)
+        self._records = RecordLog(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
         self._outlines = Outlines(connection)
         self._passages = Passages(connection, self._audit, self._skills)
-        self._jottings = Jottings(connection)
-        self._tombstones = Tombstones(connection, self._audit)
-        self._backups = Backups(connection, self._audit)
+        self._notes = SessionNotes(connection)
         self._seals: dict[str, str] = {}
 
     def damages(self) -> list[Damage]:
-        """Everything that is not as it was written, each once."""
+        """All damage, each once."""
         self._seals = {}
         found: dict[Damage, None] = {}
         for step in (self._contents, self._indexes):
@@ -65,7 +58,7 @@ class Integrity:
         return list(found)
 
     def quick_damages(self) -> list[Damage]:
-        """What a look at the file's pages, the schema and the end of the chain shows; rows are not looked at."""
+        """Damage of the file's pages, the schema and the end of the chain; rows are not read."""
         return list(dict.fromkeys(_reported(self._quickly())))
 
     def _quickly(self) -> Iterator[Damage]:
@@ -99,34 +92,34 @@ class Integrity:
         for each in lacking:
             yield Damage(subject="the schema", problem=f"lacks: {each}")
         for each in extra:
-            yield Damage(subject="the schema", problem=f"holds what no version of Tacit made: {each}")
+            yield Damage(subject="the schema", problem=f"has something that Tacit did not create: {each}")
 
     def _rows(self) -> Iterator[Damage]:
-        skills, outcomes, trajectories = self._skills, self._outcomes, self._trajectories
+        skills, records, trajectories = self._skills, self._records, self._trajectories
         yield from self._table(skills.skills, skills.skills.value, path=lambda row: record_path("skills", row["id"]))
         yield from self._table(skills.versions, self._check_version, path=version_path)
         yield from self._table(skills.transitions, skills.transitions.value)
-        yield from self._table(outcomes.verdicts, outcomes.verdicts.value, path=lambda row: owned_path("verdicts", row))
-        yield from self._table(outcomes.approvals, self._check_approval, path=lambda row: owned_path("approvals", row))
-        for rows in (self._tombstones.rows, self._backups.rows):
-            yield from self._table(rows, rows.value, path=_path_in(rows.table))
-        yield from self._table(outcomes.uses, outcomes.keys.check, path=lambda row: record_path("uses", row["id"]))
-        yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
-        yield from self._table(outcomes.remarks.rows, outcomes.remarks.check, path=remark_path)
-        yield from self._table(outcomes.ledger.rows, outcomes.ledger.rows.value, path=entry_path)
+        yield from self._table(records.verdicts, records.verdicts.value, path=records.verdicts.path)
+        yield from self._table(records.approvals, self._check_approval, path=records.approvals.path)
+        yield from self._table(records.tombstones, records.tombstones.value, path=records.tombstones.path)
+        yield from self._table(records.backups, records.backups.value, path=records.backups.path)
+        yield from self._table(records.uses, records.check_use, path=records.uses.path)
+        yield from self._table(records.evidence, records.evidence.value, path=records.evidence.path)
+        yield from self._table(records.remarks, records.check_remark, path=records.remarks.path)
+        yield from self._table(records.entries, records.entries.value, path=records.entries.path)
         yield from self._table(self._passages.rows, self._check_passage)
         self._seals.update(self._passages.digests())
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
         yield from self._table(self._renderings.rows, self._renderings.check)
-        yield from self._table(self._vectors.spaces, self._vectors.check_space)
+        yield from self._table(self._vectors.space_rows, self._vectors.check_space)
         yield from self._table(self._vectors.rows, self._vectors.check)
         yield from self._table(self._vectors.blocks.rows, self._vectors.blocks.check)
         yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
         yield from self._table(self._outlines.rows, self._outlines.rows.value)
-        yield from self._table(self._jottings.rows, self._jottings.rows.value)
+        yield from self._table(self._notes.rows, self._notes.rows.value)
 
     def _identity(self) -> Iterator[Damage]:
         identity_of(self._connection)
@@ -146,7 +139,7 @@ class Integrity:
 
     def _check_version(self, row: Values) -> None:
         stored = self._skills.stored(row)
-        self._skills.life_of(row)
+        self._skills.checked_transitions(row)
         self._check_words(
             self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
         )
@@ -157,9 +150,9 @@ class Integrity:
         self._check_words(index, row["seq"], index.texts(passage_words(passage)))
 
     def _check_approval(self, row: Values) -> None:
-        approval = self._outcomes.approvals.value(row)
+        approval = self._records.approvals.value(row)
         if approval.content_hash != self._skills.version(approval.version_id).version.hash:
-            raise self._outcomes.approvals.damage(row["id"], "is of another content than its version has")
+            raise self._records.approvals.damage(row["id"], "is of another content than its version has")
 
     def _check_trajectory(self, row: Values) -> None:
         episode = self._trajectories.episode(row)
@@ -187,8 +180,8 @@ class Integrity:
         )
         for index, rows in pairs:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
-                yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a row that is not there")
-            for term in index.strange_terms():
+                yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a missing row")
+            for term in index.miscounted_terms():
                 yield Damage(subject=f"{index.words.table} index", problem=f"does not count {term!r} as the words do")
 
     def _indexes(self) -> Iterator[Damage]:
@@ -203,8 +196,10 @@ class Integrity:
                     yield _damage(error)
 
     def _chain(self) -> Iterator[Damage]:
-        latest: dict[str, Event] = {}
-        before: str | None = GENESIS  # None: the link before could not be read, so nothing can be said of the next
+        latest: dict[str, AuditEvent] = {}
+        before: str | None = (
+            GENESIS  # None: the previous link is unreadable, so the next one cannot be compared with it
+        )
         for place, (seq,) in enumerate(self._connection.run("SELECT seq FROM audit ORDER BY seq"), start=1):
             try:
                 found = self._audit.at(seq)
@@ -218,7 +213,7 @@ class Integrity:
             latest[found.event.record] = found.event
         yield from self._compare(latest)
 
-    def _compare(self, latest: dict[str, Event]) -> Iterator[Damage]:
+    def _compare(self, latest: dict[str, AuditEvent]) -> Iterator[Damage]:
         for record, event in latest.items():
             seal = self._seals.get(record)
             if seal is None and not is_gone(event.action):
@@ -227,11 +222,6 @@ class Integrity:
                 yield Damage(subject=record, problem="is not what the audit chain last saw")
         for record in sorted(self._seals.keys() - latest.keys()):
             yield Damage(subject=record, problem="is not in the audit chain")
-
-
-def _path_in(table: str) -> Callable[[Values], str]:
-    """The chain's names for the rows of a table that belong to nothing else."""
-    return lambda row: record_path(table, row["id"])
 
 
 @contextmanager
@@ -250,7 +240,7 @@ def _writable(connection: Connection) -> Iterator[Connection]:
 
 
 def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:
-    """Pass on what a check finds, and what stops it."""
+    """The damage that a check finds, and the damage that stops it."""
     try:
         yield from damages
     except StoreOutage as error:
@@ -258,7 +248,7 @@ def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:
 
 
 def _damage(error: StoreOutage) -> Damage:
-    if error.retryable:  # locked is not damaged
+    if error.retryable:  # a locked store is not damaged
         raise error
     if isinstance(error, Damaged):
         return Damage(subject=error.subject, problem=error.problem)

@@ -1,36 +1,32 @@
-"""The rules that every store keeps, whatever it is made of: what may enter, what supersedes what, what may be pruned.
-
-Pure functions over domain values; they raise or answer, and write nothing.
-"""
+"""The rules of a store: what may be added, what supersedes what, what may be pruned. Pure functions over domain values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tacit.domain.candidate import Verdict
+from tacit.domain.archive import Tombstone, session_tombstone
 from tacit.domain.document import Passage
-from tacit.domain.entry import Entry
-from tacit.domain.errors import Mistake, NotFound, StaleVersion
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
-from tacit.domain.ledger import SORTS
+from tacit.domain.ledger import Entry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
-from tacit.domain.ports import Episode, Stored
-from tacit.domain.remark import Remark
 from tacit.domain.skill import Skill, SkillVersion
+from tacit.domain.stored import Episode, Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store.encoding import aware
 
+FindTombstone = Callable[[str], Tombstone | None]
 MAX_FILES = 50
 _FILE_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What retention needs to know of one trajectory whose steps are still held."""
+    """What retention needs to know of a trajectory whose steps are still stored."""
 
     id: str
     captured_at: datetime
@@ -42,17 +38,19 @@ class Holding:
 def check_trajectory(trajectory: Trajectory) -> None:
     """Raise unless the id is the content's own."""
     if trajectory.id != trajectory.content_id():
-        raise Mistake(f"trajectory {trajectory.id} does not hold the content that its id names")
+        raise _id_mismatch(f"trajectory {trajectory.id}")
 
 
-def check_birth(skill: Skill, version: SkillVersion, transition: Transition) -> None:
-    """Raise unless skill, version and birth transition belong together and the lifecycle allows the birth."""
+def check_first_transition(skill: Skill, version: SkillVersion, transition: Transition) -> None:
+    """Raise unless skill, version and first transition belong together and the lifecycle allows it."""
     if version.hash != version.content.hash() or version.id != version.content_id():
-        raise Mistake(f"version {version.id} does not hold the content that its id and hash name")
+        raise _id_mismatch(f"version {version.id}")
     if version.skill_id != skill.id or version.content.kind is not skill.kind:
-        raise Mistake(f"version {version.id} is of another skill or kind than {skill.id}")
+        raise Mistake(f"version {version.id} belongs to another skill or kind than {skill.id}", code="wrong_skill")
     if transition.version_id != version.id or transition.content_hash != version.hash or transition.before is not None:
-        raise Mistake(f"transition {transition.id} is not the birth of version {version.id}")
+        raise Mistake(
+            f"transition {transition.id} is not the first one of version {version.id}", code="not_first_transition"
+        )
     aware(skill.created_at)
     aware(version.created_at)
     aware(transition.at)
@@ -60,98 +58,153 @@ def check_birth(skill: Skill, version: SkillVersion, transition: Transition) -> 
 
 
 def check_step(transition: Transition, *, status: Status, content_hash: str) -> None:
-    """Raise unless this step starts from what is stored and the lifecycle has it."""
+    """Raise unless a transition starts from the stored status and content and is legal."""
     aware(transition.at)
     if transition.content_hash != content_hash:
         raise StaleVersion(
-            f"the content of version {transition.version_id} is not the one decided on", hint="look again"
+            f"the content of version {transition.version_id} changed since the decision",
+            code="stale_content",
+            hint="look at the version again and decide again",
         )
     if transition.before is not status:
         raise StaleVersion(
-            f"version {transition.version_id} is {status}, not {transition.before or 'new'}", hint="look again"
+            f"version {transition.version_id} is {status}, not {transition.before or 'new'}",
+            code="stale_status",
+            hint="look at the version again and decide again",
         )
     check_transition(status, transition.after)
 
 
 def check_approval(approval: Approval, *, content_hash: str) -> None:
-    """Raise unless the content that was approved is the one that the version has."""
+    """Raise unless the approved content is that of the version."""
     aware(approval.at)
     if approval.content_hash != content_hash:
-        raise StaleVersion(f"the content of version {approval.version_id} is not the one approved", hint="look again")
+        raise StaleVersion(
+            f"the content of version {approval.version_id} is not the approved one",
+            code="stale_content",
+            hint="look at the version again and decide again",
+        )
 
 
-def check_rendered(stored: Stored) -> None:
-    """Raise unless agents may see the version."""
+def check_recallable(stored: Stored) -> None:
+    """Raise unless agents may see the version: only then it has a rendering and vectors."""
     if stored.status not in RECALLABLE:
-        raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions are rendered")
+        raise Mistake(
+            f"version {stored.version.id} is {stored.status}",
+            code="not_recallable",
+            hint="only versions on trial and trusted ones are rendered and embedded",
+        )
 
 
-def check_embedded(stored: Stored) -> None:
-    """Raise unless agents may find the version by its meaning."""
-    if stored.status not in RECALLABLE:
-        raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions have vectors")
-
-
-def check_entry(entry: Entry) -> None:
-    """Raise unless the entry is of a known sort and is a version of something."""
-    aware(entry.at)
-    if SORTS.get(entry.SORT) is not type(entry):
-        raise Mistake(f"the ledger knows no sort {type(entry).__name__}", hint="register it in `domain.ledger`")
+def check_entry(entry: Entry, known: Mapping[str, type[Entry]]) -> None:
+    """Raise unless the entry has a known type and a key."""
+    if known.get(entry.SORT) is not type(entry):
+        raise Mistake(
+            f"the ledger has no sort {type(entry).__name__}",
+            code="unknown_entry_sort",
+            hint="register it in `store.records`",
+        )
     if not entry.key:
-        raise Mistake(f"this {entry.SORT} has no key", hint="say what it is a version of")
+        raise Mistake(
+            f"this {entry.SORT} has no key", code="entry_without_key", hint="give the key of what it describes"
+        )
 
 
-def entry_action(entry: Entry) -> str:
-    """How the chain names an entry."""
-    return f"entry {entry.SORT}"
+def check_trajectory_not_purged(trajectory: Trajectory, tombstone: FindTombstone) -> None:
+    """Raise if this trajectory, or its whole session, was purged."""
+    sessions = {session for session in (trajectory.session_id, trajectory.parent_session_id) if session}
+    for identity in (trajectory.id, *map(session_tombstone, sorted(sessions))):
+        if tombstone(identity):
+            raise _was_purged(f"the trajectory {trajectory.id}")
+
+
+def check_content_not_purged(version: SkillVersion, tombstone: FindTombstone) -> None:
+    """Raise if this content was purged, unless it was learned again from trajectories that the purge left."""
+    found = tombstone(version.hash)
+    if found is None:
+        return
+    learned_from = trajectories_of(version)
+    is_clean = not version.provenance.source and not any(tombstone(identity) for identity in learned_from)
+    if not (is_clean and learned_from & set(found.survivors)):
+        raise _was_purged(f"the content {version.hash}")
+
+
+def check_entry_not_purged(entry: Entry, tombstone: FindTombstone) -> None:
+    """Raise if this entry, its session or something it is based on was purged."""
+    session = [session_tombstone(entry.session_id)] if entry.session_id else []
+    if any(tombstone(identity) for identity in (entry.id, *session, *sorted(bases_of(entry)))):
+        raise _was_purged(f"the {entry.SORT} {entry.key}")
+
+
+def trajectories_of(version: SkillVersion) -> set[str]:
+    """The trajectories that a version was made from."""
+    spans = version.provenance.grounding.values()
+    return {*version.provenance.trajectory_ids, *(span.trajectory_id for found in spans for span in found)}
+
+
+def bases_of(entry: Entry) -> set[str]:
+    """Ids of what an entry is based on."""
+    return {*entry.sources, version_of(entry)} - {""}
+
+
+def version_of(entry: Entry) -> str:
+    """The skill version with the same text, of sorts that have one."""
+    return str(getattr(entry, "version_id", ""))
 
 
 def check_passages(passages: Sequence[Passage]) -> None:
-    """Raise unless each passage has a place of its own, in order."""
+    """Raise unless the indexes of the passages are different and in order."""
     places = [passage.index for passage in passages]
     if places != sorted(set(places)):
-        raise Mistake("the passages of a document are not in order, or two have one place")
+        raise Mistake("the passages of a document are not in order, or two have the same index", code="bad_passages")
 
 
 def has_passages(version_id: str) -> Mistake:
     """The error for other passages of a version that has some."""
     return Mistake(
-        f"version {version_id} has other passages already", hint="passages are kept once; add the document anew"
+        f"version {version_id} has other passages already",
+        code="has_passages",
+        hint="passages are stored once; add the document again",
     )
 
 
-def same_id(noun: str, identity: str) -> Mistake:
-    """The error for a second, different record under an id that is taken."""
+def id_is_taken(noun: str, identity: str) -> Mistake:
+    """The error for a second, different record under a known id."""
     return Mistake(
-        f"another {noun} is already kept as {identity}", hint="ids stand for one content; nothing was changed"
+        f"another {noun} is already stored as {identity}",
+        code="id_taken",
+        hint="an id stands for one content; nothing was changed",
     )
 
 
-def unknown(noun: str, identity: str) -> NotFound:
-    """The error for an id that nothing has."""
+def unknown_id(noun: str, identity: str) -> NotFound:
+    """The error for an unknown id."""
     return NotFound(f"no {noun} has the id {identity!r}")
 
 
-def dropped(trajectory_id: str) -> NotFound:
-    """The error for asking the steps of a pruned trajectory."""
+def steps_pruned(trajectory_id: str) -> NotFound:
+    """The error for reading the steps of a pruned trajectory."""
     return NotFound(
         f"the steps of trajectory {trajectory_id} were pruned",
+        code="steps_pruned",
         hint="its summary and hash are kept; see `tacit history`",
     )
 
 
-def verdict_subject(verdict: Verdict) -> str:
-    """Whose history a verdict belongs to: the version's, else the first trajectory's, else its own."""
-    return verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
+def _id_mismatch(what: str) -> Mistake:
+    return Mistake(f"{what} does not hold the content that its id names", code="id_mismatch")
 
 
-def remark_action(remark: Remark) -> str:
-    """How the chain names a remark."""
-    return f"remark {remark.about}"
+def _was_purged(what: str) -> GateRefusal:
+    return GateRefusal(
+        f"{what} was purged and is not added again",
+        code="purged",
+        hint="see `tacit history` for who purged it, and why",
+    )
 
 
 def episode_of(trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> Episode:
-    """Sum up a trajectory as it is captured."""
+    """The summary of a trajectory when it is captured."""
     return Episode(
         id=trajectory.id,
         task=trajectory.task.text,
@@ -171,7 +224,7 @@ def episode_of(trajectory: Trajectory, assessment: Assessment, *, at: datetime) 
 
 
 def vouched(episode: Episode, assessment: Assessment) -> Episode | None:
-    """An attempt that somebody vouches for now, waiting to be learned from again; nothing where that changes nothing."""
+    """The summary with a verified assessment, waiting to be learned from again; nothing where that changes nothing."""
     better = assessment.grade.verified and not episode.assessment.grade.verified
     if not better or episode.superseded or episode.pruned:
         return None
@@ -179,7 +232,7 @@ def vouched(episode: Episode, assessment: Assessment) -> Episode | None:
 
 
 def touched_files(trajectory: Trajectory) -> tuple[str, ...]:
-    """Paths that the steps' arguments name, each once, in order, at most `MAX_FILES`."""
+    """Paths in the arguments of the steps, each once, in order, at most `MAX_FILES`."""
     found = dict.fromkeys(path for step in trajectory.steps for path in _paths(step.arguments))
     return tuple(found)[:MAX_FILES]
 
@@ -204,7 +257,7 @@ def same_attempt(one: Episode, other: Episode) -> bool:
 def choose_pruned(
     holdings: Iterable[Holding], *, keep_days: int | None, cap_bytes: int | None, at: datetime
 ) -> list[str]:
-    """Which trajectories lose their steps: those past retention, then the oldest until the rest fits the cap."""
+    """Ids of the trajectories to prune: those past retention, then the oldest until the rest fits the cap."""
     held = sorted(holdings, key=lambda holding: holding.captured_at)
     horizon = None if keep_days is None else _days_before(aware(at), keep_days)
     total = sum(holding.bytes for holding in held)
@@ -232,5 +285,5 @@ def _days_before(at: datetime, days: int) -> datetime | None:
 
 
 def known_outcome(assessment: Assessment) -> Outcome:
-    """How an attempt ended as far as somebody other than the agent vouches for it; a claim alone is unknown."""
+    """The outcome if it is verified; an agent's own claim counts as unknown."""
     return assessment.outcome if assessment.grade.verified else Outcome.UNKNOWN

@@ -1,8 +1,9 @@
-"""Words of what is kept, and how well a query's words match them. Pure: terms in, numbers out.
+"""Full-text search: index terms of skills, episodes and passages, their scores, and the search itself.
 
-The measure is BM25 with field weights, a fixed pivot for length, and an inverse document frequency that takes a small
-library for a sample of a larger one. So a score depends on other skills only through the number of those that have the
-same words; a skill that shares no word with a query changes nothing. Which hits are good enough is not decided here.
+The score is BM25 with field weights, a fixed pivot for length, and an inverse document frequency that treats a small library
+as a sample of a larger one. So a score depends on other skills only through the number of those with the same words. The
+index proposes candidates, the score ranks them. The store and `hook_index` both use it, so it imports nothing slow. A term
+outside ASCII is indexed as its bytes in hex, so that the index splits exactly where `tacit.text.words` does.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tacit.domain.document import Passage
-    from tacit.domain.ports import Episode
     from tacit.domain.skill import SkillContent
+    from tacit.domain.stored import Episode
 
     Run = Callable[..., list[tuple[Any, ...]]]
     """Executes a statement with values; gives all its rows."""
@@ -35,9 +36,9 @@ PASSAGE_FIELDS = ("section", "text")
 PASSAGE_WEIGHTS = (1.0, 1.0)
 
 LIBRARY = 1000
-"""The size of library that a smaller one is taken for a sample of."""
+"""A smaller library is treated as a sample of one of this size."""
 EVERYDAY_SHARE = 0.25
-"""The part of a large library that has a given everyday word, assumed until the library is that large itself."""
+"""The assumed share of a large library with a given everyday word, until the library is that large itself."""
 EVERYDAY = frozenset(
     "0 1 2 3 4 5 6 7 8 9 abl about across actually add after again against all along already also alway answer any "
     "anyon anyth apply around ask attempt availabl away back bad bas becaus befor begin believ best better between "
@@ -56,7 +57,7 @@ EVERYDAY = frozenset(
     "think tim today together tomorrow too tool toward try turn two typ under until updat upon user validat valu "
     "verify very via want way week within without woman work world writ wrong year yes yesterday".split()
 )
-"""Terms that tell little in a library of any subject."""
+"""Terms with little meaning in a library of any subject."""
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
@@ -87,7 +88,7 @@ def distinct(wanted: Iterable[str]) -> list[str]:
 
 
 def rarity(frequency: int, total: int, *, term: str = "") -> float:
-    """How much a term that occurs in `frequency` of `total` documents tells, in nats; always above zero."""
+    """The information of a term that occurs in `frequency` of `total` documents, in nats; always above zero."""
     unseen = max(0, LIBRARY - total)
     expected = frequency + (EVERYDAY_SHARE * unseen if term in EVERYDAY else 0.0)
     return math.log(1.0 + (total + unseen - expected + 0.5) / (expected + 0.5))
@@ -96,7 +97,7 @@ def rarity(frequency: int, total: int, *, term: str = "") -> float:
 def occurrences(
     document: Sequence[Sequence[str]], wanted: AbstractSet[str] | Mapping[str, float], *, weights: Sequence[float]
 ) -> dict[str, float]:
-    """How much each wanted term is present in a document: more often counts less and less, and less in a long document."""
+    """The weight of each wanted term in a document: repetitions count less and less, and less in a long document."""
     length = sum(map(len, document))
     damping = _SATURATION * (1.0 - _LENGTH_SHARE + _LENGTH_SHARE * length / _PIVOT_TERMS)
     found: dict[str, float] = {}
@@ -107,21 +108,21 @@ def occurrences(
 
 
 def score(query: Mapping[str, float], document: Sequence[Sequence[str]], *, weights: Sequence[float]) -> float:
-    """Weigh a document's fields against a query of term → rarity, in nats; 0 where no term occurs."""
+    """The score of a document for a query of term → rarity, in nats; 0 where no term occurs."""
     present = occurrences(document, query, weights=weights)
     return math.fsum(query[term] * share for term, share in present.items())
 
 
-SPARE = 50
-"""Candidates beyond the limit, since the index ranks a little differently from `lexical`."""
-_SIEVED = 4
-"""How many times the wanted rows are taken before the condition sieves them."""
-_EFFORT = 160_000
-"""The most words times rows that the index is asked to weigh. Beyond it, a long request is searched by its rarest words."""
+EXTRA_CANDIDATES = 50
+"""Candidates beyond the limit, since the index ranks a little differently from `score`."""
+_CANDIDATES_PER_ROW = 4
+"""Candidates per wanted row before the condition filters them."""
+_RANKING_LIMIT = 160_000
+"""The most words times rows that the index ranks; a longer query is searched by its rarest words."""
 
 
 class WordMatch:
-    """A row that matches: its number, how well, and its terms by field."""
+    """A matching row: its number, its score, and its terms by field."""
 
     __slots__ = ("score", "seq", "words")
 
@@ -143,9 +144,9 @@ class LexicalSearch:
     def frequencies(
         self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
     ) -> tuple[dict[str, int], int]:
-        """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones.
+        """In how many rows each term occurs, and how many rows there are; of versions, optionally only recallable ones.
 
-        Counting the rows takes longer the more there are: who knows the `total` already, says it.
+        Counting the rows takes longer the more there are, so a caller that knows the `total` passes it.
         """
         forms = {stored_form(term): term for term in distinct(terms)}
         found = dict.fromkeys(forms.values(), 0)
@@ -168,7 +169,7 @@ class LexicalSearch:
     ) -> list[WordMatch]:
         """Rows that match terms with their `frequencies`, best first, newer first among equals.
 
-        `condition` is asked of each row and names the row's number ``{row}``.
+        `condition` filters the rows; it names the row's number ``{row}``.
         """
         frequencies, total = counted
         present = {term: count for term, count in frequencies.items() if count}
@@ -176,9 +177,13 @@ class LexicalSearch:
             return []
         worth = {term: rarity(count, total, term=term) for term, count in present.items()}
         telling = {term: count for term, count in present.items() if count * 2 < total}
-        found = self._candidates(telling, total, wanted=limit + SPARE, condition=condition, values=values)
-        if len(found) < limit + SPARE and len(telling) < len(present):  # too few: let words that most rows have decide
-            found = self._candidates(present, total, wanted=limit + SPARE, condition=condition, values=values)
+        found = self._candidates(telling, total, wanted=limit + EXTRA_CANDIDATES, condition=condition, values=values)
+        if len(found) < limit + EXTRA_CANDIDATES and len(telling) < len(
+            present
+        ):  # too few: search by words that most rows have, too
+            found = self._candidates(
+                present, total, wanted=limit + EXTRA_CANDIDATES, condition=condition, values=values
+            )
         matches = []
         for seq, texts in read(found):
             words = tuple(map(_terms_in, texts))
@@ -189,7 +194,7 @@ class LexicalSearch:
     def _candidates(
         self, counts: dict[str, int], total: int, *, wanted: int, condition: str, values: Sequence[str]
     ) -> list[int]:
-        """The rows that the index ranks first. The condition is asked of the first few only, if enough of them meet it."""
+        """The rows that the index ranks first. Only the first few are filtered, if enough of them meet the condition."""
         chosen = affordable(counts, total)
         if not chosen:
             return []
@@ -197,28 +202,30 @@ class LexicalSearch:
         ranked = f"bm25({self._index}, {', '.join(map(str, self._weights))}), rowid DESC"
         first = f"SELECT rowid FROM {self._index} WHERE {self._index} MATCH ?"
         if condition != "TRUE":
-            few = [row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _SIEVED}", match)]
-            kept = self._sieved(few, wanted=wanted, condition=condition, values=values)
-            if len(kept) >= wanted or len(few) < wanted * _SIEVED:
+            few = [
+                row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _CANDIDATES_PER_ROW}", match)
+            ]
+            kept = self._filtered(few, wanted=wanted, condition=condition, values=values)
+            if len(kept) >= wanted or len(few) < wanted * _CANDIDATES_PER_ROW:
                 return kept[:wanted]
-        each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would ask the index row by row
+        each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would query the index row by row
         rows = self._run(f"{first} AND ({each}) ORDER BY {ranked} LIMIT {wanted}", match, *values)
         return [row[0] for row in rows]
 
-    def _sieved(self, rows: list[int], *, wanted: int, condition: str, values: Sequence[str]) -> list[int]:
-        """The rows that meet the condition, in order; at least as many as wanted, if there are. Most do: few are asked."""
+    def _filtered(self, rows: list[int], *, wanted: int, condition: str, values: Sequence[str]) -> list[int]:
+        """The rows that meet the condition, in order, until as many as wanted are found."""
         each = condition.format(row="few.value")
-        sieve = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
+        filtering = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
         kept: list[int] = []
         for begin in range(0, len(rows), wanted):
             if len(kept) >= wanted:
                 break
-            kept += [row[0] for row in self._run(sieve, json.dumps(rows[begin : begin + wanted]), *values)]
+            kept += [row[0] for row in self._run(filtering, json.dumps(rows[begin : begin + wanted]), *values)]
         return kept
 
 
 def stored_form(term: str) -> str:
-    """A term as the index holds it."""
+    """A term as the index stores it."""
     if term.isascii() and term.isalnum():
         return term
     return "_" + term.encode("utf-8", "surrogatepass").hex()
@@ -234,11 +241,11 @@ def _terms_in(text: str) -> list[str]:
 
 
 def affordable(counts: dict[str, int], total: int) -> list[str]:
-    """The terms to search by: all of them, or as many of the rarest as the index weighs quickly."""
+    """The terms to search by: all of them, or as many of the rarest as the index ranks quickly."""
     rows, chosen = 0, list[str]()
     for term in sorted(counts, key=counts.__getitem__):
         rows = min(total, rows + counts[term])
-        if chosen and rows * (len(chosen) + 1) > _EFFORT:
+        if chosen and rows * (len(chosen) + 1) > _RANKING_LIMIT:
             break
         chosen.append(term)
     return chosen

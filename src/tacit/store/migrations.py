@@ -1,7 +1,7 @@
-"""Brings a file to the newest schema: numbered, forward only, each step whole or not at all.
+"""Brings a file to the newest schema, in numbered steps; each step is one transaction.
 
-A new file gets all steps in one transaction. An existing one is copied beside itself before each step. A file that is newer
-than this program, or is no store, is refused untouched. What a step does is not decided here.
+A new file gets all steps in one transaction. An existing one is copied next to itself before each step. A file that is newer
+than this program, or not a store, is refused and left unchanged.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Check = Callable[[Connection, Sequence[Migration]], None]
 
 
 def migrate(connection: Connection, migrations: Sequence[Migration], *, check: Check | None = None) -> None:
-    """Recognise the file, put it into WAL mode and apply what is missing. Safe for many processes at once.
+    """Check that the file is a store, put it into WAL mode and apply missing steps. Safe for many processes at once.
 
-    `check` sees the file, and the steps it already has, before anything is written.
+    `check` is called with the file, and the steps it already has, before anything is written.
     """
     numbers = [step.number for step in migrations]
     if numbers != list(range(1, len(numbers) + 1)):
@@ -49,10 +49,10 @@ def migrate(connection: Connection, migrations: Sequence[Migration], *, check: C
 
 
 def schema_of(connection: Connection) -> int:
-    """The schema of a file; raises for one that is no store, or is newer than this program."""
+    """The schema of a file; raises if it is not a store."""
     version = _recognise(connection)
     if version < 1:
-        raise StoreOutage(f"{connection.path} is empty", hint="choose another file")
+        raise StoreOutage(f"{connection.path} is empty", code="not_a_store", hint="choose another file")
     return version
 
 
@@ -63,8 +63,9 @@ def _recognise(connection: Connection) -> int:
     empty = (application, version, objects) == (0, 0, 0)
     if not empty and application != APPLICATION_ID:
         raise StoreOutage(
-            f"{connection.path} is a database, but not a Tacit store (or its head is damaged)",
-            hint="choose another file with --store, or restore a backup; this one was left as it is",
+            f"{connection.path} is a database, but not a Tacit store (or its header is damaged)",
+            code="not_a_store",
+            hint="choose another file with --store, or restore a backup; this file was not changed",
         )
     return int(version)
 
@@ -73,6 +74,7 @@ def _check_known(connection: Connection, version: int, *, newest: int) -> None:
     if not 0 <= version <= newest:
         raise StoreOutage(
             f"the store {connection.path} has schema {version}, this program knows up to {newest}",
+            code="store_too_new",
             hint="upgrade tacit: the store was written by a newer version",
         )
 
@@ -84,6 +86,7 @@ def _use_wal(connection: Connection) -> None:
     if mode != "wal":
         raise StoreOutage(
             f"the store {connection.path} cannot use write-ahead logging (mode {mode})",
+            code="no_write_ahead_log",
             hint="keep it on a local disk; network file systems are not safe for it",
         )
 
@@ -91,7 +94,7 @@ def _use_wal(connection: Connection) -> None:
 def _create(connection: Connection, migrations: Sequence[Migration]) -> None:
     with connection.writing():
         if connection.single("PRAGMA user_version") != 0:
-            return  # somebody else was faster
+            return  # another process was faster
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
         for step in migrations:
             step.apply(connection)
@@ -104,8 +107,8 @@ def _upgrade(connection: Connection, step: Migration) -> None:
     with connection.writing():
         if connection.single("PRAGMA user_version") >= step.number:
             return
-        if connection.path != MEMORY:  # the write lock is ours: the copy is the state before this step
+        if connection.path != MEMORY:  # we hold the write lock: the copy is the state before this step
             path = Path(connection.path)
-            copy_store(connection.path, path.with_name(f"{path.name}.before-{step.number}.bak"), replace=True)
+            copy_store(connection.path, path.with_name(f"{path.name}.before-{step.number}.bak"), overwrite=True)
         step.apply(connection)
         connection.run(f"PRAGMA user_version = {step.number}")

@@ -1,7 +1,7 @@
-"""Passages of documents: one sealed row each, appended together and once for a version, gone with it; found by their words.
+"""Passages of documents: one sealed row each, added together and once for a version, searchable by their words.
 
-The chain holds one link for all passages of a version, with a digest over their seals. What is not recallable is not found,
-nor does it decide how rare a word is.
+The audit chain has one link for all passages of a version, with a digest over their seals. Only passages of recallable versions
+are found, and only they count for the rarity of a word.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import json
 from collections.abc import Sequence
 
 from tacit.domain.document import Passage
-from tacit.domain.ports import FoundPassage
+from tacit.domain.stored import FoundPassage
 from tacit.store import invariants
-from tacit.store.audit import Audit, Note, is_gone, record_path
-from tacit.store.connection import Connection, damaged
+from tacit.store.audit import Audit, AuditNote, is_gone, record_path
+from tacit.store.connection import Connection, damaged, reads, writes
 from tacit.store.lexical_search import PASSAGE_FIELDS, PASSAGE_WEIGHTS, passage_words
 from tacit.store.rows import Records, Values
 from tacit.store.skills import Skills
@@ -26,7 +26,7 @@ _CURRENT = (
     "WHERE status IN ('trial', 'trusted') AND skill_id = held.skill_id) "
     "AND EXISTS (SELECT 1 FROM passages WHERE version = held.seq)"
 )
-"""Versions that have passages and may be recalled, of each skill the newest."""
+"""Recallable versions that have passages, of each skill the newest."""
 _AMONG = "(SELECT version FROM passages WHERE seq = {row}) IN (SELECT value FROM json_each(?))"
 
 
@@ -37,11 +37,14 @@ class Passages:
         self._connection = connection
         self._audit = audit
         self._skills = skills
-        self.rows = Records(connection, TABLE, kind=Passage, derive=_of_passage, columns=("id", "version", "place"))
+        self.rows = Records(
+            connection, TABLE, kind=Passage, lookup=_passage_columns, columns=("id", "version", "place")
+        )
         self.index = WordIndex(connection, "passage", fields=PASSAGE_FIELDS, weights=PASSAGE_WEIGHTS)
 
+    @writes
     def put(self, version_id: str, passages: Sequence[Passage]) -> None:
-        """Keep all passages of a version, once and for good; the very same again change nothing."""
+        """Keep the passages of a version, once; adding the same again changes nothing."""
         invariants.check_passages(passages)
         stored = self._skills.version(version_id)
         if known := self.of(version_id):
@@ -52,18 +55,19 @@ class Passages:
             row = self.rows.add(
                 {
                     **self.rows.columns_of(passage),
-                    "id": _name(stored.version.id, passage.index),
+                    "id": _passage_id(stored.version.id, passage.index),
                     "version": stored.sequence,
                 }
             )
             self.index.add(row["seq"], passage_words(passage))
         if passages:
-            path = passages_path(version_id)
-            note = Note(action="passages", subject=version_id, record=path, at=stored.version.created_at)
-            self._audit.append(note, digest=_digest(self.rows_of(stored.sequence)))
+            note = AuditNote(action="passages", subject=version_id, at=stored.version.created_at)
+            digest = _digest(self.rows_of(stored.sequence))
+            self._audit.append(note, record=passages_path(version_id), digest=digest)
 
+    @reads
     def of(self, version_id: str) -> list[Passage]:
-        """The passages of a known version, in order; raises if they are not those that the chain knows."""
+        """The passages of a version, in order; raises if they are not those that the audit chain knows."""
         rows = self.rows_of(self._skills.version(version_id).sequence)
         last = "SELECT action, digest FROM audit WHERE record = ? ORDER BY seq DESC LIMIT 1"
         noted = self._connection.run(last, passages_path(version_id))
@@ -72,7 +76,8 @@ class Passages:
             raise damaged(self._connection.path, f"{TABLE} {version_id}", "are not what the audit chain last saw")
         return [self.rows.value(row) for row in rows]
 
-    def search(self, terms: Sequence[str], *, limit: int) -> list[FoundPassage]:
+    @reads
+    def search(self, terms: Sequence[str], *, limit: int = 20) -> list[FoundPassage]:
         """Passages that share words with a query, best first, newer first among equals."""
         if not self._connection.run("SELECT 1 FROM passages LIMIT 1"):
             return []  # most stores have no documents, and every recall asks
@@ -93,13 +98,13 @@ class Passages:
         return self.rows.among(self.rows.numbers("version = ?", version, order="place"))
 
     def check(self, row: Values) -> None:
-        """Raise unless a row has the name of its version and place."""
+        """Raise unless a row has the id that its version and place give."""
         version = self._skills.versions.at(row["version"])
-        if row["id"] != _name(version["id"], row["place"]):
+        if row["id"] != _passage_id(version["id"], row["place"]):
             raise self.rows.damage(row["id"], "belongs to another version or place")
 
     def digests(self) -> dict[str, str]:
-        """The chain's name for the passages of each version → the digest of those that are there."""
+        """The chain's name for the passages of each version → their digest."""
         sql = "SELECT id, passages.version, passages.place, passages.seal FROM passages ORDER BY version, place"
         grouped: dict[str, list[Values]] = {}
         for identity, _, _, seal in self._connection.run(sql):
@@ -112,7 +117,7 @@ def passages_path(version_id: str) -> str:
     return record_path(TABLE, version_id)
 
 
-def _name(version_id: str, place: int) -> str:
+def _passage_id(version_id: str, place: int) -> str:
     return f"{version_id}#{place}"
 
 
@@ -120,5 +125,5 @@ def _digest(rows: Sequence[Values]) -> str:
     return hashlib.sha256("\n".join(str(row["seal"]) for row in rows).encode()).hexdigest()
 
 
-def _of_passage(passage: Passage) -> Values:
+def _passage_columns(passage: Passage) -> Values:
     return {"place": passage.index}

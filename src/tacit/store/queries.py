@@ -1,4 +1,4 @@
-"""What stands on the shelf: store → the current version of each skill, what waits for a person, what a reference means."""
+"""Questions about the skills of a store: the current version of each, what waits for review, what a reference means."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Collection, Sequence
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.reach import is_anothers
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
+from tacit.domain.stored import Stored
 from tacit.text.words import terms
 
 RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
@@ -175,5 +176,5 @@ def neighbours(store: Store, candidate: Candidate) -> list[Stored]:
         words = terms(f"{content.name} {content.description} {content.body}")
         hits = store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)
     else:
-        hits = store.norms(candidate.scope, limit=NEIGHBOURS)
+        hits = store.renderings.norms(candidate.scope, limit=NEIGHBOURS)
     return [hit.stored for hit in hits if not _is_anothers(hit.stored, content)]

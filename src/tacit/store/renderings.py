@@ -1,22 +1,22 @@
-"""Recallable versions as an agent sees them, ready for readers that must answer at once (see `glance`).
+"""Recallable versions as an agent sees them, for hooks, which must answer at once (see `hook_index`).
 
-A projection: one sealed row per version, with the number of the version's own row. Triggers drop it as soon as the
-version's status or evidence changes, and the loop writes it anew in the same transaction; so a rendering is right or not
-there. It is not in the audit chain, and the text is made elsewhere.
+One sealed row per version, with the number of the version's own row. Triggers delete it when the version's status or evidence
+changes, and it is written again in the same transaction; so a rendering is up to date or missing. It is not audited.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Rendering, Stored
 from tacit.domain.reach import reaches
+from tacit.domain.scope import Scope
+from tacit.domain.stored import Hit, Rendering, Stored
 from tacit.store import invariants
-from tacit.store.connection import Connection
+from tacit.store.connection import Connection, reads, writes
 from tacit.store.encoding import aware, clean
 from tacit.store.hook_index import COLUMNS
 from tacit.store.lexical_search import stored_form
@@ -26,7 +26,7 @@ from tacit.text.words import terms
 
 RENDERINGS = "renderings"
 _SIEVED = 4
-"""How many times the wanted norms are looked at before all of them are."""
+"""How many times the wanted number of norms is read before all of them are."""
 
 
 class Renderings:
@@ -37,17 +37,20 @@ class Renderings:
         self._skills = skills
         self.rows = Rows(connection, RENDERINGS, COLUMNS)
 
+    @writes
     def put(self, rendering: Rendering) -> None:
-        """Keep it, in place of the one before."""
+        """Keep a rendering, in place of the version's previous one."""
         stored = self._skills.version(rendering.version_id)
-        invariants.check_rendered(stored)
+        invariants.check_recallable(stored)
         self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
-        self.rows.add({**derived(stored), **_own(rendering)}, seq=stored.sequence)
+        self.rows.add({**derived(stored), **_rendering_columns(rendering)}, seq=stored.sequence)
 
-    def named(self, version_ids: Collection[str]) -> dict[str, Rendering]:
-        """The renderings of these versions, as far as there are any."""
-        return {row["id"]: _rendering(row) for row in self.rows.named(version_ids)}
+    @reads
+    def get(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
+        """Renderings by version id; without versions that are not recallable, or not rendered since they changed."""
+        return {row["id"]: _rendering(row) for row in self.rows.named(list(version_ids))}
 
+    @reads
     def missing(self) -> list[str]:
         """Ids of recallable versions without a rendering, oldest first."""
         statuses = ", ".join("?" * len(RECALLABLE))
@@ -57,8 +60,14 @@ class Renderings:
         )
         return [row[0] for row in self._connection.run(sql, *map(str, RECALLABLE))]
 
-    def norms(self, scope: str, *, limit: int) -> list[int]:
-        """Numbers of norms that may be seen from a scope, the best served first, then the freshest."""
+    @reads
+    def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
+        """Rendered norms that may be seen from a scope, the highest ranked first; `named` more come without their words."""
+        numbers = self._norm_numbers(str(scope), limit=limit + named)
+        more = self._skills.held(numbers[limit:])
+        return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
+
+    def _norm_numbers(self, scope: str, *, limit: int) -> list[int]:
         sql = (
             "SELECT seq, scope FROM renderings WHERE kind IN ('norm', 'preference') AND kind = 'norm' "
             "ORDER BY rank DESC, fresh_at DESC, id LIMIT ?"
@@ -70,10 +79,10 @@ class Renderings:
         return seen[:limit]
 
     def check(self, row: Values) -> None:
-        """Raise unless the row tells of a recallable version, and tells what that version says."""
+        """Raise unless the row renders a recallable version and repeats what that version says."""
         version = self._skills.versions.find(row["id"])
         if version is None:
-            raise self.rows.damage(row["id"], "renders a version that is not there")
+            raise self.rows.damage(row["id"], "renders a missing version")
         stored = self._skills.stored(version)
         if stored.status not in RECALLABLE or stored.sequence != row["seq"]:
             raise self.rows.damage(row["id"], "renders a version that is not recallable")
@@ -82,7 +91,7 @@ class Renderings:
 
 
 def derived(stored: Stored) -> Values:
-    """What a rendering repeats of its version, so that a quick reader needs no other row."""
+    """What a rendering repeats of its version, so that a hook reads no other row."""
     content = stored.version.content
     return {
         "id": stored.version.id,
@@ -98,7 +107,7 @@ def derived(stored: Stored) -> Values:
     }
 
 
-def _own(rendering: Rendering) -> Values:
+def _rendering_columns(rendering: Rendering) -> Values:
     return {
         "text": clean(rendering.text),
         "brief": clean(rendering.brief),

@@ -1,7 +1,7 @@
-"""Backups looked at, put back and purged: a file in → what is wrong with it; or a store in its place, and the old one aside.
+"""Checking, restoring and purging backups.
 
-A backup is never changed by looking at it. One that is put back first loses what the store in its place had purged, and takes
-that store's tombstones over. Others may have the store open all the while: they see the old content or the new.
+A check never changes a backup. Before a backup replaces a store, everything that the store has purged is purged from it too,
+and the store's tombstones are added. Other processes may have the store open: they see the old content or the new.
 """
 
 from __future__ import annotations
@@ -15,56 +15,66 @@ from pathlib import Path
 
 import apsw
 
+from tacit.domain.archive import (
+    Anchor,
+    Descent,
+    Manifest,
+    Purge,
+    Source,
+    SourceKind,
+    Tombstone,
+    is_purge_tombstone,
+    session_tombstone,
+)
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
-from tacit.domain.ports import Damage
-from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, is_purge_stone, session_stone
-from tacit.domain.safekeeping import Anchor, Manifest
-from tacit.store.anchors import Anchors
+from tacit.domain.stored import Damage
+from tacit.store.anchors import Anchors, anchor_of
 from tacit.store.audit import Audit
-from tacit.store.backup import copy_pages, copy_store, part_names, remove_stale
-from tacit.store.backups import (
-    Backups,
-    anchor_of,
-    describe,
-    differences,
+from tacit.store.backup import (
+    copy_pages,
+    copy_store,
+    describe_copy,
+    manifest_differences,
     manifest_path,
+    part_names,
     read_manifest,
+    remove_stale_parts,
     write_manifest,
 )
-from tacit.store.connection import MEMORY, Connection, shown, translated
+from tacit.store.connection import MEMORY, Connection, printable_path, translate_errors
 from tacit.store.descent import HASH
 from tacit.store.encoding import Unreadable
 from tacit.store.integrity import Integrity
 from tacit.store.migrations import migrate, schema_of
-from tacit.store.purge import purging_on
+from tacit.store.purge import open_purger
+from tacit.store.records import TOMBSTONES_SINCE, RecordLog
 from tacit.store.schema import MIGRATIONS
 from tacit.store.sqlite_store import SqliteStore
-from tacit.store.tombstones import SINCE, Tombstones
 
 ASIDE = "replaced"
-_BESIDE = ("-wal", "-shm", "-journal")
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """What a look at a backup showed."""
+class CheckedBackup:
+    """The result of checking a backup."""
 
     manifest: Manifest | None
-    """The one beside it, if there is one."""
+    """The one next to it, if there is one."""
     damage: tuple[Damage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What putting a backup back did."""
+    """The result of restoring a backup."""
 
     aside: Path | None
-    """Where the store that was replaced is kept now."""
+    """Where the replaced store is now."""
     descent: Descent
-    """What the backup still held of what had been purged, and lost before it was put back."""
+    """What the store had purged and the backup still had; it was purged from the backup first."""
 
 
-def look(file: Path) -> Looked:
+def check_backup(file: Path) -> CheckedBackup:
     """Check a backup without changing or installing it: its manifest, its file, and everything in it."""
     manifest, damage = None, list[Damage]()
     try:
@@ -74,25 +84,25 @@ def look(file: Path) -> Looked:
     try:
         with _copy_in_memory(file) as (copy, schema):
             if manifest is not None:
-                found = replace(describe(copy, file, at=manifest.at), schema=schema)
+                found = replace(describe_copy(copy, file, at=manifest.at), schema=schema)
                 damage += [
-                    Damage(subject="the manifest", problem=f"tells another {name} than the file has")
-                    for name in differences(manifest, _comparable(manifest, found))
+                    Damage(subject="the manifest", problem=f"has another {name} than the file")
+                    for name in manifest_differences(manifest, _comparable(manifest, found))
                 ]
             damage += Integrity(copy, MIGRATIONS).damages()
     except StoreOutage as error:
         damage.append(Damage(subject="the file", problem=error.message))
-    return Looked(manifest=manifest, damage=tuple(damage))
+    return CheckedBackup(manifest=manifest, damage=tuple(damage))
 
 
 def descent_in(file: Path, sources: Iterable[Source]) -> Descent:
-    """What a copy of a store still holds that came from these sources."""
+    """What a copy of a store has that came from these sources."""
     with _copy_in_memory(file) as (copy, _):
-        return purging_on(copy).descent(sources)
+        return open_purger(copy).descent(sources)
 
 
 def siblings(store: str) -> list[Path]:
-    """Copies that Tacit itself left beside a store: before upgrades, and when it was replaced."""
+    """Copies that Tacit itself left next to a store: before upgrades, and when it was replaced."""
     if store == MEMORY:
         return []
     path = Path(store)
@@ -100,80 +110,118 @@ def siblings(store: str) -> list[Path]:
         *path.parent.glob(f"{_literal(path.name)}.before-*.bak"),
         *path.parent.glob(f"{_literal(path.name)}.{ASIDE}-*"),
     ]
-    return sorted(each for each in found if each.is_file() and not each.name.endswith(_BESIDE))
+    return sorted(each for each in found if each.is_file() and not each.name.endswith(_SQLITE_SUFFIXES))
 
 
 def remove_leftovers(places: Iterable[str]) -> None:
-    """Remove unfinished copies that killed backups, restores and purges left beside these files: nobody else finds them."""
+    """Remove unfinished copies that killed backups, restores and purges left next to these files."""
     for path in (Path(place) for place in places if place != MEMORY):
-        with suppress(OSError):  # the folder is gone, or is not ours
-            remove_stale(path)
+        with suppress(OSError):  # the folder is gone, or we may not
+            remove_stale_parts(path)
 
 
-def purge_copy(file: Path, sources: Sequence[Source], stones: Sequence[Tombstone], *, purge: Purge) -> Manifest:
+def purge_copy(file: Path, sources: Sequence[Source], tombstones: Sequence[Tombstone], *, purge: Purge) -> Manifest:
     """Purge a backup as its store was; it is replaced as a whole, with a new manifest where it had one.
 
-    It stays the backup of the day it was made; the manifest tells besides when it was purged.
+    It keeps the time it was made; the manifest also has the time it was purged.
     """
     made_at = _made_at(file) or purge.at
-    with _working_copy(file, beside=file) as temporary:
+    with _working_copy(file, place=file) as temporary:
         store = SqliteStore(temporary)
         try:
             store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
-            store.bury(stones)
+            for tombstone in tombstones:
+                store.add(tombstone)
         finally:
             store.close()
         made = list[Manifest]()
-        copy_store(str(temporary), file, replace=True, check=lambda copy: made.append(_described(copy, made_at)))
+        copy_store(str(temporary), file, overwrite=True, check=lambda copy: made.append(_manifest_of(copy, made_at)))
     manifest = replace(made[0], path=str(file.resolve()), purged_at=purge.at)
     if manifest_path(file).exists():
         write_manifest(file, manifest)
     return manifest
 
 
-def restore(
+def restore_backup(
+    file: Path, database: str, *, by: str, at: datetime, home: Path | None = None, options: Iterable[str] = ()
+) -> tuple[CheckedBackup, Restored]:
+    """Check a backup and put it in place of a store, unless it is damaged.
+
+    `options` may hold `without-manifest` and `without-tombstones`, each of which gives up one safeguard.
+    """
+    chosen = set(options)
+    if _same_file(file, database):
+        raise Mistake(
+            "the backup is the store itself", code="same_file", hint="name the file that `tacit backup` wrote"
+        )
+    checked = check_backup(file)
+    if checked.damage:
+        first = checked.damage[0]
+        raise StoreOutage(
+            f"the backup is damaged: {first.subject}: {first.problem}",
+            code="backup_damaged",
+            hint="choose another backup",
+        )
+    if checked.manifest is None and "without-manifest" not in chosen:
+        raise Mistake(
+            f"there is no manifest next to {file.name}, so it cannot be checked against one",
+            code="no_manifest",
+            hint="--without-manifest restores it all the same",
+        )
+    done = _restore(
+        file,
+        database,
+        purge=Purge(by=by, at=at),
+        anchors=Anchors(home) if home else None,
+        keep_tombstones="without-tombstones" not in chosen,
+    )
+    return checked, done
+
+
+def _restore(
     file: Path, target: str, *, purge: Purge, anchors: Anchors | None = None, keep_tombstones: bool = True
 ) -> Restored:
-    """Put a backup in place of a store. `purge` says who does it and when; the caller has looked at the backup before."""
+    """Put a backup in place of a store. `purge` says who does it and when; the caller has checked the backup before."""
     if target == MEMORY:
-        raise Mistake("a store in memory cannot be restored", hint="choose a file with --store")
+        raise Mistake("a store in memory cannot be restored", code="store_in_memory", hint="choose a file with --store")
     place = Path(target)
-    stones, manifests = _left_behind(place) if keep_tombstones else ([], [])
-    with _working_copy(file, beside=place) as temporary:
-        descent = _prepare(temporary, stones, manifests, purge)
-        with _opened(temporary) as connection:
+    tombstones, manifests = _tombstones_and_backups(place) if keep_tombstones else ([], [])
+    with _working_copy(file, place=place) as temporary:
+        descent = _prepare(temporary, tombstones, manifests, purge)
+        with _open_connection(temporary) as connection:
             anchor = anchor_of(connection, at=purge.at)
-        noted = _noted(anchors, target)
-        if anchors is not None and noted:  # whoever dies here leaves the store as it was, or as it will be
-            anchors.write(target, *noted, anchor)
-        aside = _install(temporary, place, at=purge.at, expected=stones if keep_tombstones else None)
+        known = _known_anchors(anchors, target)
+        if anchors is not None and known:  # a crash here leaves the store as it was, or as it will be
+            anchors.write(target, *known, anchor)
+        aside = _install(temporary, place, at=purge.at, expected=tombstones if keep_tombstones else None)
     if anchors is not None:
         anchors.write(target, anchor)
     return Restored(aside=aside, descent=descent)
 
 
-def _noted(anchors: Anchors | None, target: str) -> tuple[Anchor, ...]:
+def _known_anchors(anchors: Anchors | None, target: str) -> tuple[Anchor, ...]:
     try:
         return anchors.read(target) if anchors is not None else ()
-    except ValueError:  # it gives way to the new one
+    except ValueError:  # the new one replaces it
         return ()
 
 
-def _prepare(file: Path, stones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
-    """Purge in the copy what was purged in the store that it replaces, and note in its chain that it was put back."""
+def _prepare(file: Path, tombstones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
+    """Purge in the copy what the store it replaces has purged, and note in its chain that it was restored."""
     store = SqliteStore(file)
     try:
-        known = {stone.id for stone in store.tombstones()}  # what the backup has buried itself may have come back since
-        fresh = [stone for stone in stones if stone.id not in known]
+        known = {found.id for found in store.tombstones()}  # what the backup purged itself may have come back since
+        fresh = [found for found in tombstones if found.id not in known]
         with store.transaction():
-            descent = store.descent(*(source for stone in fresh for source in _source_of(stone)))
-            store.bury(fresh)
+            descent = store.descent(*(source for found in fresh for source in _source_of(found)))
+            for tombstone in fresh:
+                store.add(tombstone)
             if not descent.is_empty:
                 store.purge(
                     replace(descent, sources=()), by=purge.by, at=purge.at, reason="purged before it was restored"
                 )
             for manifest in manifests:
-                store.keep_manifest(manifest)
+                store.add(manifest)
             store.note_restored(by=purge.by, at=purge.at)
         if not descent.is_empty:
             store.wipe()
@@ -188,15 +236,15 @@ def _install(temporary: Path, place: Path, *, at: datetime, expected: Sequence[T
         return None
     aside = place.with_name(f"{place.name}.{ASIDE}-{at:%Y%m%dT%H%M%SZ}")
     try:
-        with _opened(place) as connection:
+        with _open_connection(place) as connection:
             schema_of(connection)
             is_store = connection.single("PRAGMA journal_mode") == "wal"
     except StoreOutage:
         is_store = False
     if is_store:
         _overwrite(temporary, place, aside=aside, expected=expected)
-    else:  # nobody can be using it: it is moved away as it is
-        for end in ("", *_BESIDE):
+    else:  # no process can be using it: it is moved away as it is
+        for end in ("", *_SQLITE_SUFFIXES):
             with suppress(FileNotFoundError):
                 place.with_name(place.name + end).replace(aside.with_name(aside.name + end))
         copy_store(str(temporary), place)
@@ -206,14 +254,17 @@ def _install(temporary: Path, place: Path, *, at: datetime, expected: Sequence[T
 def _overwrite(temporary: Path, place: Path, *, aside: Path, expected: Sequence[Tombstone] | None) -> None:
     """Replace the content of a store that others may have open, in one transaction, keeping the old one aside first.
 
-    From the first page on nobody else can write, so that the copy aside is exactly what was replaced.
+    From the first page on no other process can write, so that the copy is exactly what was replaced.
     """
-    with _opened(place) as live, _opened(temporary) as source, translated(str(place)):
+    with _open_connection(place) as live, _open_connection(temporary) as source, translate_errors(str(place)):
         with live.raw.backup("main", source.raw, "main") as pages:
             live.patiently(lambda: pages.step(1))
-            if expected is not None and _left_behind(place)[0] != list(expected):
+            if expected is not None and _tombstones_and_backups(place)[0] != list(expected):
                 raise StoreOutage(
-                    f"{shown(place)} changed meanwhile; nothing was replaced", hint="try again", retryable=True
+                    f"{printable_path(place)} changed meanwhile; nothing was replaced",
+                    code="store_changed",
+                    hint="try again",
+                    retryable=True,
                 )
             copy_store(str(place), aside)
             while not pages.done:
@@ -221,36 +272,37 @@ def _overwrite(temporary: Path, place: Path, *, aside: Path, expected: Sequence[
         live.wipe()
 
 
-def _left_behind(place: Path) -> tuple[list[Tombstone], list[Manifest]]:
-    """The tombstones and the list of backups of the store that is replaced."""
+def _tombstones_and_backups(place: Path) -> tuple[list[Tombstone], list[Manifest]]:
+    """The tombstones and backups of the store that is replaced."""
     if not place.exists():
         return [], []
     try:
-        with _opened(place) as connection, connection.reading():
-            if schema_of(connection) < SINCE:
+        with _open_connection(place) as connection, connection.reading():
+            if schema_of(connection) < TOMBSTONES_SINCE:
                 return [], []
-            audit = Audit(connection)
-            return Tombstones(connection, audit).all(), Backups(connection, audit).all()
+            records = RecordLog(connection, Audit(connection))
+            return records.list_tombstones(), records.list_backups()
     except StoreOutage as error:
         raise StoreOutage(
-            f"what was purged from {shown(place)} cannot be read, so the backup could bring it back: {error.message}",
-            hint="--without-tombstones puts the backup back all the same",
+            f"what was purged from {printable_path(place)} cannot be read, so the backup could bring it back: {error.message}",
+            code="tombstones_unreadable",
+            hint="--without-tombstones restores the backup all the same",
         ) from error
 
 
-def _source_of(stone: Tombstone) -> Iterator[Source]:
-    if is_purge_stone(stone.id):
+def _source_of(tombstone: Tombstone) -> Iterator[Source]:
+    if is_purge_tombstone(tombstone.id):
         return
-    if stone.id.startswith(session_stone("")):
-        yield Source(kind=SourceKind.SESSION, value=stone.id.removeprefix(session_stone("")))
-    elif stone.id.startswith(HASH):
-        yield Source(kind=SourceKind.IMPORTED, value=stone.id)
+    if tombstone.id.startswith(session_tombstone("")):
+        yield Source(kind=SourceKind.SESSION, value=tombstone.id.removeprefix(session_tombstone("")))
+    elif tombstone.id.startswith(HASH):
+        yield Source(kind=SourceKind.IMPORTED, value=tombstone.id)
     else:
-        yield Source(kind=SourceKind.TRAJECTORY, value=stone.id)
+        yield Source(kind=SourceKind.TRAJECTORY, value=tombstone.id)
 
 
 def _comparable(manifest: Manifest, found: Manifest) -> Manifest:
-    """A backup of an earlier schema was upgraded to be looked at: only what that leaves as it was can be compared."""
+    """Leave out counts that the manifest lacks: a backup of an earlier schema was upgraded for the check."""
     return replace(found, counts={name: found.counts.get(name, -1) for name in manifest.counts})
 
 
@@ -262,13 +314,13 @@ def _made_at(file: Path) -> datetime | None:
     return manifest.at if manifest else None
 
 
-def _described(file: Path, at: datetime) -> Manifest:
-    with _opened(file) as connection:
-        return describe(connection, file, at=at)
+def _manifest_of(file: Path, at: datetime) -> Manifest:
+    with _open_connection(file) as connection:
+        return describe_copy(connection, file, at=at)
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Connection]:
+def _open_connection(file: Path) -> Iterator[Connection]:
     connection = Connection(file)
     try:
         yield connection
@@ -278,14 +330,14 @@ def _opened(file: Path) -> Iterator[Connection]:
 
 @contextmanager
 def _copy_in_memory(file: Path) -> Iterator[tuple[Connection, int]]:
-    """A store's file, brought to the newest schema in memory; the file itself is only read."""
+    """A copy of a store in memory, brought to the newest schema, and the schema of the file; the file is only read."""
     if not file.is_file():
-        raise NotFound(f"no backup at {shown(file)}", hint="check the path")
+        raise NotFound(f"no backup at {printable_path(file)}", hint="check the path")
     copy = Connection(MEMORY)
     try:
-        with translated(str(file)):
-            still = not any(file.with_name(file.name + end).exists() for end in ("-wal", "-journal"))
-            mode = "immutable=1" if still else "mode=ro"
+        with translate_errors(str(file)):
+            immutable = not any(file.with_name(file.name + end).exists() for end in ("-wal", "-journal"))
+            mode = "immutable=1" if immutable else "mode=ro"
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             source = apsw.Connection(f"{file.absolute().as_uri()}?{mode}", flags=flags)
             try:
@@ -296,28 +348,30 @@ def _copy_in_memory(file: Path) -> Iterator[tuple[Connection, int]]:
             schema = schema_of(copy)
             migrate(copy, MIGRATIONS)
         except StoreOutage as error:
-            raise StoreOutage(error.message.replace(MEMORY, shown(file)), hint=error.hint) from error
+            raise StoreOutage(error.message.replace(MEMORY, printable_path(file)), hint=error.hint) from error
         yield copy, schema
     finally:
         copy.close()
 
 
 @contextmanager
-def _working_copy(file: Path, *, beside: Path) -> Iterator[Path]:
-    """A copy to work on, in a folder of its own beside the place it is for; gone afterwards, whatever happened."""
+def _working_copy(file: Path, *, place: Path) -> Iterator[Path]:
+    """A copy to work on, in a temporary folder next to the place it is for."""
     if not file.is_file():
-        raise NotFound(f"no backup at {shown(file)}", hint="check the path")
+        raise NotFound(f"no backup at {printable_path(file)}", hint="check the path")
     try:
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(beside)
-        prefix, suffix = part_names(beside)
-        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=beside.parent) as folder:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale_parts(place)
+        prefix, suffix = part_names(place)
+        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place.parent) as folder:
             temporary = Path(folder) / "store.db"
             copy_store(str(file), temporary)
             yield temporary
     except OSError as error:
         raise StoreOutage(
-            f"cannot write beside {shown(beside)}: {error.strerror or error}", hint="check permissions and free space"
+            f"cannot write next to {printable_path(place)}: {error.strerror or error}",
+            code="copy_not_written",
+            hint="check permissions and free space",
         ) from error
 
 
@@ -326,7 +380,7 @@ def _literal(name: str) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
-def same_file(one: Path, other: str) -> bool:
+def _same_file(one: Path, other: str) -> bool:
     """Whether a backup is the store itself."""
     try:
         return one.samefile(other)

@@ -1,7 +1,4 @@
-"""Sealed rows: values in → a row with its seal; a row out only if the seal still fits.
-
-What a seal covers is told in `seals`; what the columns mean is the callers' business.
-"""
+"""Tables of sealed rows: a row is returned only if its seal still fits. `seals` defines what a seal covers."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ class Rows:
         return {**dict(zip(self._columns, ordered, strict=True)), "seal": seal}
 
     def change(self, row: Values, **changes: Any) -> Values:
-        """Write changed columns of a row that was just read, and seal it anew."""
+        """Write changed columns of a row that was just read, with a new seal."""
         new = {**row, **{column: self._kept(value) for column, value in changes.items()}}
         new["seal"] = seal_of(self.table, [new[column] for column in self._columns])
         assignments = ", ".join(f"{column} = ?" for column in (*changes, "seal"))
@@ -55,7 +52,7 @@ class Rows:
         return new
 
     def at(self, seq: int) -> Values:
-        """Read one row by its number; raises for one whose seal does not fit, or that is not there."""
+        """Read one row by its number; raises if it is missing or its seal does not fit."""
         try:
             found = self._connection.run(self._select, seq)
         except Damaged as error:
@@ -64,12 +61,17 @@ class Rows:
             raise self.damage(seq, "is missing")
         return self.checked(found[0])
 
+    def replace(self, values: Mapping[str, Any]) -> Values:
+        """Append a row, in place of the one with its id."""
+        self._connection.run(f"DELETE FROM {self.table} WHERE id = ?", values["id"])
+        return self.add(values)
+
     def among(self, numbers: Sequence[int]) -> list[Values]:
         """Read rows by their numbers, in that order, in one statement; raises as `at` does."""
         try:
             rows = self._connection.run(self._select_among, json.dumps(list(numbers)))
         except Damaged:
-            rows = []  # `at` tells which
+            rows = []  # `at` finds out which
         found = {row[0]: row for row in rows}
         return [self.checked(found[seq]) if seq in found else self.at(seq) for seq in numbers]
 
@@ -84,7 +86,7 @@ class Rows:
         return row
 
     def named(self, identities: Collection[str]) -> list[Values]:
-        """Read the rows with these ids; those that are not there are left out."""
+        """Read the rows with these ids; missing ones are left out."""
         wanted = {clean(identity) for identity in identities}
         sql = f"SELECT seq FROM {self.table} WHERE id IN (SELECT value FROM json_each(?))"
         rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(wanted)))])
@@ -98,13 +100,13 @@ class Rows:
         return [row[0] for row in self._connection.run(sql, *values)]
 
     def all_numbers(self) -> list[int]:
-        """The numbers of all rows, oldest first; raises if table and index of ids differ, for then a row is lost."""
+        """The numbers of all rows, oldest first; raises if the table and its index of ids differ: then a row is lost."""
         numbers = [row[0] for row in self._connection.run(f"SELECT seq FROM {self.table} NOT INDEXED ORDER BY seq")]
         self.check_census(len(numbers), sum(numbers))
         return numbers
 
     def check_census(self, count: int, total: int) -> None:
-        """Raise unless there are so many rows, with numbers that add up so, by the index of ids."""
+        """Raise unless the index of ids has this many rows, with numbers that sum to this total."""
         index = f"sqlite_autoindex_{self.table}_1"
         known = self._connection.run(f"SELECT count(*), coalesce(sum(seq), 0) FROM {self.table} INDEXED BY {index}")
         if known != [(count, total)]:
@@ -115,7 +117,7 @@ class Rows:
         return damaged(self._connection.path, f"{self.table} {label}", problem)
 
     def checked(self, values: Row) -> Values:
-        """A row that was just read, its columns in order; raises unless its seal fits."""
+        """A row that was just read, as a dictionary; raises unless its seal fits."""
         row = dict(zip(self._all_columns, values, strict=True))
         if row["seal"] != seal_of(self.table, values[:-1]):
             raise self.damage(row[self._label], "does not fit its seal")
@@ -129,7 +131,7 @@ class Rows:
 
 
 class Records(Rows, Generic[T]):
-    """Sealed rows that each keep one domain value, with columns derived from it to look it up by."""
+    """Sealed rows that each hold one domain value, and columns derived from it to look it up by."""
 
     def __init__(
         self,
@@ -137,27 +139,27 @@ class Records(Rows, Generic[T]):
         table: str,
         *,
         kind: type[T],
-        derive: Callable[[T], Values],
+        lookup: Callable[[T], Values],
         columns: Sequence[str],
     ) -> None:
         super().__init__(connection, table, (*columns, "record"))
         self._kind = kind
-        self._derive = derive
+        self._lookup = lookup
 
     def columns_of(self, value: T) -> Values:
-        """The value as columns: what it is looked up by, and the record itself."""
-        return {**self._derive(value), "record": pack(value)}
+        """The value as columns: those it is looked up by, and the record itself."""
+        return {**self._lookup(value), "record": pack(value)}
 
     def kind_of(self, row: Values) -> type[T]:
         """The type of the value in a row."""
         return self._kind
 
     def value(self, row: Values) -> T:
-        """Read the value in a row; raises unless the derived columns say the same."""
+        """Read the value in a row; raises unless the columns fit it."""
         try:
             value = unpack(row["record"], self.kind_of(row))
         except Unreadable as error:
             raise self.damage(row["id"], str(error)) from error
-        if any(row[column] != expected for column, expected in self._derive(value).items()):
+        if any(row[column] != expected for column, expected in self._lookup(value).items()):
             raise self.damage(row["id"], "does not fit its record")
         return value

@@ -1,8 +1,7 @@
-"""The schemas, step by step. Schema 1 has the tables, their indexes and the triggers that refuse to rewrite what is only
-appended.
+"""The schema, step by step, and the check that a file has it.
 
-Every table of records keeps the record's canonical JSON, the columns it is looked up by, and a seal over all of them.
-`seq` is the order of arrival. Later schemas are further migrations; this text does not change any more once released.
+Every table of records has the record's canonical JSON, the columns it is looked up by, and a seal over all of them; `seq` is
+the order of arrival. Triggers refuse to change append-only tables. A released step never changes; a new schema is a new step.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def _create(connection: Connection) -> None:
 
 
 def _add_bookmarks(connection: Connection) -> None:
-    """Schema 2: how far each growing file has been taken in."""
+    """Schema 2: how far each growing file has been read."""
     connection.run(
         "CREATE TABLE bookmarks (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, "
         "seal TEXT NOT NULL) STRICT"
@@ -141,7 +140,7 @@ def _counting(name: str, fields: Sequence[str]) -> str:
 
 
 def _add_renderings(connection: Connection) -> None:
-    """Schema 3: what quick readers need (versions as agents see them, in how many rows each term occurs)."""
+    """Schema 3: what hooks need (versions as agents see them, in how many rows each term occurs)."""
     for statement in _RENDERINGS.split(";"):
         if statement.strip():
             connection.run(statement.strip())
@@ -155,7 +154,7 @@ def _add_renderings(connection: Connection) -> None:
 
 
 def _add_outlines(connection: Connection) -> None:
-    """Schema 4: attempts in outline, which mining compares."""
+    """Schema 4: outlines of trajectories, which mining compares."""
     connection.run(
         "CREATE TABLE outlines (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, "
         "mined INTEGER NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT"
@@ -193,7 +192,7 @@ _RECALLABLE = "('trial', 'trusted')"
 def _count_recallable(connection: Connection) -> None:
     """Count in how many recallable versions each term occurs, now and with every change of a status.
 
-    What nobody approved must not decide how rare a word is, and so what is given or not.
+    Versions that were not approved must not change the rarity of a word, and so what recall returns.
     """
     words = " || ' ' || ".join(VERSION_FIELDS)
     listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
@@ -222,9 +221,8 @@ def _count_recallable(connection: Connection) -> None:
 
 
 def _add_vectors(connection: Connection) -> None:
-    """Schema 5: what recallable versions mean, by embedder; the same in blocks, which load at once, and in sketches, for
-    quick readers; versions by name; and how
-    often a rendered version was confirmed (not at all, until it is rendered anew)."""
+    """Schema 5: vectors of recallable versions, also in blocks, which load quickly, and in sketches, for hooks; versions by
+    name; and how often a rendered version was confirmed (0 until it is rendered again)."""
     for statement in _VECTORS.split(";"):
         connection.run(statement.strip())
     connection.run(
@@ -245,13 +243,13 @@ def _add_vectors(connection: Connection) -> None:
 
 
 def _seal_wider(connection: Connection, columns: Sequence[str]) -> None:
-    """Seal renderings anew, now that they have the last of these columns."""
+    """Renew the seals of renderings, which now cover the last of these columns."""
     listed = ", ".join(("seq", *columns, "seal"))
     for *values, added, seal in connection.run(f"SELECT {listed} FROM renderings"):
         if seal == seal_of("renderings", values):
             anew = seal_of("renderings", [*values, added])
             connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", anew, values[0])
-        else:  # damaged before; it is rendered anew with the next change
+        else:  # it was damaged; it is rendered again with the next change
             connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
 
 
@@ -270,7 +268,7 @@ CREATE TABLE identity (
 
 
 def _add_trust(connection: Connection) -> None:
-    """Schema 6: persons' approvals, what was purged, which backups were made, and an id of the store's own."""
+    """Schema 6: approvals, tombstones, backups, and the store's own id."""
     for statement in _TRUST.split(";"):
         connection.run(statement.strip())
     for table in ("approvals", "tombstones", "backups", "identity"):
@@ -295,7 +293,7 @@ ALTER TABLE renderings ADD COLUMN unproven REAL NOT NULL DEFAULT 0
 
 
 def _add_life(connection: Connection) -> None:
-    """Schema 7: remarks; uses by session and by version; how much a control would tell of a rendered version."""
+    """Schema 7: remarks; uses by session and by version; how much holding back a rendered version would teach."""
     for statement in _LIFE.split(";"):
         connection.run(statement.strip())
     connection.run(_refusal("remarks_keeps_rows", "UPDATE", "remarks"))
@@ -307,7 +305,7 @@ def _add_life(connection: Connection) -> None:
 
 
 def _keys_in(record: bytes) -> set[tuple[str, str]]:
-    """What the use in a record belongs to; nothing if it is damaged, which whoever reads it is told."""
+    """Session and versions of the use in a record; empty if it is damaged, which reading the use reports."""
     try:
         use = json.loads(record.decode("utf-8", "surrogatepass"))
         owners = [("session", use.get("session_id", "")), *(("version", owner) for owner in use["version_ids"])]
@@ -342,7 +340,7 @@ ALTER TABLE renderings ADD COLUMN person TEXT NOT NULL DEFAULT ''
 
 
 def _add_ledger(connection: Connection) -> None:
-    """Schema 8: the ledger, passages of documents, working memory of sessions; whose preference is rendered."""
+    """Schema 8: the ledger, passages of documents, session notes; whose preference a rendering is."""
     for statement in _LEDGER.split(";"):
         connection.run(statement.strip())
     connection.run(_counting("passage", PASSAGE_FIELDS))
@@ -383,20 +381,21 @@ class SchemaObject:
 def differences(
     connection: Connection, migrations: Sequence[Migration]
 ) -> tuple[list[SchemaObject], list[SchemaObject]]:
-    """What the schema lacks, and what it has that no migration made."""
+    """What the schema lacks, and what it has that no migration created."""
     expected, shadows = _expected(tuple(migrations))
     present = _present(connection, shadows)
     return sorted(expected - present), sorted(present - expected)
 
 
 def check_triggers(connection: Connection, migrations: Sequence[Migration]) -> None:
-    """Raise for a trigger that no migration made, for it would run at the next write; `migrations` are those applied."""
+    """Raise for a trigger that no migration created, since it would run at the next write; `migrations` are those applied."""
     _, extra = differences(connection, migrations)
-    for strange in extra:
-        if strange.kind == "trigger":
+    for found in extra:
+        if found.kind == "trigger":
             raise StoreOutage(
-                f"the store {connection.path} holds a trigger that Tacit did not make: {strange.name!r}",
-                hint="somebody changed the file; restore a backup, or remove the trigger if you know what it does",
+                f"the store {connection.path} has a trigger that Tacit did not create: {found.name!r}",
+                code="unknown_trigger",
+                hint="the file was changed; restore a backup, or remove the trigger if you know what it does",
             )
 
 
@@ -407,7 +406,7 @@ def _present(connection: Connection, shadows: frozenset[str]) -> set[SchemaObjec
 
 @lru_cache(maxsize=8)
 def _expected(migrations: tuple[Migration, ...]) -> tuple[frozenset[SchemaObject], frozenset[str]]:
-    """Everything that these migrations make, and the names of SQLite's own tables among it."""
+    """Everything that these migrations create, and the names of SQLite's own tables among it."""
     fresh = Connection(MEMORY)
     try:
         with fresh.writing():

@@ -1,7 +1,4 @@
-"""Seals: the values of a row → a hash over them, its table's name and their types. Says nothing about where rows are kept.
-
-A seal covers every other column, so that no change of a bit, a column, a row's number or its table goes unseen.
-"""
+"""Seals: a hash over the values of a row, their types and the table's name, so that any change of the row is detected."""
 
 from __future__ import annotations
 
@@ -14,11 +11,11 @@ if TYPE_CHECKING:
 
 
 _LARGE = 65_536
-"""Bytes of a value from which on it is hashed where it is, and not copied beside the others first."""
+"""Larger values, in bytes, are hashed directly and not copied first."""
 
 
 def seal_of(table: str, values: Sequence[Any]) -> str:
-    """Hash typed values so that no two different rows share a text to hash."""
+    """Hash typed values; two different rows never have the same bytes to hash."""
     sealed = hashlib.sha256()
     parts: list[bytes | memoryview] = [table.encode()]
     for value in values:

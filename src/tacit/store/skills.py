@@ -1,7 +1,7 @@
-"""Skills, their immutable versions and the transitions that make up each version's life.
+"""Skills, their immutable versions and each version's transitions.
 
-A version's row carries its present status and `life`, a running hash over its transitions, so that one audit entry per
-change covers both tables. Which transition is wise is not decided here, only which is legal.
+A version's row has its present status and `life`, a running hash over its transitions, so that one link of the audit chain per
+change covers both tables.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.domain.stored import Hit, Stored
 from tacit.store import invariants
-from tacit.store.audit import Audit, Note, record_path
+from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, damaged
 from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
@@ -36,57 +36,52 @@ class Skills:
     def __init__(self, connection: Connection, audit: Audit) -> None:
         self._connection = connection
         self._audit = audit
-        self.skills = Records(connection, SKILLS, kind=Skill, derive=_of_skill, columns=("id", "kind"))
-        self.versions = Records(connection, VERSIONS, kind=SkillVersion, derive=_of_version, columns=_VERSION_COLUMNS)
+        self.skills = Records(connection, SKILLS, kind=Skill, lookup=_skill_columns, columns=("id", "kind"))
+        self.versions = Records(
+            connection, VERSIONS, kind=SkillVersion, lookup=_version_columns, columns=_VERSION_COLUMNS
+        )
         self.transitions = Records(
-            connection, TRANSITIONS, kind=Transition, derive=_of_transition, columns=("id", "version_id", "status")
+            connection, TRANSITIONS, kind=Transition, lookup=_transition_columns, columns=("id", "version_id", "status")
         )
         self.written = 0
-        """How often versions were changed through this object, or by whoever told it so."""
+        """How often versions were changed through this object, or by a purge."""
         self._filters_checked = self._names_checked = _NEVER
         self._census, self._recallable = (0, 0), 0
-        """How many versions there are and what their numbers add up to, and how many are recallable; as of that check."""
+        """As of that check: the number of versions, the sum of their numbers, and how many are recallable."""
         self.composites = Composites(connection, self.versions)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
-    def add(self, skill: Skill, version: SkillVersion, birth: Transition) -> bool:
+    def add(self, skill: Skill, version: SkillVersion, first: Transition) -> bool:
         """Keep a version, and its skill if new; False if the version is known."""
-        invariants.check_birth(skill, version, birth)
+        invariants.check_first_transition(skill, version, first)
         if self.versions.find(version.id):
             return False
-        self._found(skill, birth)
+        self._add_skill(skill, first)
         columns = self.versions.columns_of(version)
-        step = self._step(birth)
+        step = self._transition_columns_of(first)
         life = next_life("", step["record"])
         self.written += 1
-        row = self.versions.add({**columns, "status": str(birth.after), "life": life})
+        row = self.versions.add({**columns, "status": str(first.after), "life": life})
         self.transitions.add(step)
         self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
-        note = Note(
-            action=f"version {birth.after}", subject=version.id, record=version_path(row), actor=birth.by, at=birth.at
-        )
-        self._audit.append(note, digest=row["seal"])
-        if birth.after in RECALLABLE:
+        note = AuditNote(action=f"version {first.after}", subject=version.id, actor=first.by, at=first.at)
+        self._audit.append(note, record=version_path(row), digest=row["seal"])
+        if first.after in RECALLABLE:
             self.composites.unrender([version.content.name])
         return True
 
     def change(self, transition: Transition) -> None:
-        """Append a transition and move the version's status with it."""
+        """Append a transition and change the version's status."""
         row = self._version_row(transition.version_id)
         stored = self.stored(row)
         invariants.check_step(transition, status=stored.status, content_hash=stored.version.hash)
-        step = self.transitions.add(self._step(transition))
+        step = self.transitions.add(self._transition_columns_of(transition))
         life = next_life(row["life"], step["record"])
         self.written += 1
         changed = self.versions.change(row, status=str(transition.after), life=life)
-        note = Note(
-            action=f"transition {transition.after}",
-            subject=row["id"],
-            record=version_path(changed),
-            actor=transition.by,
-            at=transition.at,
-        )
-        self._audit.append(note, digest=changed["seal"])
+        action = f"transition {transition.after}"
+        note = AuditNote(action=action, subject=row["id"], actor=transition.by, at=transition.at)
+        self._audit.append(note, record=version_path(changed), digest=changed["seal"])
         if (stored.status in RECALLABLE) != (transition.after in RECALLABLE):
             self.composites.unrender([stored.version.name])
 
@@ -101,12 +96,12 @@ class Skills:
         self._audit.check_complete(VERSIONS, skill_id, found={version_path(row) for row in rows})
         return [self.stored(row) for row in rows]
 
-    def life(self, version_id: str) -> list[Transition]:
+    def transitions_of(self, version_id: str) -> list[Transition]:
         """The transitions of a version, oldest first."""
-        return self.life_of(self._version_row(version_id))
+        return self.checked_transitions(self._version_row(version_id))
 
-    def life_of(self, row: Values) -> list[Transition]:
-        """The transitions of a version's row; raises unless they are exactly those that the row has seen."""
+    def checked_transitions(self, row: Values) -> list[Transition]:
+        """The transitions of a version's row; raises unless they fit its status and running hash."""
         life, found = "", []
         for seq in self.transitions.numbers("version_id = ?", row["id"]):
             step = self.transitions.at(seq)
@@ -120,7 +115,7 @@ class Skills:
         self, *, statuses: Collection[Status] | None, kinds: Collection[Kind] | None, name: str
     ) -> list[Stored]:
         """All versions in these statuses and kinds, by name and then arrival."""
-        self.check_filters()
+        self.count_recallable()
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
         if name:
@@ -143,7 +138,7 @@ class Skills:
         cued_within: int = 0,
     ) -> list[Hit]:
         """Find each skill's newest version in these statuses by words, best first; beyond `limit` only those with cues."""
-        recallable = self.check_filters()
+        recallable = self.count_recallable()
         condition, values = _filters(statuses, kinds)
         newest = (
             f"{{row}} = (SELECT max(seq) FROM versions WHERE {condition} AND skill_id = "
@@ -172,7 +167,7 @@ class Skills:
         return [Hit(stored=stored, words=own) for stored, own in zip(self.held(numbers), words, strict=True)]
 
     def _cued(self, numbers: Sequence[int]) -> set[int]:
-        """Which of these versions have cues. As quotation marks inside a text are escaped, no text looks like them."""
+        """Which of these versions have cues. Quotation marks inside a text are escaped, so no text matches the pattern."""
         sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
         return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
 
@@ -183,7 +178,7 @@ class Skills:
         return [self._stored(row, skills.get(row["skill_id"])) for row in rows]
 
     def stored(self, row: Values) -> Stored:
-        """Read the version in a row, under the hash of its content."""
+        """Read the version in a row and check the hash of its content."""
         return self._stored(row, None)
 
     def _stored(self, row: Values, skill: Skill | None) -> Stored:
@@ -194,10 +189,10 @@ class Skills:
             skill = self._skill(version.skill_id)
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
-    def check_filters(self) -> int:
-        """How many versions are recallable; raises if the index that filters by status and kind would pass a row over.
+    def count_recallable(self) -> int:
+        """How many versions are recallable; raises if the index by status and kind has lost or gained rows.
 
-        It is looked at once per state of the store.
+        The index is read once per state of the store.
         """
         stamp = self._stamp()
         if stamp == self._filters_checked:
@@ -217,7 +212,7 @@ class Skills:
         return recallable
 
     def _check_names(self) -> None:
-        """The same for the index of names, once the filters are checked."""
+        """Raise if the index of names has lost or gained rows."""
         stamp = self._stamp()
         if stamp == self._names_checked:
             return
@@ -227,23 +222,22 @@ class Skills:
         self._names_checked = stamp
 
     def _stamp(self) -> tuple[int, int, int]:
-        """Changes with every version; what else is written, such as every use, changes none."""
+        """Changes with every change of a version, and not with other writes, such as uses."""
         others, _, undone = self._connection.stamp()
         return others, self.written, undone
 
-    def _found(self, skill: Skill, birth: Transition) -> None:
+    def _add_skill(self, skill: Skill, first: Transition) -> None:
         known = self.skills.find(skill.id)
         if known is None:
             row = self.skills.add(self.skills.columns_of(skill))
-            path = record_path(SKILLS, skill.id)
-            note = Note(action="skill", subject=skill.id, record=path, actor=birth.by, at=birth.at)
-            self._audit.append(note, digest=row["seal"])
+            note = AuditNote(action="skill", subject=skill.id, actor=first.by, at=first.at)
+            self._audit.append(note, record=record_path(SKILLS, skill.id), digest=row["seal"])
         elif self.skills.value(known).kind is not skill.kind:
-            raise invariants.same_id("skill", skill.id)
+            raise invariants.id_is_taken("skill", skill.id)
 
-    def _step(self, transition: Transition) -> Values:
+    def _transition_columns_of(self, transition: Transition) -> Values:
         if self.transitions.find(transition.id):
-            raise invariants.same_id("transition", transition.id)
+            raise invariants.id_is_taken("transition", transition.id)
         return self.transitions.columns_of(transition)
 
     def _skill(self, skill_id: str) -> Skill:
@@ -272,7 +266,7 @@ def next_life(life: str, record: bytes) -> str:
 def _has_hash(version: SkillVersion, record: bytes) -> bool:
     """Whether the content has the hash that the version names.
 
-    A canonical record begins with the content, whose bytes are then those that were hashed: no need to write it again.
+    A canonical record begins with the content, whose bytes are those that were hashed, so it is not encoded again.
     """
     end = record.rfind(_AFTER_CONTENT)
     if record.startswith(_CONTENT) and record.find(_CONTENT[1:], end) < 0:
@@ -290,11 +284,11 @@ def _terms_in(words: Values) -> tuple[list[str], ...]:
     )
 
 
-def _of_skill(skill: Skill) -> Values:
+def _skill_columns(skill: Skill) -> Values:
     return {"id": clean(skill.id), "kind": str(skill.kind)}
 
 
-def _of_version(version: SkillVersion) -> Values:
+def _version_columns(version: SkillVersion) -> Values:
     return {
         "id": clean(version.id),
         "skill_id": clean(version.skill_id),
@@ -304,7 +298,7 @@ def _of_version(version: SkillVersion) -> Values:
     }
 
 
-def _of_transition(transition: Transition) -> Values:
+def _transition_columns(transition: Transition) -> Values:
     return {
         "id": clean(transition.id),
         "version_id": clean(transition.version_id),
@@ -326,11 +320,11 @@ def _filters(statuses: Collection[Status] | None, kinds: Collection[Kind] | None
 
 
 _PARTS = b'"sub_skills":["'
-"""As quotation marks inside a text are escaped, no text looks like it."""
+"""Quotation marks inside a text are escaped, so no text matches it."""
 
 
 class Composites:
-    """Knows by name whose renderings a skill stands in."""
+    """Knows which versions name a skill as their part: their renderings repeat its text and end when it changes."""
 
     def __init__(self, connection: Connection, versions: Records[SkillVersion]) -> None:
         self._connection = connection
@@ -339,18 +333,18 @@ class Composites:
         self._seen = (-1, -1, 0)
 
     def unrender(self, names: Iterable[str]) -> None:
-        """Drop the renderings of all that are made of these."""
-        self._look()
+        """Delete the renderings of all versions that have one of these parts."""
+        self._read_new_versions()
         numbers = sorted({seq for name in names for seq in self._naming.get(name, ())})
         if numbers:
             sql = "DELETE FROM renderings WHERE seq IN (SELECT value FROM json_each(?))"
             self._connection.run(sql, json.dumps(numbers))
 
     def forget(self) -> None:
-        """Look at everything anew next time: rows were removed, and their numbers may be taken again."""
+        """Read all versions again next time: rows were removed, and their numbers may be reused."""
         self._naming, self._seen = {}, (-1, -1, 0)
 
-    def _look(self) -> None:
+    def _read_new_versions(self) -> None:
         others, _, undone = self._connection.stamp()
         if (others, undone) != self._seen[:2]:
             self.forget()

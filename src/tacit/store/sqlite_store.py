@@ -1,56 +1,52 @@
-"""The `Store` on one SQLite file: each method opens its transaction and hands over to the part that knows the table.
+"""The `Store` on one SQLite file: each method opens a transaction and calls the part that knows the table.
 
-Nothing is decided here; see `skills`, `renderings`, `vectors`, `trajectories`, `outcomes`, `beside`, `audit` and `integrity`.
+See `trajectories`, `skills`, `records`, `audit`, `purge`, `integrity`; the attributes of a store are tables with methods of
+their own (`progress`, `renderings`, `vectors`, `passages`, `session_notes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tacit.domain.bookmark import Bookmark
+from tacit.domain.archive import Anchor, Descent, Manifest, Purge, Source, Tombstone
 from tacit.domain.candidate import Verdict
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import NotFound, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
+from tacit.domain.ledger import About, E, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.outline import Outline
-from tacit.domain.ports import AuditEntry, Counts, Episode, FoundEpisode, Hit, Rendering, Stored
-from tacit.domain.scope import Scope
+from tacit.domain.ports import Record
 from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, Stored
 from tacit.domain.trajectory import Trajectory
-from tacit.store.anchors import Anchors
-from tacit.store.appended_records import Outcomes
-from tacit.store.audit import Audit
-from tacit.store.backups import Backups
-from tacit.store.beside import Beside
-from tacit.store.bookmarks import Bookmarks
-from tacit.store.connection import PATIENCE_S, Connection
+from tacit.domain.trust import Approval
+from tacit.store import invariants
+from tacit.store.anchors import Anchors, anchor_of, holds_anchor
+from tacit.store.audit import Audit, AuditNote, record_path
+from tacit.store.backup import copy_store, describe_copy, identity_of, write_manifest
+from tacit.store.connection import MEMORY, PATIENCE_S, Connection, damaged, reads, writes
 from tacit.store.counts import count_all, ids_with_prefix
-from tacit.store.custody import Custody
-from tacit.store.descent import check_may_enter, check_may_return
+from tacit.store.integrity import Integrity
+from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration, migrate
-from tacit.store.outlines import Outlines
 from tacit.store.passages import Passages
-from tacit.store.purge import Purging
-from tacit.store.reindex import rebuild
+from tacit.store.progress import Bookmarks, Outlines
+from tacit.store.purge import Purger
+from tacit.store.records import RecordLog
 from tacit.store.renderings import Renderings
-from tacit.store.safekeeping import Safekeeping
 from tacit.store.schema import MIGRATIONS, check_triggers
-from tacit.store.session_notes import Jottings
+from tacit.store.session_notes import SessionNotes
 from tacit.store.skills import Skills
-from tacit.store.tombstones import Tombstones
 from tacit.store.trajectories import Trajectories
-from tacit.store.use_keys import asked_keys
 from tacit.store.vectors import Vectors
 
-if TYPE_CHECKING:
-    from tacit.store.vector_search import Nearness
+ANCHORED = "the audit chain"
 
 
-class SqliteStore(Beside, Custody, Safekeeping):
+class SqliteStore:
     """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
 
     def __init__(
@@ -73,26 +69,15 @@ class SqliteStore(Beside, Custody, Safekeeping):
         self._audit = Audit(self._connection)
         self._trajectories = Trajectories(self._connection, self._audit)
         self._skills = Skills(self._connection, self._audit)
-        self._renderings = Renderings(self._connection, self._skills)
-        self._vectors = Vectors(self._connection, self._skills)
-        self._nearness: Nearness | None = None
-        self._outcomes = Outcomes(self._connection, self._audit, schema=len(self._migrations))
-        self._bookmarks = Bookmarks(self._connection)
-        self._outlines = Outlines(self._connection)
-        self._passages = Passages(self._connection, self._audit, self._skills)
-        self._jottings = Jottings(self._connection)
-        self._backups = Backups(self._connection, self._audit)
-        self._tombstones = Tombstones(self._connection, self._audit, schema=len(self._migrations))
-        self._purging = Purging(
-            self._connection,
-            self._audit,
-            skills=self._skills,
-            trajectories=self._trajectories,
-            outcomes=self._outcomes,
-            vectors=self._vectors,
-        )
+        self._records = RecordLog(self._connection, self._audit, schema=len(self._migrations))
+        self.renderings = Renderings(self._connection, self._skills)
+        self.vectors = Vectors(self._connection, self._skills)
+        self.bookmarks = Bookmarks(self._connection)
+        self.outlines = Outlines(self._connection)
+        self.passages = Passages(self._connection, self._audit, self._skills)
+        self.notes = SessionNotes(self._connection)
         if is_new:
-            self._keep_anchor(anew=True)
+            self._write_anchor(first=True)
 
     @property
     def path(self) -> str:
@@ -103,124 +88,101 @@ class SqliteStore(Beside, Custody, Safekeeping):
         """Make several writes one: all or none."""
         return self._connection.writing()
 
+    def close(self) -> None:
+        """Release the file; what was written is anchored first."""
+        try:
+            if self._connection.has_written:
+                self._write_anchor()
+        finally:
+            self._connection.close()
+
+    # --- trajectories -------------------------------------------------------------------------------------------
+
+    @writes
     def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
-        """Keep a trajectory; False if its content is already known."""
-        with self._connection.writing():
-            check_may_enter(trajectory, self._tombstones.find)
-            return self._trajectories.add(trajectory, assessment, at=at)
+        """Keep a trajectory; False if its content is known."""
+        invariants.check_trajectory_not_purged(trajectory, self._records.tombstone)
+        return self._trajectories.add(trajectory, assessment, at=at)
 
+    @writes
     def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
-        """Put a verified assessment in place of one that is not; it is then learned from again."""
-        with self._connection.writing():
-            return self._trajectories.vouch(trajectory_id, assessment, at=at)
+        """Replace an unverified assessment by a verified one; the trajectory then waits to be learned from again."""
+        return self._trajectories.vouch(trajectory_id, assessment, at=at)
 
+    @writes
+    def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
+        """Note that a trajectory has been learned from."""
+        self._trajectories.mark_learned(trajectory_id, at=at)
+
+    @reads
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Fetch one whole trajectory."""
-        with self._connection.reading():
-            return self._trajectories.whole(trajectory_id)
+        return self._trajectories.whole(trajectory_id)
 
+    @reads
+    def episode(self, trajectory_id: str) -> Episode:
+        """Fetch the summary of one trajectory."""
+        return self._trajectories.summary(trajectory_id)
+
+    @reads
     def episodes(
         self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
     ) -> list[Episode]:
-        """List past trajectories in brief, oldest first."""
-        with self._connection.reading():
-            return self._trajectories.episodes(unlearned=unlearned, outcome=outcome, limit=limit)
+        """Summaries of trajectories, oldest first."""
+        return self._trajectories.episodes(unlearned=unlearned, outcome=outcome, limit=limit)
 
-    def episode(self, trajectory_id: str) -> Episode:
-        """Fetch one past trajectory in brief."""
-        with self._connection.reading():
-            return self._trajectories.brief(trajectory_id)
+    @reads
+    def search_episodes(self, query: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
+        """Find trajectories by words of task and files, best first."""
+        return self._trajectories.search(query, limit=limit)
 
-    def search_episodes(self, asked: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
-        """Find past trajectories by words of task and files, best first."""
-        with self._connection.reading():
-            return self._trajectories.search(asked, limit=limit)
+    @writes
+    def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
+        """Drop the steps of old trajectories beyond retention or cap; returns how many."""
+        dropped = self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
+        if dropped:
+            self.outlines.forget_pruned()
+        self.notes.forget(at=at)
+        return dropped
 
-    def bookmark(self, path: str) -> Bookmark | None:
-        """How far a file has been taken in."""
-        with self._connection.reading():
-            return self._bookmarks.find(path)
+    # --- skills -------------------------------------------------------------------------------------------------
 
-    def keep_bookmark(self, bookmark: Bookmark) -> None:
-        """Note how far a file has been taken in."""
-        with self._connection.writing():
-            self._bookmarks.keep(bookmark)
-
-    def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
-        """Note that a trajectory has been distilled."""
-        with self._connection.writing():
-            self._trajectories.mark_learned(trajectory_id, at=at)
-
-    def keep_outline(self, outline: Outline) -> None:
-        """Keep the outline of a trajectory; it waits to be mined."""
-        with self._connection.writing():
-            self._outlines.keep(outline)
-
-    def outlines(self) -> list[Outline]:
-        """The outlines of all trajectories that count."""
-        with self._connection.reading():
-            return self._outlines.all()
-
-    def unoutlined(self) -> list[str]:
-        """Ids of learned trajectories without an outline of the present kind."""
-        with self._connection.reading():
-            return self._outlines.missing()
-
-    def unmined(self) -> list[str]:
-        """Ids of trajectories whose outlines wait to be mined."""
-        with self._connection.reading():
-            return self._outlines.unmined()
-
-    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
-        """Note that these outlines have been mined together."""
-        with self._connection.writing():
-            self._outlines.mark_mined(trajectory_ids)
-
-    def add_verdict(self, verdict: Verdict) -> None:
-        """Keep the gate's answer."""
-        with self._connection.writing():
-            self._outcomes.add_verdict(verdict)
-
-    def verdicts(self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None) -> list[Verdict]:
-        """The gate's answers, newest first."""
-        with self._connection.reading():
-            return self._outcomes.list_verdicts(trajectory_id=trajectory_id, version_id=version_id, limit=limit)
-
+    @writes
     def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
-        """Keep a version with its birth transition; False if it is known."""
-        with self._connection.writing():
-            check_may_return(version, self._tombstones.find)
-            return self._skills.add(skill, version, transition)
+        """Keep a version with its first transition; False if it is known."""
+        invariants.check_content_not_purged(version, self._records.tombstone)
+        return self._skills.add(skill, version, transition)
 
+    @writes
     def add_transition(self, transition: Transition) -> None:
         """Change a status."""
-        with self._connection.writing():
-            self._skills.change(transition)
-            if transition.after not in RECALLABLE:
-                self._vectors.tidy()
+        self._skills.change(transition)
+        if transition.after not in RECALLABLE:
+            self.vectors.pack_after_removal()
 
+    @reads
     def version(self, version_id: str) -> Stored:
         """Fetch one version."""
-        with self._connection.reading():
-            return self._skills.version(version_id)
+        return self._skills.version(version_id)
 
+    @reads
     def versions(self, skill_id: str) -> list[Stored]:
         """All versions of a skill, oldest first."""
-        with self._connection.reading():
-            return self._skills.of_skill(skill_id)
+        return self._skills.of_skill(skill_id)
 
+    @reads
     def transitions(self, version_id: str) -> list[Transition]:
-        """The life of a version, oldest first."""
-        with self._connection.reading():
-            return self._skills.life(version_id)
+        """All transitions of a version, oldest first."""
+        return self._skills.transitions_of(version_id)
 
+    @reads
     def catalogue(
         self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
     ) -> list[Stored]:
         """All versions in these statuses, by name and then arrival."""
-        with self._connection.reading():
-            return self._skills.catalogue(statuses=statuses, kinds=kinds, name=name)
+        return self._skills.catalogue(statuses=statuses, kinds=kinds, name=name)
 
+    @reads
     def search(
         self,
         terms: Sequence[str],
@@ -231,138 +193,155 @@ class SqliteStore(Beside, Custody, Safekeeping):
         cued_within: int = 0,
     ) -> list[Hit]:
         """Find versions by words, best first."""
-        with self._connection.reading():
-            return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
+        return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
 
+    @reads
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many recallable versions each term occurs, and how many of them there are."""
-        with self._connection.reading():
-            return self._skills.index.frequencies(terms, recallable=True, total=self._skills.check_filters())
+        return self._skills.index.frequencies(terms, recallable=True, total=self._skills.count_recallable())
 
-    def put_rendering(self, rendering: Rendering) -> None:
-        """Keep a recallable version as agents see it."""
-        with self._connection.writing():
-            self._renderings.put(rendering)
-
-    def renderings(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
-        """Versions as agents see them."""
-        with self._connection.reading():
-            return self._renderings.named(list(version_ids))
-
-    def unrendered(self) -> list[str]:
-        """Ids of recallable versions that wait to be rendered."""
-        with self._connection.reading():
-            return self._renderings.missing()
-
-    def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
-        """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
-        with self._connection.reading():
-            numbers = self._renderings.norms(str(scope), limit=limit + named)
-            more = self._skills.held(numbers[limit:])
-            return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
-
-    def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
-        """Keep the vectors of a recallable version in one embedder's space."""
-        with self._connection.writing():
-            self._vectors.put(version_id, vectors, space=space)
-
-    def unembedded(self, space: str, *, limit: int | None = None) -> list[str]:
-        """Ids of recallable versions without vectors in this space."""
-        with self._connection.reading():
-            return self._vectors.missing(space, limit=limit)
-
-    def nearest(
-        self, vector: bytes, *, space: str, kinds: Collection[Kind] | None = None, limit: int = 50
-    ) -> list[Hit]:
-        """The recallable versions nearest in meaning, best first."""
-        with self._connection.reading():
-            return self._by_meaning().nearest(vector, space=space, kinds=kinds, limit=limit)
-
-    def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
-        """How near these versions are."""
-        with self._connection.reading():
-            return self._by_meaning().similarities(vector, version_ids, space=space)
-
-    def spaces(self) -> dict[str, int]:
-        """Embedders' spaces with vectors → how many versions have some in each."""
-        with self._connection.reading():
-            return self._vectors.counts()
-
-    def drop_space(self, space: str) -> None:
-        """Forget all vectors of one space."""
-        with self._connection.writing():
-            self._vectors.drop(space)
-
-    def reindex(self) -> int:
-        """Build the full-text indexes and the blocks of vectors anew from what they were made from."""
-        with self._connection.writing():
-            self._outcomes.keys.rebuild()
-            return rebuild(
-                self._connection,
-                skills=self._skills,
-                trajectories=self._trajectories,
-                passages=self._passages,
-                vectors=self._vectors,
-            )
-
+    @reads
     def resolve(self, prefix: str) -> list[str]:
         """Ids that begin with `prefix`, at most ten."""
-        with self._connection.reading():
-            return ids_with_prefix(self._connection, prefix)
+        return ids_with_prefix(self._connection, prefix)
 
-    def add_use(self, use: Use) -> None:
-        """Keep what was shown."""
-        with self._connection.writing():
-            self._outcomes.add_use(use)
+    # --- records ------------------------------------------------------------------------------------------------
 
+    @writes
+    def add(self, record: Record) -> bool:
+        """Append a record; False if this very one is known."""
+        return self._records.add(record)
+
+    @reads
+    def verdicts(self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None) -> list[Verdict]:
+        """The gate's verdicts, newest first."""
+        return self._records.list_verdicts(trajectory_id=trajectory_id, version_id=version_id, limit=limit)
+
+    @reads
+    def approvals(self, version_id: str) -> list[Approval]:
+        """All approvals of a version, oldest first."""
+        return self._records.list_approvals(version_id)
+
+    @reads
     def use(self, use_id: str) -> Use:
         """Fetch one use."""
-        with self._connection.reading():
-            return self._outcomes.use(use_id)
+        return self._records.use(use_id)
 
+    @reads
     def uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
-        """What was shown or held back, oldest first: in one session, of one version, or all of it."""
-        with self._connection.reading():
-            return self._outcomes.keys.uses(*asked_keys(session_id=session_id, version_id=version_id))
+        """What was shown or held back, oldest first: in one session, of one version, or everything."""
+        return self._records.list_uses(session_id=session_id, version_id=version_id)
 
-    def add_evidence(self, evidence: Evidence) -> bool:
-        """Keep a result; False if this very one is known."""
-        with self._connection.writing():
-            return self._outcomes.add_evidence(evidence)
-
+    @reads
     def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
-        """Results by version, oldest first."""
-        with self._connection.reading():
-            return self._outcomes.by_version(version_ids)
+        """Evidence by version, oldest first."""
+        return self._records.evidence_by_version(version_ids)
 
+    @reads
+    def remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
+        """Remarks, oldest first: on these skills and versions, or on everything; of one sort if given."""
+        return self._records.list_remarks(*subjects, about=about)
+
+    @reads
+    def entries(self, sort: type[E], *, key: str = "", session_id: str = "") -> list[E]:
+        """Ledger entries of one sort, oldest first: of one key, or of one session."""
+        return self._records.list_entries(sort, key=key, session_id=session_id)
+
+    @reads
+    def tombstones(self, *identities: str) -> list[Tombstone]:
+        """What stays of purged ids and content hashes: of these, or all, oldest first."""
+        return self._records.list_tombstones(*identities)
+
+    @reads
+    def backups(self) -> list[Manifest]:
+        """The backups that were made, oldest first; of several at one place the last."""
+        return self._records.list_backups()
+
+    # --- the store as a whole -----------------------------------------------------------------------------------
+
+    @reads
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """The newest links of the audit chain, oldest first; of one subject (a skill with its versions) if given."""
-        with self._connection.reading():
-            return self._audit.entries(self._with_versions(subject) if subject else None, limit=limit)
+        return self._audit.entries(self._with_versions(subject) if subject else None, limit=limit)
 
+    @reads
     def counts(self) -> Counts:
         """How much there is."""
-        with self._connection.reading():
-            return count_all(self._connection)
+        return count_all(self._connection)
 
-    def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
-        """Drop the steps of old trajectories beyond retention or cap; returns how many."""
+    @writes
+    def reindex(self) -> int:
+        """Rebuild the full-text indexes and the blocks of vectors; returns how many rows they cover.
+
+        A damaged record stops it; damaged vectors are dropped, since they can be embedded again.
+        """
+        skills, trajectories, passages = self._skills, self._trajectories, self.passages
+        self._records.rebuild_use_keys()
+        count = skills.index.rebuild(skills.versions, lambda row: version_words(skills.stored(row).version.content))
+        count += trajectories.index.rebuild(trajectories.rows, lambda row: episode_words(trajectories.episode(row)))
+        count += passages.index.rebuild(passages.rows, lambda row: passage_words(passages.rows.value(row)))
+        self.vectors.rebuild()
+        self._connection.run("DELETE FROM renderings")  # the caller renders again
+        return count
+
+    def verify(self, *, quick: bool = False) -> Iterator[Damage]:
+        """Check every row, the audit chain, its anchor and the indexes; `quick` reads no rows but the newest links."""
+        integrity = Integrity(self._connection, self._migrations)
+        yield from integrity.quick_damages() if quick else integrity.damages()
+        yield from self._check_anchor()
+
+    def anchor(self) -> Anchor | None:
+        """The anchor of this store outside its file, if any; raises if it cannot be read."""
+        return next(iter(self._known_anchors()), None)
+
+    def backup(self, path: Path) -> Manifest:
+        """Write a consistent, verified copy while others go on writing, and a manifest next to it."""
+        target, made = Path(path), list[Manifest]()
+
+        def check(copy: Path) -> None:
+            made.append(replace(self._verified_manifest(copy), path=str(target.resolve())))
+            if not self._connection.read_only:
+                self.add(made[0])  # before the copy appears: a purge must know every copy
+
+        with self._connection.outside("a backup"):
+            alone = self._connection.path == MEMORY or self._connection.read_only
+            copy_store(self._connection.raw if alone else self._connection.path, target, check=check)
+            write_manifest(target, made[0])
+        return made[0]
+
+    @reads
+    def descent(self, *sources: Source) -> Descent:
+        """Everything that came from these sources."""
+        return self._purger().descent(sources)
+
+    def purge(self, descent: Descent, *, by: str, at: datetime, reason: str = "") -> bool:
+        """Remove it all for good; False if another process kept the log from being emptied."""
         with self._connection.writing():
-            dropped = self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
-            if dropped:
-                self._outlines.forget_dropped()
-            self._jottings.forget(session_id="", at=at)
-            return dropped
+            self._purger().remove(descent, Purge(by=by, at=at, reason=reason))
+        return self.wipe()
 
-    def _by_meaning(self) -> Nearness:
-        """What compares vectors; loaded when it is first needed, for numpy loads slowly and comes with an extra."""
-        if self._nearness is None:
-            try:
-                from tacit.store.vector_search import Nearness
-            except ModuleNotFoundError as error:
-                raise Mistake("recall by meaning needs numpy", hint="pip install 'tacit[semantic]'") from error
-            self._nearness = Nearness(self._connection, self._skills, self._vectors)
-        return self._nearness
+    def wipe(self) -> bool:
+        """Leave no trace of deleted rows in the file or its log; False if that must wait."""
+        return self._connection.wipe()
+
+    @writes
+    def note_restored(self, *, by: str, at: datetime) -> None:
+        """Note in the audit chain that this store was restored from a backup."""
+        identity = identity_of(self._connection)
+        note = AuditNote(action="restore", subject=identity, actor=by, at=at)
+        self._audit.append(note, record=record_path("restored", identity), digest="")
+
+    def _purger(self) -> Purger:
+        return Purger(
+            self._connection,
+            self._audit,
+            skills=self._skills,
+            trajectories=self._trajectories,
+            records=self._records,
+            vectors=self.vectors,
+            passages=self.passages,
+            notes=self.notes,
+        )
 
     def _with_versions(self, subject: str) -> frozenset[str]:
         try:
@@ -370,3 +349,46 @@ class SqliteStore(Beside, Custody, Safekeeping):
         except NotFound:
             return frozenset({subject})
         return frozenset({subject, *(stored.version.id for stored in versions)})
+
+    def _verified_manifest(self, copy: Path) -> Manifest:
+        connection = Connection(copy)
+        try:
+            for damage in Integrity(connection, self._migrations).damages():
+                raise damaged(str(copy), damage.subject, damage.problem)
+            with connection.reading():
+                return describe_copy(connection, copy, at=datetime.now(UTC))
+        finally:
+            connection.close()
+
+    # --- the anchor of the audit chain --------------------------------------------------------------------------
+
+    def _check_anchor(self) -> list[Damage]:
+        """Whether the chain holds the link that was noted outside."""
+        try:
+            known = self._known_anchors()
+            with self._connection.reading():
+                fits = not known or any(holds_anchor(self._connection, anchor) for anchor in known)
+        except StoreOutage as error:
+            return [Damage(subject=ANCHORED, problem=error.message)]
+        if fits:
+            return []
+        problem = f"lacks link {known[0].sequence}, which was noted outside the file: it was cut or rewritten"
+        return [Damage(subject=ANCHORED, problem=problem)]
+
+    def _known_anchors(self) -> tuple[Anchor, ...]:
+        if self._anchors is None or self._connection.path == MEMORY:
+            return ()
+        try:
+            return self._anchors.read(self._connection.path)
+        except ValueError as error:
+            raise damaged(self._connection.path, "the anchor", f"cannot be used: {error}") from error
+
+    def _write_anchor(self, *, first: bool = False) -> None:
+        """Note the newest link outside, unless that would hide that the chain was cut or rewritten."""
+        if self._anchors is None or self._connection.path == MEMORY:
+            return
+        with suppress(StoreOutage):  # `verify` reports it
+            known = () if first else self._known_anchors()
+            with self._connection.reading():
+                if not known or any(holds_anchor(self._connection, anchor) for anchor in known):
+                    self._anchors.write(self._connection.path, anchor_of(self._connection, at=datetime.now(UTC)))

@@ -1,6 +1,6 @@
-"""Past attempts: the whole trajectory as a compressed, content-addressed blob, and a sealed summary row beside it.
+"""Trajectories: each as a compressed, content-addressed blob, and a sealed row with its summary (episode).
 
-Retention may drop the blob; the summary, its id and its audit entries stay. Judges no outcome.
+Retention may drop the blob; the summary, its id and its links in the audit chain stay.
 """
 
 from __future__ import annotations
@@ -9,56 +9,64 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from tacit.domain.evidence import Assessment, Outcome
-from tacit.domain.ports import Episode, FoundEpisode
+from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
-from tacit.store.attempts import as_found, best, match, wanted, worth
-from tacit.store.audit import Audit, Note, record_path
+from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, Damaged, damaged
 from tacit.store.encoding import Unreadable, aware, clean, compress, pack, stamp, unpack
-from tacit.store.lexical_search import EPISODE_FIELDS, EPISODE_WEIGHTS, episode_words
+from tacit.store.lexical_search import (
+    EPISODE_FIELDS,
+    EPISODE_WEIGHTS,
+    distinct,
+    episode_words,
+    rarity,
+    score,
+)
 from tacit.store.rows import Records, Values
 from tacit.store.seals import seal_of
 from tacit.store.word_index import WordIndex
-from tacit.text import compounds
+from tacit.text.words import expand_query, is_part_of_compound
 
 TABLE = "trajectories"
 _COLUMNS = (
     "id", "session_id", "outcome", "captured_at", "learned", "superseded", "superseded_by", "pruned", "blob",
 )  # fmt: skip
 _NOT_SUPERSEDED = "{row} NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
-"""Asks two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
+"""Reads two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
 _LONGER = (
     "SELECT term, documents FROM episode_counts WHERE term NOT GLOB '_*' AND (substr(term, 1, {size}) IN "
     "(SELECT value FROM json_each(?)) OR substr(term, -{size}) IN (SELECT value FROM json_each(?)))"
 )
-"""One pass over all terms, whatever the number of words; which of these hold a word is asked of the few that come back."""
-_SPARE = 100
-"""Matches beyond the limit, since the index gives all terms of a request the same weight."""
+"""One pass over all terms, whatever the number of words; the few terms found are then compared with each word."""
+_EXTRA_MATCHES = 100
+"""Matches beyond the limit, since the index weighs all terms of a query equally."""
 
 
 class Trajectories:
     """The tables `trajectories` and `blobs`."""
 
     def __init__(self, connection: Connection, audit: Audit) -> None:
-        self.rows = Records(connection, TABLE, kind=Episode, derive=_of_episode, columns=_COLUMNS)
+        self.rows = Records(connection, TABLE, kind=Episode, lookup=_episode_columns, columns=_COLUMNS)
         self.index = WordIndex(connection, "episode", fields=EPISODE_FIELDS, weights=EPISODE_WEIGHTS)
         self._connection = connection
         self._audit = audit
 
     def add(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
-        """Keep a trajectory unless its content is known; mark which of two captures of one session is superseded."""
+        """Keep a trajectory unless its content is known; of two captures of one session the shorter one is superseded."""
         invariants.check_trajectory(trajectory)
         if self.rows.find(trajectory.id):
             return False
         content = pack(trajectory)
         kept = unpack(content, Trajectory)
         episode = unpack(pack(invariants.episode_of(kept, assessment, at=at)), Episode)
-        earlier = [(row, old) for row, old in self._of_session(episode.session_id) if invariants.same_attempt(old, episode)]
+        earlier = [
+            (row, old) for row, old in self._of_session(episode.session_id) if invariants.same_attempt(old, episode)
+        ]
         longer = next((old.id for _, old in earlier if old.steps > episode.steps), "")
         episode = replace(episode, superseded=bool(longer))
         blob = self._add_blob(content)
@@ -71,7 +79,7 @@ class Trajectories:
         return True
 
     def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
-        """Put a verified assessment in place of one that is not."""
+        """Replace an unverified assessment by a verified one; False where that changes nothing."""
         row = self._row(trajectory_id)
         changed = invariants.vouched(self.episode(row), assessment)
         if changed is not None:
@@ -82,15 +90,15 @@ class Trajectories:
         """Fetch one with all its steps."""
         row = self._row(trajectory_id)
         if self.episode(row).pruned:
-            raise invariants.dropped(trajectory_id)
+            raise invariants.steps_pruned(trajectory_id)
         return self.content(row)
 
-    def brief(self, trajectory_id: str) -> Episode:
-        """Fetch one without its steps."""
+    def summary(self, trajectory_id: str) -> Episode:
+        """Fetch the summary of one."""
         return self.episode(self._row(trajectory_id))
 
     def content(self, row: Values) -> Trajectory:
-        """Read the blob of a row under its hash."""
+        """Read the blob of a row and check its hash."""
         found = self._connection.run("SELECT size, data, seal FROM blobs WHERE hash = ?", row["blob"])
         if not found:
             raise self.rows.damage(row["id"], "has lost its steps")
@@ -126,42 +134,49 @@ class Trajectories:
                 chosen.append(episode)
         return chosen
 
-    def search(self, asked: str | Sequence[str], *, limit: int) -> list[FoundEpisode]:
-        """Find summaries by a request or its terms; of a growing session only its longest capture."""
-        weights = wanted(asked, self._counts, self._longer_terms)
+    def search(self, query: str | Sequence[str], *, limit: int) -> list[FoundEpisode]:
+        """Find summaries by a text, with every spelling of its compounds, or by terms; without superseded ones."""
+        if isinstance(query, str):
+            weights = expand_query(query, self._counts, longer=self._longer_terms)
+        else:
+            weights = dict.fromkeys(distinct(query), 1.0)
         counts, total = self.index.frequencies(list(weights))
-        query = worth(weights, counts, total)
-        matches = self.index.search(list(query), limit=limit and limit + _SPARE, condition=_NOT_SUPERSEDED)
-        matches.sort(key=lambda match: -match.seq)
-        found = best(((each.seq, match(query, each.words)) for each in matches), limit=limit)
-        return [as_found(self.episode(self.rows.at(seq)), lexical) for seq, lexical in found]
+        worth = {
+            term: weight * rarity(counts[term], total, term=term)
+            for term, weight in weights.items()
+            if counts.get(term, 0) > 0
+        }
+        matches = self.index.search(list(worth), limit=limit and limit + _EXTRA_MATCHES, condition=_NOT_SUPERSEDED)
+        scored = [(match.seq, score(worth, match.words, weights=EPISODE_WEIGHTS)) for match in matches]
+        ranked = sorted((each for each in scored if each[1] > 0), key=lambda each: (-each[1], -each[0]))
+        return [_found(self.episode(self.rows.at(seq)), lexical) for seq, lexical in ranked[: max(0, limit)]]
 
     def _counts(self, terms: Sequence[str]) -> dict[str, int]:
         return self.index.frequencies(terms)[0]
 
     def _longer_terms(self, words: Sequence[str]) -> dict[str, int]:
-        """Terms that begin or end with a plain word; one in another script is kept as its bytes and is none."""
+        """Terms that begin or end with one of the words. Terms in other scripts are stored as hex and not considered."""
         size = min(map(len, words))
         ends = json.dumps([word[:size] for word in words]), json.dumps([word[-size:] for word in words])
         rows = self._connection.run(_LONGER.format(size=size), *ends)
-        return {term: count for term, count in rows if any(compounds.holds(term, word) for word in words)}
+        return {term: count for term, count in rows if any(is_part_of_compound(term, word) for word in words)}
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
-        """Note the time of the latest distillation."""
+        """Note when it was last learned from."""
         row = self._row(trajectory_id)
         episode = self.episode(row)
         if episode.learned_at != aware(at):
             self._change(row, replace(episode, learned_at=at), action="learned", at=at)
 
     def unlearn(self, trajectory_id: str, *, at: datetime) -> None:
-        """Let it wait to be distilled again."""
+        """Let it wait to be learned from again."""
         row = self._row(trajectory_id)
         episode = self.episode(row)
         if episode.learned_at is not None:
             self._change(row, replace(episode, learned_at=None), action="unlearned", at=at)
 
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
-        """Drop the blobs that retention no longer covers."""
+        """Delete the blobs that retention no longer covers; returns how many."""
         held = {row["id"]: (row, episode) for row, episode in self._read(self.rows.all_numbers()) if not episode.pruned}
         holdings = [self._holding(row, episode) for row, episode in held.values()]
         chosen = invariants.choose_pruned(holdings, keep_days=keep_days, cap_bytes=cap_bytes, at=at)
@@ -209,11 +224,15 @@ class Trajectories:
         self._note(action, changed, actor="tacit", at=at)
 
     def _note(self, action: str, row: Values, *, actor: str, at: datetime) -> None:
-        note = Note(action=action, subject=row["id"], record=record_path(TABLE, row["id"]), actor=actor, at=at)
-        self._audit.append(note, digest=row["seal"])
+        note = AuditNote(action=action, subject=row["id"], actor=actor, at=at)
+        self._audit.append(note, record=record_path(TABLE, row["id"]), digest=row["seal"])
 
 
-def _of_episode(episode: Episode) -> Values:
+def _found(episode: Episode, lexical: float) -> FoundEpisode:
+    return FoundEpisode(**{field.name: getattr(episode, field.name) for field in fields(episode)}, lexical=lexical)
+
+
+def _episode_columns(episode: Episode) -> Values:
     return {
         "id": clean(episode.id),
         "session_id": clean(episode.session_id),

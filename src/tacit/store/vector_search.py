@@ -1,9 +1,8 @@
-"""The nearest versions in meaning: a query's vector in → numbers of versions with their similarity out, exactly.
+"""Exact search by vector, with numpy: the versions nearest to a query's vector, with their similarity.
 
-Every vector of a space is compared, with numpy, on a copy of the kept bytes in memory that is brought up to date before
-each query: only blocks and rows that are new are read. Both are known by their seals, so that no rollback and no other
-process can leave the copy wrong. A few vectors at a time are made 32-bit floats and compared; what may be among the
-best is compared again in full precision.
+Every vector of a space is compared on a copy in memory that is updated before each query: only new blocks and rows are read.
+Both are identified by their seals, so that no rollback and no other process can leave the copy wrong. Vectors are compared as
+32-bit floats, a few at a time; the best of them are compared again in full precision.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy
 from numpy.typing import NDArray
 
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Hit
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Hit
 from tacit.store.connection import Connection
 from tacit.store.rows import Values
 from tacit.store.skills import Skills
@@ -30,21 +29,21 @@ Floats = NDArray[numpy.float32]
 Codes = NDArray[numpy.int8]
 
 _MARGIN = 1e-5
-"""More than the scan's rounding can amount to."""
+"""More than the rounding error of the scan."""
 _NEVER = numpy.float32(-2.0)
-"""Farther than anything can be."""
-_SIEVED, _SPARE = 4, 50
-"""How many times the wanted vectors, and how many more, are taken before it is asked which of them count."""
+"""Below any cosine."""
+_CANDIDATES_PER_HIT, _EXTRA_CANDIDATES = 4, 50
+"""Candidates per wanted hit, and extra ones, before filtering by status and kind."""
 _GROWTH = 8
 _IN_FLOATS = 256
-"""How many vectors are made floats together: the fastest of those that were tried (decision 0025)."""
+"""How many vectors are converted together; the fastest number measured (decision 0025)."""
 _AT_ONCE = 4096
 """How many vectors are compared in full precision together."""
 _STATUSES = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 
 
 class Segment:
-    """Vectors side by side: the versions they belong to, their codes, and one over their lengths, once these are known."""
+    """Vectors in one array: the versions they belong to, their codes, and the inverse of their lengths, once computed."""
 
     __slots__ = ("_shrink", "codes", "versions")
 
@@ -54,7 +53,7 @@ class Segment:
         self._shrink: Floats = numpy.empty(0, numpy.float32)
 
     def compare(self, query: Floats, *, into: Floats, room: Floats) -> None:
-        """Write the cosine of every vector. `room` takes some of them as floats, so few that the processor keeps them near."""
+        """Write the cosine of every vector. `room` holds a few of them as floats, so few that they stay in the cache."""
         is_first = len(self._shrink) < len(self.codes)
         lengths = numpy.empty(len(self.codes) if is_first else 0, numpy.float32)
         for start in range(0, len(self.codes), len(room)):
@@ -69,7 +68,7 @@ class Segment:
         into *= self._shrink
 
 
-class Copy:
+class SpaceCopy:
     """All vectors of one space in memory, as of one state of the store."""
 
     def __init__(self, dimensions: int) -> None:
@@ -81,8 +80,8 @@ class Copy:
         self._starts: list[int] = []
         self._versions: Numbers = numpy.empty(0, numpy.int64)
 
-    def renew(self, vectors: Vectors, space: int, *, stamp: tuple[int, int, int]) -> None:
-        """Take over what is there now; blocks and rows that are known by their seals are not read again."""
+    def update(self, vectors: Vectors, space: int, *, stamp: tuple[int, int, int]) -> None:
+        """Bring the copy up to date; blocks and rows with known seals are not read again."""
         ranges = vectors.blocks.ranges(space)
         loose = vectors.blocks.unpacked(space, [(first, last) for _, first, last, _ in ranges])
         known = [*self._blocks, *self._loose]
@@ -94,7 +93,9 @@ class Copy:
         self, vectors: Vectors, ranges: Sequence[tuple[int, int, int, str]], loose: Sequence[tuple[int, str]]
     ) -> None:
         new = [seq for seq, _, _, seal in ranges if seal not in self._blocks]
-        blocks = self._blocks | {row["seal"]: self._of_block(row) for row in vectors.blocks.read(new, room=_room)}
+        blocks = self._blocks | {
+            row["seal"]: self._of_block(row) for row in vectors.blocks.read(new, allocate=_uninitialised)
+        }
         self._blocks = {seal: blocks[seal] for *_, seal in ranges}
         rows = vectors.rows.among([seq for seq, seal in loose if seal not in self._loose])
         singles = self._loose | {row["seal"]: self._of_row(row) for row in rows}
@@ -104,7 +105,7 @@ class Copy:
         self._versions = numpy.concatenate([segment.versions for segment in self._segments])
 
     def scan(self, direction: Sequence[float]) -> Floats:
-        """The similarity of every vector, as near as 32 bits tell."""
+        """The similarity of every vector, with the precision of 32-bit floats."""
         query = numpy.array(direction, numpy.float32)
         scores = numpy.empty(len(self._versions), numpy.float32)
         room = numpy.empty((_IN_FLOATS, self.dimensions), numpy.float32)
@@ -132,7 +133,7 @@ class Copy:
         return exact(numpy.stack([self._segments[s].codes[at - self._starts[s]] for s, at in places]), direction)
 
     def narrow(self, scores: Floats, versions: Sequence[int]) -> Floats:
-        """The scores of these versions' vectors; all others are farther than anything."""
+        """The scores of these versions' vectors; all others get the lowest score."""
         return numpy.where(numpy.isin(self._versions, versions), scores, _NEVER)
 
     def _of_block(self, row: Values) -> Segment:
@@ -150,69 +151,69 @@ class Copy:
         return Segment(versions, numpy.concatenate([single.codes for single in each]))
 
 
-class Nearness:
-    """Finds by meaning in the vectors of one store."""
+class VectorSearch:
+    """Searches the vectors of one store."""
 
     def __init__(self, connection: Connection, skills: Skills, vectors: Vectors) -> None:
         self._connection = connection
         self._skills = skills
         self._vectors = vectors
-        self._copies: dict[str, Copy] = {}
+        self._copies: dict[str, SpaceCopy] = {}
 
     def nearest(self, vector: bytes, *, space: str, kinds: Collection[Kind] | None, limit: int) -> list[Hit]:
-        """The newest recallable version of each skill by nearness, best first."""
+        """The newest recallable version of each skill by similarity, best first."""
         direction = direction_of(vector)
-        copy = self._renewed(space)
+        copy = self._current_copy(space)
         if copy is None or limit <= 0:
             return []
         check_length(len(direction), space=space, dimensions=copy.dimensions)
-        self._skills.check_filters()
+        self._skills.count_recallable()  # raises if the index that filters by status is damaged
         found = self._current(copy, direction, kinds=kinds, limit=limit)
         hits = self._skills.hits([seq for seq, _ in found])
         return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
 
     def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
-        """How near these versions are; read from their rows, so that nothing else has to be in memory."""
+        """How similar these versions are; only their own rows are read."""
         direction = direction_of(vector)
-        known = self._vectors.spaces.find(space)
+        known = self._vectors.space_rows.find(space)
         if known is None:
             return {}
         check_length(len(direction), space=space, dimensions=known["dimensions"])
         sql = "SELECT seq, id FROM versions WHERE id IN (SELECT value FROM json_each(?))"
         ids: dict[int, str] = dict(self._connection.run(sql, json.dumps(list(version_ids))))
         rows = self._vectors.rows.among(self._vectors.numbers_of(known["seq"], list(ids)))
-        for strange in (row for row in rows if row["version"] not in ids):
-            raise self._vectors.rows.damage(strange["seq"], "is not where its index says")
+        for wrong in (row for row in rows if row["version"] not in ids):
+            raise self._vectors.rows.damage(wrong["seq"], "is not where its index says")
         if not rows:
             return {}
         near = iter(exact(_codes(b"".join(row["codes"] for row in rows), len(direction)), direction))
         parts = (len(row["codes"]) // len(direction) for row in rows)
         return {ids[row["version"]]: max(islice(near, count)) for row, count in zip(rows, parts, strict=True)}
 
-    def _renewed(self, space: str) -> Copy | None:
-        known = self._vectors.spaces.find(space)
+    def _current_copy(self, space: str) -> SpaceCopy | None:
+        known = self._vectors.space_rows.find(space)
         if known is None:
             self._copies.pop(space, None)
             return None
         copy = self._copies.get(space)
         if copy is None or copy.dimensions != known["dimensions"]:
-            copy = self._copies[space] = Copy(known["dimensions"])
+            copy = self._copies[space] = SpaceCopy(known["dimensions"])
         others, _, undone = self._connection.stamp()
-        stamp = (others, self._vectors.writes, undone)  # what else was written, such as every use, changes no vector
+        stamp = (others, self._vectors.changes, undone)  # other writes, such as uses, change no vector
         if copy.stamp != stamp:
-            copy.renew(self._vectors, known["seq"], stamp=stamp)
+            copy.update(self._vectors, known["seq"], stamp=stamp)
         return copy
 
     def _current(
-        self, copy: Copy, direction: Sequence[float], *, kinds: Collection[Kind] | None, limit: int
+        self, copy: SpaceCopy, direction: Sequence[float], *, kinds: Collection[Kind] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """The best that count. Few are asked whether they do, more only if too few of these did."""
+        """The best current versions of these kinds. A few candidates are filtered first, more only if too few remain."""
         scores = copy.scan(direction)
-        count, narrowed = limit * _SIEVED + _SPARE, kinds is None
+        count, narrowed = limit * _CANDIDATES_PER_HIT + _EXTRA_CANDIDATES, kinds is None
         while available := int(numpy.count_nonzero(scores > _NEVER)):
             found = copy.best(scores, direction, count=min(count, available))
-            counting = self._counting([seq for seq, _ in found], kinds)
-            kept = [each for each in found if each[0] in counting]
+            current = self._current_among([seq for seq, _ in found], kinds)
+            kept = [each for each in found if each[0] in current]
             if len(kept) >= limit or count >= available:
                 return kept[:limit]
             if not narrowed:
@@ -220,7 +221,7 @@ class Nearness:
             count *= _GROWTH
         return []
 
-    def _counting(self, versions: Sequence[int], kinds: Collection[Kind] | None) -> set[int]:
+    def _current_among(self, versions: Sequence[int], kinds: Collection[Kind] | None) -> set[int]:
         """Which of these are the newest recallable version of their skill, and of these kinds."""
         sql = (
             "SELECT seq FROM json_each(?) AS few CROSS JOIN versions AS v ON v.seq = few.value "
@@ -239,14 +240,14 @@ class Nearness:
 
 
 def exact(codes: Codes, direction: Sequence[float]) -> list[float]:
-    """Cosines of kept vectors and a query's direction in full precision, as `tacit.store.vector_codes.similarity` gives them."""
+    """Cosines of stored vectors and a query's direction in full precision, equal to `vector_codes.similarity`."""
     wide = codes.astype(numpy.float64)
     near = (wide * numpy.array(direction)).sum(axis=1) / numpy.sqrt((wide * wide).sum(axis=1))
     return [round(each, FINENESS) for each in near.tolist()]
 
 
-def _room(size: int) -> memoryview:
-    """Memory that nobody has filled with zeros first: for many vectors that takes as long as reading them."""
+def _uninitialised(size: int) -> memoryview:
+    """Memory that is not zeroed first, which would take as long as reading the vectors."""
     return numpy.empty(size, numpy.uint8).data
 
 

@@ -1,143 +1,40 @@
-"""What recallable versions mean, by embedder: one sealed row per version and space, with the codes of its parts joined.
+"""Embeddings of recallable versions: one sealed row per version and embedder (space), with the codes of its vectors joined.
 
-A projection, not in the audit chain: a trigger drops a version's vectors as soon as it stops being recallable. Rows are the
-truth; `blocks` repeats them for loading and `sketches` for a glance. Comparing is not done here (see `nearness`).
+Not part of the audit chain: a trigger deletes a version's vectors when it stops being recallable. Blocks repeat many rows so
+that a hundred thousand vectors load quickly; sketches repeat them in a few bits, so that hooks compare without numpy. Both
+can be rebuilt from the rows. `vector_search` compares.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import accumulate, chain, pairwise, repeat
+from typing import TYPE_CHECKING
 
 import apsw
 
+from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.skill import Kind
+from tacit.domain.stored import Hit
 from tacit.store import invariants
-from tacit.store.connection import Connection, Damaged, translated
+from tacit.store.connection import Connection, Damaged, reads, translate_errors, writes
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
-from tacit.store.vector_codes import checked, sketch_of
+from tacit.store.vector_codes import encode_vectors, sketch_of
+
+if TYPE_CHECKING:
+    from tacit.store.vector_search import VectorSearch
 
 _RECALLABLE = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 
 
-class Vectors:
-    """The tables `vector_spaces`, `vectors`, `vector_blocks` and `vector_sketches`."""
-
-    def __init__(self, connection: Connection, skills: Skills, *, block_rows: int = BLOCK_ROWS) -> None:
-        self._connection = connection
-        self._skills = skills
-        self.writes = 0
-        """How often this object may have changed what is kept."""
-        self.spaces = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
-        self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
-        self.blocks = Blocks(connection, self.spaces, self.rows, block_rows=block_rows)
-        self.sketches = Sketches(connection, self.spaces, self.blocks.rows)
-
-    def put(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
-        """Keep a version's vectors, in place of those before."""
-        stored = self._skills.version(version_id)
-        invariants.check_embedded(stored)
-        known = self.spaces.find(space)
-        parts = checked(vectors, space=space, dimensions=known["dimensions"] if known else None)
-        owner = known or self.spaces.add({"id": space, "dimensions": len(parts[0])})
-        codes = b"".join(parts)
-        self.writes += 1
-        before = self.numbers_of(owner["seq"], [stored.sequence])
-        if before and self._holds(before[0], codes):
-            return
-        for seq in before:
-            self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
-        self.rows.add({"space": owner["seq"], "version": stored.sequence, "codes": codes})
-        if before:
-            self.blocks.pack(owner["seq"])
-        else:
-            self.blocks.pack_tail(owner["seq"])
-        self.sketches.follow()
-
-    def missing(self, space: str, *, limit: int | None) -> list[str]:
-        """Ids of recallable versions without vectors in this space, oldest first."""
-        known = self.spaces.find(space)
-        sql = (
-            "SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions AS v INDEXED BY versions_by_status "
-            f"WHERE status IN ({_RECALLABLE}) AND NOT EXISTS (SELECT 1 FROM vectors WHERE version = v.seq AND space = ?)) "
-            "ORDER BY seq LIMIT ?"
-        )
-        most = -1 if limit is None else max(0, limit)
-        return [row[0] for row in self._connection.run(sql, known["seq"] if known else 0, most)]
-
-    def counts(self) -> dict[str, int]:
-        """Spaces with vectors → how many versions have some in each."""
-        counted = self._connection.run("SELECT space, count(*) FROM vectors GROUP BY space ORDER BY space")
-        return {self.spaces.at(space)["id"]: count for space, count in counted}
-
-    def drop(self, space: str) -> None:
-        """Forget all vectors of one space."""
-        self.writes += 1
-        for (seq,) in self._connection.run("SELECT seq FROM vector_spaces WHERE id = ?", space):
-            self._forget(seq)
-
-    def numbers_of(self, space: int, versions: Sequence[int]) -> list[int]:
-        """The numbers of these versions' rows in a space."""
-        sql = "SELECT seq FROM json_each(?) AS few CROSS JOIN vectors ON version = few.value AND space = ? ORDER BY few.key"
-        return [row[0] for row in self._connection.run(sql, json.dumps(versions), space)]
-
-    def tidy(self) -> None:
-        """Pack what a version that is no longer recallable left open; to be called whenever one ceased to be."""
-        self.writes += 1
-        for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
-            self.blocks.pack(space)
-        self.sketches.follow()
-
-    def rebuild(self) -> None:
-        """Drop what does not pass `check`, which then waits to be embedded again, and make all blocks anew."""
-        self.writes += 1
-        for seq in self.spaces.numbers():
-            try:
-                self.check_space(self.spaces.at(seq))
-            except Damaged:
-                self._forget(seq)
-        for seq in self.rows.numbers():
-            try:
-                self.check(self.rows.at(seq))
-            except Damaged:
-                self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
-        self.blocks.pack_all()
-        self.sketches.make_all()
-
-    def check_space(self, row: Values) -> None:
-        """Raise unless vectors can belong to it."""
-        if not row["id"] or row["dimensions"] < 1:
-            raise self.spaces.damage(row["id"], "is no space of vectors")
-
-    def check(self, row: Values) -> None:
-        """Raise unless the row holds vectors of a recallable version in a known space."""
-        version = self._connection.run("SELECT status FROM versions WHERE seq = ?", row["version"])
-        if not version:
-            raise self.rows.damage(row["seq"], "are of a version that is not there")
-        if version[0][0] not in RECALLABLE:
-            raise self.rows.damage(row["seq"], "are of a version that is not recallable")
-        space = self.spaces.at(row["space"])
-        if not row["codes"] or len(row["codes"]) % space["dimensions"]:
-            raise self.rows.damage(row["seq"], "do not have the length of their space")
-
-    def _holds(self, seq: int, codes: bytes) -> bool:
-        try:
-            return bool(self.rows.at(seq)["codes"] == codes)
-        except Damaged:
-            return False  # it gives way to the new one
-
-    def _forget(self, space: int) -> None:
-        for table, column in (("vector_blocks", "space"), ("vectors", "space"), ("vector_spaces", "seq")):
-            self._connection.run(f"DELETE FROM {table} WHERE {column} = ?", space)
-
-
 BLOCK_ROWS = 512
-"""Rows that make a block: enough to load quickly, few enough to write again when one of them goes."""
+"""Rows in a block: enough to load quickly, few enough to write again when one of them is deleted."""
 _END = 2**63 - 1
-_REBUILD_HINT = "run `tacit verify` to see what is damaged; `tacit index --rebuild` makes it anew"
+_REBUILD_HINT = "run `tacit verify` to see what is damaged; `tacit index --rebuild` rebuilds it"
 
 Range = tuple[int, int]
 """First and last number, both included."""
@@ -170,14 +67,14 @@ class Blocks:
         )
         return [(seq, first, last, seal) for seq, first, last, seal in found]
 
-    def read(self, numbers: Sequence[int], *, room: Callable[[int], memoryview]) -> list[Values]:
-        """Blocks by their numbers, in that order; their codes are views of one piece of memory, of `room` for so many bytes."""
+    def read(self, numbers: Sequence[int], *, allocate: Callable[[int], memoryview]) -> list[Values]:
+        """Blocks by their numbers, in that order; their codes are views of one buffer that `allocate` gives."""
         try:
-            return self._read_together(numbers, room)
+            return self._read_together(numbers, allocate)
         except Damaged:
-            return [self.rows.at(seq) for seq in numbers]  # tells which
+            return [self.rows.at(seq) for seq in numbers]  # finds out which
 
-    def _read_together(self, numbers: Sequence[int], room: Callable[[int], memoryview]) -> list[Values]:
+    def _read_together(self, numbers: Sequence[int], allocate: Callable[[int], memoryview]) -> list[Values]:
         size = "CASE typeof(codes) WHEN 'blob' THEN length(codes) END"
         listed = f"SELECT seq, space, first, last, versions, {size}, seal FROM vector_blocks"
         within = "seq IN (SELECT value FROM json_each(?))"
@@ -185,22 +82,22 @@ class Blocks:
         for seq in (seq for seq in numbers if seq not in found or found[seq][5] is None):
             raise self.rows.damage(seq, "cannot be read")
         ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
-        memory = room(ends[-1])
-        rooms = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
-        self._fill(rooms)
-        return [self.rows.checked((*found[seq][:5], rooms[seq], found[seq][6])) for seq in numbers]
+        memory = allocate(ends[-1])
+        buffers = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
+        self._fill(buffers)
+        return [self.rows.checked((*found[seq][:5], buffers[seq], found[seq][6])) for seq in numbers]
 
-    def _fill(self, rooms: Mapping[int, memoryview]) -> None:
-        """Read the codes of blocks where they are to stay: half the time of fetching them, since nothing copies them."""
-        with translated(self._connection.path), ExitStack() as closing:
+    def _fill(self, buffers: Mapping[int, memoryview]) -> None:
+        """Read the codes of blocks straight into a buffer, without a copy: twice as fast as fetching them."""
+        with translate_errors(self._connection.path), ExitStack() as closing:
             codes: apsw.Blob | None = None
-            for seq, room in rooms.items():
+            for seq, buffer in buffers.items():
                 if codes is None:
                     codes = self._connection.raw.blob_open("main", "vector_blocks", "codes", seq, False)
                     closing.callback(codes.close)
                 else:
                     codes.reopen(seq)
-                codes.read_into(room)
+                codes.read_into(buffer)
 
     def unpacked(self, space: int, covered: Sequence[Range]) -> list[tuple[int, str]]:
         """Number and seal of the rows that none of the blocks covers, in order."""
@@ -208,7 +105,7 @@ class Blocks:
         return [(seq, seal) for gap in _gaps(covered) for seq, seal in self._connection.run(sql, space, *gap)]
 
     def pack_tail(self, space: int) -> None:
-        """Pack what stands behind the last block, once it fills one."""
+        """Pack the rows after the last block, once they fill one."""
         sql = (
             "SELECT count(*) FROM vectors WHERE space = ? AND seq > "
             "(SELECT coalesce(max(last), 0) FROM vector_blocks WHERE space = ?)"
@@ -217,7 +114,7 @@ class Blocks:
             self.pack(space)
 
     def pack(self, space: int) -> None:
-        """Bring what no block covers into blocks, once it would fill one."""
+        """Pack rows that no block covers, once they would fill one."""
         gaps = [(gap, self._numbers(space, gap)) for gap in self._open_gaps(space)]
         if sum(len(numbers) for _, numbers in gaps) < self._block_rows:
             return
@@ -227,14 +124,14 @@ class Blocks:
             self._pack_range(space, gap, numbers[:taken])
 
     def pack_all(self) -> None:
-        """Make all blocks anew from the rows."""
+        """Rebuild all blocks from the rows."""
         self._connection.run("DELETE FROM vector_blocks")
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
             everything = (1, _END)
             self._pack_range(space, everything, self._numbers(space, everything))
 
     def check(self, row: Values) -> None:
-        """Raise unless the block holds exactly the rows that it covers, and covers none that another does."""
+        """Raise unless the block holds exactly the rows it covers, and no other block covers them."""
         numbers = self._numbers(row["space"], (row["first"], row["last"]))
         if not numbers or (row["versions"], row["codes"]) != self._joined(row["space"], numbers):
             raise self.rows.damage(row["seq"], "does not hold the vectors that it covers")
@@ -249,19 +146,19 @@ class Blocks:
         return self._vectors.numbers("space = ? AND seq BETWEEN ? AND ?", space, *within)
 
     def _pack_range(self, space: int, within: Range, numbers: Sequence[int]) -> None:
-        """Blocks over these rows, the first of a range. None reaches behind its last row, where a new one may come."""
+        """Write blocks over these rows. None covers numbers after its last row, where a new row may come."""
         start = within[0]
         for place in range(0, len(numbers), self._block_rows):
             chosen = numbers[place : place + self._block_rows]
             try:
                 versions, codes = self._joined(space, chosen)
             except Damaged:
-                return  # left open, so that what is written now does not suffer; whoever reads it is told
+                return  # not packed, so that the present write succeeds; reading the damaged row raises
             self.rows.add({"space": space, "first": start, "last": chosen[-1], "versions": versions, "codes": codes})
             start = chosen[-1] + 1
 
     def _joined(self, space: int, numbers: Sequence[int]) -> tuple[bytes, bytes]:
-        """The rows as a block holds them: for each vector its version's number, and all codes."""
+        """The rows as a block stores them: for each vector its version's number, and all codes."""
         dimensions = self._spaces.at(space)["dimensions"]
         rows = self._vectors.among(numbers)
         owners = chain.from_iterable(repeat(row["version"], len(row["codes"]) // dimensions) for row in rows)
@@ -274,7 +171,7 @@ def _packed(numbers: Iterable[int]) -> bytes:
 
 
 def _gaps(covered: Sequence[Range]) -> Iterator[Range]:
-    """What lies before, between and behind ranges in order; behind the last there is always something."""
+    """The ranges before, between and after the given ones; the last one has no end."""
     start = 1
     for first, last in covered:
         if start < first:
@@ -297,25 +194,165 @@ class Sketches:
         self.rows = DerivedRows(connection, "vector_sketches", COLUMNS)
 
     def follow(self) -> None:
-        """Sketch the blocks that are new."""
+        """Sketch the blocks without a sketch."""
         sql = "SELECT seq FROM vector_blocks WHERE seq NOT IN (SELECT seq FROM vector_sketches) ORDER BY seq"
         for (seq,) in self._connection.run(sql):
             try:
-                self.rows.add(self._likeness(seq), seq=seq)
+                self.rows.add(self._sketch_columns(seq), seq=seq)
             except Damaged:
-                continue  # so that what is written now does not suffer; whoever reads the block is told
+                continue  # so that the present write succeeds; reading the damaged block raises
 
     def make_all(self) -> None:
-        """Make all sketches anew."""
+        """Rebuild all sketches."""
         self._connection.run("DELETE FROM vector_sketches")
         self.follow()
 
     def check(self, row: Values) -> None:
         """Raise unless the sketch is that of its block."""
-        if any(row[column] != value for column, value in self._likeness(row["seq"]).items()):
+        if any(row[column] != value for column, value in self._sketch_columns(row["seq"]).items()):
             raise self.rows.damage(row["seq"], "is not that of its block")
 
-    def _likeness(self, seq: int) -> Values:
+    def _sketch_columns(self, seq: int) -> Values:
         block = self._blocks.at(seq)
         kept = {column: block[column] for column in ("space", "first", "last", "versions")}
         return {**kept, "planes": sketch_of(block["codes"], self._spaces.at(block["space"])["dimensions"])}
+
+
+class Vectors:
+    """The tables `vector_spaces`, `vectors`, `vector_blocks` and `vector_sketches`."""
+
+    def __init__(self, connection: Connection, skills: Skills, *, block_rows: int = BLOCK_ROWS) -> None:
+        self._connection = connection
+        self._skills = skills
+        self._search: VectorSearch | None = None
+        self.changes = 0
+        """How often this object may have changed the stored vectors."""
+        self.space_rows = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
+        self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
+        self.blocks = Blocks(connection, self.space_rows, self.rows, block_rows=block_rows)
+        self.sketches = Sketches(connection, self.space_rows, self.blocks.rows)
+
+    @writes
+    def put(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
+        """Keep the vectors of a version in one embedder's space, in place of its previous ones."""
+        stored = self._skills.version(version_id)
+        invariants.check_recallable(stored)
+        known = self.space_rows.find(space)
+        parts = encode_vectors(vectors, space=space, dimensions=known["dimensions"] if known else None)
+        owner = known or self.space_rows.add({"id": space, "dimensions": len(parts[0])})
+        codes = b"".join(parts)
+        self.changes += 1
+        before = self.numbers_of(owner["seq"], [stored.sequence])
+        if before and self._holds(before[0], codes):
+            return
+        for seq in before:
+            self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
+        self.rows.add({"space": owner["seq"], "version": stored.sequence, "codes": codes})
+        if before:
+            self.blocks.pack(owner["seq"])
+        else:
+            self.blocks.pack_tail(owner["seq"])
+        self.sketches.follow()
+
+    @reads
+    def missing(self, space: str, *, limit: int | None = None) -> list[str]:
+        """Ids of recallable versions without vectors in this space, oldest first."""
+        known = self.space_rows.find(space)
+        sql = (
+            "SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions AS v INDEXED BY versions_by_status "
+            f"WHERE status IN ({_RECALLABLE}) AND NOT EXISTS (SELECT 1 FROM vectors WHERE version = v.seq AND space = ?)) "
+            "ORDER BY seq LIMIT ?"
+        )
+        most = -1 if limit is None else max(0, limit)
+        return [row[0] for row in self._connection.run(sql, known["seq"] if known else 0, most)]
+
+    @reads
+    def nearest(
+        self, vector: bytes, *, space: str, kinds: Collection[Kind] | None = None, limit: int = 50
+    ) -> list[Hit]:
+        """The recallable versions nearest in meaning, exactly, best first: of each skill its newest one."""
+        return self._searcher().nearest(vector, space=space, kinds=kinds, limit=limit)
+
+    @reads
+    def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
+        """How similar these versions are; those without vectors in this space are left out."""
+        return self._searcher().similarities(vector, version_ids, space=space)
+
+    @reads
+    def spaces(self) -> dict[str, int]:
+        """Embedders' spaces → how many versions have vectors in each."""
+        counted = self._connection.run("SELECT space, count(*) FROM vectors GROUP BY space ORDER BY space")
+        return {self.space_rows.at(space)["id"]: count for space, count in counted}
+
+    @writes
+    def drop(self, space: str) -> None:
+        """Delete all vectors of one space."""
+        self.changes += 1
+        for (seq,) in self._connection.run("SELECT seq FROM vector_spaces WHERE id = ?", space):
+            self._delete_space(seq)
+
+    def numbers_of(self, space: int, versions: Sequence[int]) -> list[int]:
+        """The numbers of these versions' rows in a space."""
+        sql = "SELECT seq FROM json_each(?) AS few CROSS JOIN vectors ON version = few.value AND space = ? ORDER BY few.key"
+        return [row[0] for row in self._connection.run(sql, json.dumps(versions), space)]
+
+    def pack_after_removal(self) -> None:
+        """Pack the rows of blocks that ended when a version stopped being recallable."""
+        self.changes += 1
+        for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
+            self.blocks.pack(space)
+        self.sketches.follow()
+
+    def rebuild(self) -> None:
+        """Delete vectors that do not pass `check`, so that they are embedded again, and rebuild all blocks."""
+        self.changes += 1
+        for seq in self.space_rows.numbers():
+            try:
+                self.check_space(self.space_rows.at(seq))
+            except Damaged:
+                self._delete_space(seq)
+        for seq in self.rows.numbers():
+            try:
+                self.check(self.rows.at(seq))
+            except Damaged:
+                self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
+        self.blocks.pack_all()
+        self.sketches.make_all()
+
+    def check_space(self, row: Values) -> None:
+        """Raise unless vectors can belong to it."""
+        if not row["id"] or row["dimensions"] < 1:
+            raise self.space_rows.damage(row["id"], "is not a space of vectors")
+
+    def check(self, row: Values) -> None:
+        """Raise unless the row holds vectors of a recallable version in a known space."""
+        version = self._connection.run("SELECT status FROM versions WHERE seq = ?", row["version"])
+        if not version:
+            raise self.rows.damage(row["seq"], "are of a missing version")
+        if version[0][0] not in RECALLABLE:
+            raise self.rows.damage(row["seq"], "are of a version that is not recallable")
+        space = self.space_rows.at(row["space"])
+        if not row["codes"] or len(row["codes"]) % space["dimensions"]:
+            raise self.rows.damage(row["seq"], "do not have the length of their space")
+
+    def _searcher(self) -> VectorSearch:
+        """What compares vectors; imported when first needed, since numpy loads slowly and comes with an extra."""
+        if self._search is None:
+            try:
+                from tacit.store.vector_search import VectorSearch
+            except ModuleNotFoundError as error:
+                raise Mistake(
+                    "recall by meaning needs numpy", code="numpy_missing", hint="pip install 'tacit[semantic]'"
+                ) from error
+            self._search = VectorSearch(self._connection, self._skills, self)
+        return self._search
+
+    def _holds(self, seq: int, codes: bytes) -> bool:
+        try:
+            return bool(self.rows.at(seq)["codes"] == codes)
+        except Damaged:
+            return False  # the new row replaces it
+
+    def _delete_space(self, space: int) -> None:
+        for table, column in (("vector_blocks", "space"), ("vectors", "space"), ("vector_spaces", "seq")):
+            self._connection.run(f"DELETE FROM {table} WHERE {column} = ?", space)

@@ -1,17 +1,39 @@
-"""Full-text indexes of a store: the words of new rows in, matching rows out, each index checked against its words.
+"""Full-text indexes of a store: the words of new rows are added, matching rows are found, an index is checked and rebuilt.
 
-How a search goes is told in `matching`. In how many rows each term occurs is counted beside the index, by a trigger, since
-asking the index itself takes longer the more rows there are.
+`lexical_search` does the search. A trigger counts in how many rows each term occurs, since counting in the index itself takes
+longer the more rows there are.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from tacit.store.connection import Connection
 from tacit.store.lexical_search import LexicalSearch, WordMatch, stored_form
-from tacit.store.rows import Rows
+from tacit.store.rows import Rows, Values
+
+_RECALLABLE_COUNTS = (
+    "INSERT INTO recallable_counts SELECT term, count(*) FROM (SELECT DISTINCT seq, term FROM ({terms}) "
+    "WHERE seq IN (SELECT seq FROM versions WHERE status IN ('trial', 'trusted'))) GROUP BY term"
+)
+_TRIGGERS = (
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN (SELECT value FROM json_each(?)) "
+    "ORDER BY name"
+)
+
+
+@contextmanager
+def without_triggers(connection: Connection, *tables: str) -> Iterator[None]:
+    """Drop the triggers that refuse to delete rows, inside the caller's transaction, and create them again afterwards."""
+    triggers = connection.run(_TRIGGERS, json.dumps(tables))
+    for name, _ in triggers:
+        connection.run(f'DROP TRIGGER "{name}"')
+    yield
+    for _, text in triggers:
+        connection.run(text)
 
 
 class WordIndex:
@@ -40,7 +62,7 @@ class WordIndex:
     def frequencies(
         self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
     ) -> tuple[dict[str, int], int]:
-        """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones."""
+        """In how many rows each term occurs, and how many rows there are; of versions, optionally only recallable ones."""
         return self._matching.frequencies(terms, recallable=recallable, total=total)
 
     def search(
@@ -54,7 +76,7 @@ class WordIndex:
     ) -> list[WordMatch]:
         """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``.
 
-        What is rare is decided by how often the terms occur in all rows, or by what was `counted` otherwise.
+        The rarity of a term comes from its frequency in all rows, or from `counted` if given.
         """
         counted = counted or self._matching.frequencies(terms)
         return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
@@ -62,7 +84,7 @@ class WordIndex:
     def search_within(
         self, terms: Sequence[str], *, limit: int, condition: str, values: Sequence[str], total: int
     ) -> list[WordMatch]:
-        """The same as if only the `total` rows that meet the condition were there: others do not decide what is rare."""
+        """The same, counting the rarity of terms only in the `total` rows that meet the condition."""
         known, _ = self._matching.frequencies(terms)
         index = f"{self._name}_index"
         sql = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND ({condition.format(row=f'+{index}.rowid')})"
@@ -72,16 +94,16 @@ class WordIndex:
         }
         return self._matching.search((counted, total), self._texts_of, limit=limit, condition=condition, values=values)
 
-    def strange_terms(self) -> list[str]:
-        """Terms that the index counts otherwise than the words it was made from, or than the counts beside it."""
+    def miscounted_terms(self) -> list[str]:
+        """Terms whose counts differ between the index, the words it was made from, and the table of counts."""
         rows, times = Counter[str](), Counter[str]()
         for seq in self.words.numbers():
             row = self.words.at(seq)
             found = [term for field in self._fields for term in row[field].split()]
             rows.update(set(found))
             times.update(found)
-        if self._name == "version" and (strange := self._miscounted()):
-            return strange
+        if self._name == "version" and (wrong := self._miscounted_recallable()):
+            return wrong
         listed = self._connection.run(f"SELECT term, doc, cnt FROM {self._name}_terms")
         indexed = {term: (documents, count) for term, documents, count in listed}
         counted: dict[str, int] = dict(self._connection.run(f"SELECT term, documents FROM {self._name}_counts"))
@@ -91,8 +113,8 @@ class WordIndex:
             if indexed.get(term) != (rows[term], times[term]) or counted.get(term) != rows[term]
         )
 
-    def _miscounted(self) -> list[str]:
-        """Terms that are counted otherwise than recallable versions have them."""
+    def _miscounted_recallable(self) -> list[str]:
+        """Terms whose count differs from that in the recallable versions."""
         recallable = {
             seq for (seq,) in self._connection.run("SELECT seq FROM versions WHERE status IN ('trial', 'trusted')")
         }
@@ -102,6 +124,32 @@ class WordIndex:
             rows.update({term for field in self._fields for term in row[field].split()})
         counted: dict[str, int] = dict(self._connection.run("SELECT term, documents FROM recallable_counts"))
         return sorted(term for term in rows.keys() | counted.keys() if counted.get(term, 0) != rows[term])
+
+    def rebuild_from_words(self) -> None:
+        """Rebuild the index and its counts from the stored words."""
+        run, name = self._connection.run, self._name
+        run(f"INSERT INTO {name}_index ({name}_index) VALUES ('rebuild')")
+        run(f"DELETE FROM {name}_counts")
+        run(f"INSERT INTO {name}_counts SELECT term, doc FROM {name}_terms")
+        if name == "version":
+            words = " || ' ' || ".join(self._fields)
+            listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
+            terms = f"SELECT version_words.seq AS seq, value AS term FROM version_words, {listed} WHERE value <> ''"
+            run("DELETE FROM recallable_counts")
+            run(_RECALLABLE_COUNTS.format(terms=terms))
+
+    def rebuild(self, rows: Rows, words_of: Callable[[Values], Sequence[Sequence[str]]]) -> int:
+        """Make words, index and counts again from the rows that they index; returns how many rows these are."""
+        run, name = self._connection.run, self._name
+        with without_triggers(self._connection, self.words.table):
+            run(f"DELETE FROM {self.words.table}")
+        for counts in (f"{name}_counts", *(["recallable_counts"] if name == "version" else [])):
+            run(f"DELETE FROM {counts}")
+        run(f"INSERT INTO {name}_index ({name}_index) VALUES ('delete-all')")
+        numbers = rows.all_numbers()
+        for seq in numbers:
+            self.add(seq, words_of(rows.at(seq)))
+        return len(numbers)
 
     def check(self) -> None:
         """Let the index compare itself with the words; raises `Damaged` if they differ."""

@@ -7,21 +7,21 @@ import struct
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.card import Card
 from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
+from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.outline import Move, Outline, Reading
-from tacit.domain.ports import Rendering, Store, Stored
-from tacit.domain.remark import About, Remark
+from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
+from tacit.domain.session import Bookmark, Mark, NoteKind, SessionNote
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
+from tacit.domain.stored import Rendering, Stored
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.domain.trust import Approval
-from tacit.domain.working import Drawer, Jotting
 
 SPACE = "tiny:0f1e"
 """An embedder's space, of three dimensions."""
@@ -157,11 +157,11 @@ def passages(*texts: str) -> list[Passage]:
     ]
 
 
-def jotting(text: str = "the port is 8081", *, session: str = "s1", minutes: float = 0, **more: Any) -> Jotting:
+def session_note(text: str = "the port is 8081", *, session: str = "s1", minutes: float = 0, **more: Any) -> SessionNote:
     """Something in working memory, for an hour."""
-    more.setdefault("drawer", Drawer.CONTEXT)
+    more.setdefault("drawer", NoteKind.CONTEXT)
     more.setdefault("expires_at", at(minutes + 60))
-    return Jotting(session_id=session, text=text, at=at(minutes), **more)
+    return SessionNote(session_id=session, text=text, at=at(minutes), **more)
 
 
 def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
@@ -196,16 +196,16 @@ def fill(store: Store) -> Stored:
     store.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(store)
     store.add_transition(step_to(stored, Status.TRUSTED))
-    store.add_verdict(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
-    store.add_use(use(stored.version.id))
-    store.add_evidence(evidence(stored.version.id))
+    store.add(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
+    store.add(use(stored.version.id))
+    store.add(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
-    store.add_approval(approval(stored))
-    store.add_remark(remark(stored.version.id))
-    store.add_entry(card(session_id="s1", sources=(stored.version.id,)))
-    store.put_passages(stored.version.id, passages("attention is measured", "the deploy took an hour"))
-    store.jot(jotting())
-    store.keep_bookmark(bookmark())
-    store.put_rendering(rendering(stored.version.id))
-    store.put_vectors(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)
+    store.add(approval(stored))
+    store.add(remark(stored.version.id))
+    store.add(card(session_id="s1", sources=(stored.version.id,)))
+    store.passages.put(stored.version.id, passages("attention is measured", "the deploy took an hour"))
+    store.notes.put(session_note())
+    store.bookmarks.put(bookmark())
+    store.renderings.put(rendering(stored.version.id))
+    store.vectors.put(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)
     return store.version(stored.version.id)

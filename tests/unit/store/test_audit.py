@@ -8,11 +8,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
-from tacit.domain.ports import AuditEntry
-from tacit.store.audit import GENESIS, Event, link
-from tacit.store.audit import Audit, Note, is_gone, record_path
-from tacit.store.connection import Connection
-from tacit.store.connection import Damaged
+from tacit.domain.stored import AuditEntry
+from tacit.store.audit import GENESIS, Audit, Event, Note, is_gone, link, record_path
+from tacit.store.connection import Connection, Damaged
 from tacit.store.schema import statements
 from tests.unit.store.samples import at
 

@@ -22,11 +22,11 @@ def store() -> Store:
 def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind = Kind.NORM) -> None:
     skill = Skill.found(content(name, kind=kind), scope, at=at())
     stored = put_version(store, name, skill=skill, kind=kind)
-    store.put_rendering(rendering(stored.version.id, rank=rank))
+    store.renderings.put(rendering(stored.version.id, rank=rank))
 
 
 def names(store: Store, *, limit: int) -> list[str]:
-    return [hit.stored.version.name for hit in store.norms(HERE, limit=limit)]
+    return [hit.stored.version.name for hit in store.renderings.norms(HERE, limit=limit)]
 
 
 def test_the_best_served_norms_come_first_and_nothing_else(store: Store) -> None:
@@ -47,6 +47,6 @@ def test_better_norms_of_other_projects_never_crowd_out_those_of_this_one(store:
 
 def test_norms_come_with_their_words(store: Store) -> None:
     put_norm(store, "dates-in-utc", HERE, rank=0.5)
-    (norm,) = store.norms(HERE)
+    (norm,) = store.renderings.norms(HERE)
     assert norm.words[0] == terms("dates-in-utc")
     assert (norm.lexical, norm.semantic) == (0.0, None)

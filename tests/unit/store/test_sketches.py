@@ -19,7 +19,7 @@ from tacit.store import open_store
 from tacit.store.vector_codes import likely, sketch_of
 from tacit.store import hook_vectors as nearby
 from tacit.store.connection import Connection
-from tacit.store.hook_index import Glance
+from tacit.store.hook_index import HookIndex
 from tacit.store.vectors import Sketches
 from tacit.store.sqlite_store import SqliteStore
 from tacit.store.vector_codes import codes_of, direction_of, similarity
@@ -92,14 +92,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
     for number in range(50):
         stored = put_version(opened, f"skill-{number}", description=f"Thing {number}")
         vectors = [some_vector(chooser) for _ in range(1 + number % 3)]
-        opened.put_vectors(stored.version.id, vectors, space=SPACE)
+        opened.vectors.put(stored.version.id, vectors, space=SPACE)
     publishing.publish(opened)
     yield opened
     opened.close()
 
 
 def seen(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
-    glance = Glance.open(store.path)
+    glance = HookIndex.open(store.path)
     assert glance is not None
     glance.aim(vector, space=SPACE)
     found = {sighting.glimpse.version_id: sighting.semantic for sighting in glance.by_meaning([], limit=limit)}
@@ -108,7 +108,7 @@ def seen(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, floa
 
 
 def nearest(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
-    return {hit.stored.version.id: hit.semantic for hit in store.nearest(vector, space=SPACE, limit=limit)}
+    return {hit.stored.version.id: hit.semantic for hit in store.vectors.nearest(vector, space=SPACE, limit=limit)}
 
 
 def test_a_glance_finds_what_the_store_finds_and_as_near(store: SqliteStore) -> None:
@@ -117,7 +117,7 @@ def test_a_glance_finds_what_the_store_finds_and_as_near(store: SqliteStore) -> 
         vector = some_vector(chooser)
         found, expected = seen(store, vector), nearest(store, vector)
         assert list(found.values()) == sorted(found.values(), key=lambda near: -(near or 0))
-        same = store.similarities(vector, found, space=SPACE)
+        same = store.vectors.similarities(vector, found, space=SPACE)
         assert found == pytest.approx(same)
         caught += len(found.keys() & expected.keys())
     assert caught >= 90
@@ -131,7 +131,7 @@ def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(st
     store.add_transition(step_to(store.version(first), Status.RETIRED))
     assert first not in seen(store, vector)
     assert list(store.verify()) == []
-    store.drop_space(SPACE)
+    store.vectors.drop(SPACE)
     assert store._vectors.sketches.rows.numbers() == []
     assert seen(store, vector) == {}
 
@@ -140,7 +140,7 @@ def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(sto
     vector = some_vector(random.Random(8))
     raw = apsw.Connection(store.path)
     raw.execute("UPDATE vector_sketches SET planes = zeroblob(length(planes)) WHERE seq = 2")
-    glance = Glance.open(store.path)
+    glance = HookIndex.open(store.path)
     assert glance is not None
     glance.aim(vector, space=SPACE)
     assert {sighting.glimpse.version_id for sighting in glance.by_meaning([], limit=3)} >= {
@@ -167,7 +167,7 @@ def test_a_sketch_of_something_else_is_reported(store: SqliteStore) -> None:
 
 
 def test_a_glance_aims_at_nothing_in_a_space_without_vectors_and_refuses_a_strange_length(store: SqliteStore) -> None:
-    glance = Glance.open(store.path)
+    glance = HookIndex.open(store.path)
     assert glance is not None
     glance.aim(some_vector(random.Random(9)), space="other/16@00")
     assert glance.by_meaning([]) == []

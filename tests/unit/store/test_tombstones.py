@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.domain.purging import Tombstone
+from tacit.domain.archive import Tombstone
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
 from tacit.store.reindex import unguarded

@@ -128,7 +128,7 @@ def test_spaces_are_packed_apart(parts: Parts) -> None:
         parts.put_again(version_id, vector(1, 0), space="flat")
     assert parts.blocks() == [(1, 7, 4), (1, 8, 4)]
     assert len(parts.nearest()) == 4
-    parts.store.drop_space("flat")
+    parts.store.vectors.drop("flat")
     assert len(parts.nearest()) == 4
 
 
@@ -136,13 +136,13 @@ def test_what_other_processes_write_is_seen_at_the_next_query(parts: Parts) -> N
     assert parts.nearest() == []
     for number in range(3):
         version_id = put_version(parts.store, f"n{number}").version.id
-        parts.store.put_vectors(version_id, [EAST], space=SPACE)
+        parts.store.vectors.put(version_id, [EAST], space=SPACE)
         assert len(parts.nearest()) == number + 1
     parts.store.reindex()
     assert parts.nearest() == ["n2", "n1", "n0"]
     parts.store.add_transition(step_to(parts.store.catalogue(name="n1")[0], Status.RETIRED))
     assert parts.nearest() == ["n2", "n0"]
-    parts.store.drop_space(SPACE)
+    parts.store.vectors.drop(SPACE)
     assert parts.nearest() == []
 
 
@@ -174,7 +174,7 @@ def test_the_nearest_are_those_that_comparing_every_vector_finds(packed: bool) -
     given = [[random_vector(chooser, 48) for _ in range(chooser.choice((1, 1, 3)))] for _ in range(150)]
     given += given[:10]  # ties
     for number, vectors in enumerate(given):
-        store.put_vectors(put_version(store, f"n{number}").version.id, vectors, space=SPACE)
+        store.vectors.put(put_version(store, f"n{number}").version.id, vectors, space=SPACE)
     if packed:
         store.reindex()
     versions = sorted(store.catalogue(), key=lambda stored: stored.sequence)
@@ -187,9 +187,9 @@ def test_the_nearest_are_those_that_comparing_every_vector_finds(packed: bool) -
         ranked = sorted(
             ((stored.sequence, true[stored.version.id]) for stored in versions), key=lambda e: (-e[1], -e[0])
         )
-        found = store.nearest(query, space=SPACE, limit=30)
+        found = store.vectors.nearest(query, space=SPACE, limit=30)
         assert [(hit.stored.sequence, hit.semantic) for hit in found] == ranked[:30]
-        assert store.similarities(query, list(true), space=SPACE) == true
+        assert store.vectors.similarities(query, list(true), space=SPACE) == true
     store.close()
 
 
@@ -211,10 +211,10 @@ def test_a_store_of_schema_4_gets_vectors_and_keeps_everything(tmp_path: Path) -
     store = open_store(path)
     assert (tmp_path / "tacit.db.before-5.bak").exists()
     assert store.version(stored.version.id) == stored
-    assert store.spaces() == {}
-    assert store.unembedded(SPACE) == [stored.version.id]
-    store.put_vectors(stored.version.id, [EAST], space=SPACE)
-    assert [hit.stored for hit in store.nearest(EAST, space=SPACE)] == [stored]
+    assert store.vectors.spaces() == {}
+    assert store.vectors.missing(SPACE) == [stored.version.id]
+    store.vectors.put(stored.version.id, [EAST], space=SPACE)
+    assert [hit.stored for hit in store.vectors.nearest(EAST, space=SPACE)] == [stored]
     assert list(store.verify()) == []
     store.close()
 
@@ -240,7 +240,7 @@ def raw(path: Path, *statements: str) -> None:
 def filled(path: Path, count: int = 3) -> Store:
     store = open_store(path)
     for number in range(count):
-        store.put_vectors(put_version(store, f"n{number}").version.id, [EAST], space=SPACE)
+        store.vectors.put(put_version(store, f"n{number}").version.id, [EAST], space=SPACE)
     store.reindex()
     return store
 
@@ -263,9 +263,9 @@ def test_harm_to_vectors_is_reported_and_mended_by_making_them_anew(tmp_path: Pa
     assert problem in " ".join(damage.problem for damage in store.verify())
     store.reindex()
     assert list(store.verify()) == []
-    for version_id in store.unembedded(SPACE):
-        store.put_vectors(version_id, [EAST], space=SPACE)
-    assert len(store.nearest(EAST, space=SPACE)) == 3
+    for version_id in store.vectors.missing(SPACE):
+        store.vectors.put(version_id, [EAST], space=SPACE)
+    assert len(store.vectors.nearest(EAST, space=SPACE)) == 3
     assert list(store.verify()) == []
     store.close()
 
@@ -279,7 +279,7 @@ def test_vectors_of_what_is_not_recallable_or_not_there_are_damage(tmp_path: Pat
     raw(path, *trigger)
     told = [(damage.subject, damage.problem) for damage in store.verify()]
     assert told == [("vectors 2", "are of a version that is not recallable")]
-    assert len(store.nearest(EAST, space=SPACE)) == 2  # never handed out, all the same
+    assert len(store.vectors.nearest(EAST, space=SPACE)) == 2  # never handed out, all the same
     store.reindex()
     assert list(store.verify()) == []
     store.close()
@@ -308,7 +308,7 @@ def test_a_damaged_vector_does_not_stop_others_from_being_kept(parts: Parts) -> 
         parts.nearest()
     parts.store.reindex()
     assert sorted(parts.nearest()) == ["n0", "n2", "n3", "n4", "n5"]
-    assert len(parts.store.unembedded(SPACE)) == 1
+    assert len(parts.store.vectors.missing(SPACE)) == 1
 
 
 @pytest.mark.parametrize(
@@ -441,8 +441,8 @@ from tests.unit.store.samples import SPACE, fill, vector
 store = open_store({str(tmp_path / "tacit.db")!r})
 fill(store)
 store.reindex()
-assert store.spaces() == {{SPACE: 1}} and not list(store.verify())
-for ask in (lambda: store.nearest(vector(1, 0, 0), space=SPACE), lambda: store.similarities(b"", [], space=SPACE)):
+assert store.vectors.spaces() == {{SPACE: 1}} and not list(store.verify())
+for ask in (lambda: store.vectors.nearest(vector(1, 0, 0), space=SPACE), lambda: store.vectors.similarities(b"", [], space=SPACE)):
     try:
         ask()
     except Mistake as error:

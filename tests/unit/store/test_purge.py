@@ -12,7 +12,7 @@ from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.purging import Source, SourceKind
+from tacit.domain.archive import Source, SourceKind
 from tacit.store import open_store
 from tacit.store import purge_plan as custody
 from tests.faults.test_kill_points import attempt_at
@@ -30,7 +30,7 @@ def learn_both(loop: Tacit) -> None:
 
 
 def purge(loop: Tacit, kind: SourceKind, value: str) -> None:
-    loop.purge(loop.descent(Source(kind=kind, value=value)), by="ana", reason="it was poisoned")
+    loop.archive.purge(loop.archive.descent(Source(kind=kind, value=value)), by="ana", reason="it was poisoned")
 
 
 def test_a_purged_session_is_not_captured_again_and_the_rest_is(loop: Tacit) -> None:
@@ -38,38 +38,38 @@ def test_a_purged_session_is_not_captured_again_and_the_rest_is(loop: Tacit) -> 
     purge(loop, SourceKind.SESSION, "session-close")
     again = loop.capture([attempt_at(word, f"session-{word}") for word in ("close", "balance")], trust_outcomes=True)
     assert (again.added, again.known, again.purged) == ((), 1, 1)
-    assert [stored.version.name for stored in loop.waiting()] == ["balance-ledger-run-tests"]
-    assert loop.verify() == []
+    assert [stored.version.name for stored in loop.reviews.waiting()] == ["balance-ledger-run-tests"]
+    assert loop.archive.verify() == []
 
 
 def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop: Tacit) -> None:
     learn_both(loop)
-    gone = next(stored for stored in loop.waiting() if "close" in stored.version.name)
+    gone = next(stored for stored in loop.reviews.waiting() if "close" in stored.version.name)
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
     learned = loop.learn()
     [told] = [verdict for verdict in learned.verdicts if "purged" in verdict.reasons]
     assert (told.decision, told.name) == (Decision.REJECT, "")
-    assert gone.version.id not in {stored.version.id for stored in loop.waiting()}
+    assert gone.version.id not in {stored.version.id for stored in loop.reviews.waiting()}
     assert loop.learn().trajectories == 0
-    assert loop.verify() == []
+    assert loop.archive.verify() == []
 
 
 def test_proposing_what_was_purged_is_refused(loop: Tacit) -> None:
     learn_both(loop)
-    gone = loop.waiting()[0]
+    gone = loop.reviews.waiting()[0]
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
     with pytest.raises(GateRefusal, match="purged"):
         loop.propose(gone.version.content, by="mallory")
-    assert loop.verify() == []
+    assert loop.archive.verify() == []
 
 
 def test_the_nearest_known_sources_are_named_first(loop: Tacit) -> None:
     learn_both(loop)
-    content = loop.waiting()[0].version.content
+    content = loop.reviews.waiting()[0].version.content
     for name in ("/w/sk/alpha", "/w/sk/beta", "/w/other/gamma"):
         loop.propose(replace(content, name=name.rsplit("/", 1)[-1], body=name), by="ana", source=name)
-    assert custody.nearest_sources(loop.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
-    assert len(custody.nearest_sources(loop.store, "", limit=5)) == 3
+    assert custody.nearest_sources(loop.context.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
+    assert len(custody.nearest_sources(loop.context.store, "", limit=5)) == 3
 
 
 def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:
@@ -82,12 +82,12 @@ def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:
 
 def test_a_copy_that_cannot_be_read_is_named_and_does_not_stop_the_purge(loop: Tacit, tmp_path: Path) -> None:
     learn_both(loop)
-    loop.backup(tmp_path / "backup.db")
+    loop.archive.backup(tmp_path / "backup.db")
     (tmp_path / "backup.db").write_bytes(b"no store " * 500)
-    plan = loop.descent(Source(kind=SourceKind.SESSION, value="session-close"))
+    plan = loop.archive.descent(Source(kind=SourceKind.SESSION, value="session-close"))
     [copy] = plan.copies
     assert copy.problem
-    erased, [left] = loop.purge(plan, by="ana", backups=True)
+    erased, [left] = loop.archive.purge(plan, by="ana", backups=True)
     assert erased
     assert (left.purged, left.problem) == (False, copy.problem)
-    assert loop.verify() == []
+    assert loop.archive.verify() == []

@@ -9,26 +9,26 @@ from typing import ClassVar
 
 import pytest
 
+from tacit.domain.archive import Descent, Source, SourceKind
 from tacit.domain.card import Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.document import Passage
-from tacit.domain.entry import Entry, latest
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
-from tacit.domain.ledger import SORTS
+from tacit.domain.ledger import Entry, latest
 from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.ports import Store
-from tacit.domain.purging import Descent, Source, SourceKind
 from tacit.domain.recommendation import Recommendation
+from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind
-from tacit.domain.working import Drawer
 from tacit.store import open_store
+from tacit.store.records import ENTRY_TYPES
 from tacit.text.words import terms
 from tests.unit.store.samples import (
     SUCCESS,
     at,
     card,
-    jotting,
+    session_note,
     passages,
     put_version,
     rendering,
@@ -70,9 +70,9 @@ ONE_OF_EACH: list[Entry] = [
 
 @pytest.mark.parametrize("entry", ONE_OF_EACH, ids=lambda entry: entry.SORT)
 def test_an_entry_of_every_sort_reads_back_as_it_was_written(store: Store, entry: Entry) -> None:
-    assert store.add_entry(entry)
+    assert store.add(entry)
     assert store.entries(type(entry)) == store.entries(type(entry), key=entry.key) == [entry]
-    for other in SORTS.values():
+    for other in ENTRY_TYPES.values():
         assert other is type(entry) or store.entries(other) == store.entries(other, key=entry.key) == []
     assert list(store.verify()) == []
 
@@ -82,7 +82,7 @@ def test_entries_are_found_by_sort_key_and_session_in_order_of_arrival(store: St
     other = card("aha_2", session_id="s1")
     forecast = Forecast(key="aha_1", at=at(), person="ann", sort=ChoiceSort.REVIEW, session_id="s1")
     for entry in (late, other, forecast, early):
-        assert store.add_entry(entry)
+        assert store.add(entry)
     assert store.entries(Card) == [late, other, early]
     assert store.entries(Card, key="aha_1") == [late, early]
     assert store.entries(Card, session_id="s1") == [late, other]
@@ -94,17 +94,17 @@ def test_entries_are_found_by_sort_key_and_session_in_order_of_arrival(store: St
 
 
 def test_an_entry_is_kept_once_and_leaves_one_link_under_its_key(store: Store) -> None:
-    assert store.add_entry(card())
-    assert not store.add_entry(card())
+    assert store.add(card())
+    assert not store.add(card())
     assert [(link.action, link.actor, link.subject) for link in store.history()] == [("entry card", "ana", "aha_1")]
-    store.add_entry(card("aha_2", by=""))
+    store.add(card("aha_2", by=""))
     assert [link.actor for link in store.history("aha_2")] == ["tacit"]
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_key_and_a_session_may_have_any_name(store: Store, name: str) -> None:
     entry = card(name, session_id=name, title=name)
-    store.add_entry(entry)
+    store.add(entry)
     assert store.entries(Card, key=name) == store.entries(Card, session_id=name) == [entry]
     assert store.entries(Card, key=name[:-1]) == []
     assert list(store.verify()) == []
@@ -115,21 +115,21 @@ def test_an_entry_without_key_zone_or_known_sort_or_under_a_taken_id_is_refused(
     class Stranger(Card):
         SORT: ClassVar[str] = "stranger"
 
-    store.add_entry(card())
+    store.add(card())
     with pytest.raises(Mistake, match="no key"):
-        store.add_entry(card(""))
+        store.add(card(""))
     with pytest.raises(Mistake, match="no zone"):
-        store.add_entry(replace(card(), at=at().replace(tzinfo=None), id=""))
+        store.add(replace(card(), at=at().replace(tzinfo=None), id=""))
     with pytest.raises(Mistake, match="another card"):
-        store.add_entry(replace(card(), title="something else"))
+        store.add(replace(card(), title="something else"))
     for strange in (Stranger(key="k", at=at(), title="t", ts=""), Entry(key="k", at=at())):
         with pytest.raises(Mistake, match="knows no sort"):
-            store.add_entry(strange)
+            store.add(strange)
     assert store.entries(Card) == [card()]
 
 
 def test_an_abandoned_entry_leaves_nothing_behind(store: Store) -> None:
-    abandon(store, lambda: store.add_entry(card()))
+    abandon(store, lambda: store.add(card()))
     assert not store.entries(Card)
     assert not store.history()
 
@@ -137,7 +137,7 @@ def test_an_abandoned_entry_leaves_nothing_behind(store: Store) -> None:
 def test_entries_go_with_what_they_rest_on(store: Store) -> None:
     store.add_trajectory(trajectory(session="s1"), SUCCESS, at=at())
     bad, good = put_version(store, "bad"), put_version(store, "good", body="other")
-    store.add_use(use(bad.version.id, id="u_bad"))
+    store.add(use(bad.version.id, id="u_bad"))
     falling = [
         card("aha_1", sources=(bad.version.id,)),
         card("aha_2", sources=("u_bad",)),
@@ -147,7 +147,7 @@ def test_entries_go_with_what_they_rest_on(store: Store) -> None:
     ]
     staying = [card("aha_1", minutes=1, sources=(good.version.id,)), card("aha_4", version_id=good.version.id)]
     for entry in (*falling, *staying):
-        store.add_entry(entry)
+        store.add(entry)
     went = purge(store, SourceKind.IMPORTED, bad.version.hash)
     assert set(went.entries) == {entry.id for entry in falling}
     assert went.counts["entries"] == len(falling)
@@ -161,22 +161,22 @@ def test_entries_of_a_session_go_when_it_is_purged_or_none_of_its_attempts_is_le
     one, two = trajectory("one", session="s1"), trajectory("two", session="s1")
     for whole in (one, two):
         store.add_trajectory(whole, SUCCESS, at=at())
-    store.add_entry(card(session_id="s1"))
-    store.jot(jotting(session="s1"))
+    store.add(card(session_id="s1"))
+    store.notes.put(session_note(session="s1"))
     assert purge(store, SourceKind.TRAJECTORY, one.id).entries == ()  # the other attempt is still there
     gone = purge(store, SourceKind.TRAJECTORY, two.id)
-    assert (gone.entries, gone.jottings) == ((card(session_id="s1").id,), (jotting(session="s1").id,))
-    store.add_entry(card("aha_2", session_id="s2"))
+    assert (gone.entries, gone.jottings) == ((card(session_id="s1").id,), (session_note(session="s1").id,))
+    store.add(card("aha_2", session_id="s2"))
     assert not store.descent(Source(kind=SourceKind.SESSION, value="s2")).is_empty
     purge(store, SourceKind.SESSION, "s2")
     assert not store.entries(Card)
-    assert not store.jottings("s1", at=at())
+    assert not store.notes.list("s1", at=at())
 
 
 def test_a_purged_entry_does_not_come_back(store: Store) -> None:
     bad = put_version(store, "bad")
-    store.add_entry(card(sources=(bad.version.id,)))
-    store.add_entry(card("aha_2", by="mallory"))
+    store.add(card(sources=(bad.version.id,)))
+    store.add(card("aha_2", by="mallory"))
     purge(store, SourceKind.IMPORTED, bad.version.hash)
     purge(store, SourceKind.PRINCIPAL, "mallory")
     purge(store, SourceKind.SESSION, "s1")
@@ -187,8 +187,8 @@ def test_a_purged_entry_does_not_come_back(store: Store) -> None:
         card("aha_5", session_id="s1"),
     ):
         with pytest.raises(GateRefusal, match="purged and stays away"):
-            store.add_entry(entry)
-    assert store.add_entry(card("aha_5"))
+            store.add(entry)
+    assert store.add(card("aha_5"))
     assert list(store.verify()) == []
 
 
@@ -196,15 +196,15 @@ def test_a_purged_entry_does_not_come_back(store: Store) -> None:
 
 
 def found(store: Store, asked: str, *, limit: int = 20) -> list[str]:
-    return [each.passage.text for each in store.search_passages(terms(asked), limit=limit)]
+    return [each.passage.text for each in store.passages.search(terms(asked), limit=limit)]
 
 
 def test_passages_read_back_in_order_and_are_found_by_their_words_with_their_version(store: Store) -> None:
     stored = put_version(store, "paper", kind=Kind.REFERENCE)
     whole = passages("attention over tokens", "a table of measured latencies", "attention, attention and attention")
-    store.put_passages(stored.version.id, whole)
-    assert store.passages(stored.version.id) == whole
-    hits = store.search_passages(terms("attention"))
+    store.passages.put(stored.version.id, whole)
+    assert store.passages.of(stored.version.id) == whole
+    hits = store.passages.search(terms("attention"))
     assert [(hit.stored, hit.passage) for hit in hits] == [(stored, whole[2]), (stored, whole[0])]
     assert hits[0].lexical > hits[1].lexical > 0
     assert found(store, "attention", limit=1) == [whole[2].text]
@@ -216,21 +216,21 @@ def test_passages_read_back_in_order_and_are_found_by_their_words_with_their_ver
 @pytest.mark.parametrize("text", [*ODD, "", '"quoted" AND (NEAR*', "Größe 漢字"])
 def test_a_passage_may_say_anything(store: Store, text: str) -> None:
     stored = put_version(store)
-    store.put_passages(stored.version.id, passages(text))
-    assert store.passages(stored.version.id) == passages(text)
+    store.passages.put(stored.version.id, passages(text))
+    assert store.passages.of(stored.version.id) == passages(text)
     assert found(store, text) == ([text] if terms(text) else [])
     assert list(store.verify()) == []
 
 
 def test_only_passages_of_the_newest_recallable_version_are_found(store: Store) -> None:
     waiting = put_version(store, status=Status.CANDIDATE)
-    store.put_passages(waiting.version.id, passages("measured once"))
+    store.passages.put(waiting.version.id, passages("measured once"))
     assert found(store, "measured") == []
     store.add_transition(step_to(waiting, Status.TRIAL))
     assert found(store, "measured") == ["measured once"]
     newer = put_version(store, skill=waiting.skill, body="newer")
     assert found(store, "measured") == []
-    store.put_passages(newer.version.id, passages("measured twice"))
+    store.passages.put(newer.version.id, passages("measured twice"))
     assert found(store, "measured") == ["measured twice"]
     store.add_transition(step_to(newer, Status.RETIRED))
     assert found(store, "measured") == ["measured once"]
@@ -238,55 +238,55 @@ def test_only_passages_of_the_newest_recallable_version_are_found(store: Store) 
 
 def test_what_nobody_approved_does_not_decide_how_rare_a_word_is(store: Store) -> None:
     stored = put_version(store)
-    store.put_passages(stored.version.id, passages("rare words", "other text"))
-    before = store.search_passages(["rare"])
+    store.passages.put(stored.version.id, passages("rare words", "other text"))
+    before = store.passages.search(["rare"])
     waiting = put_version(store, "waiting", status=Status.CANDIDATE)
-    store.put_passages(waiting.version.id, passages(*["rare rare rare"] * 50))
-    assert store.search_passages(["rare"]) == before
+    store.passages.put(waiting.version.id, passages(*["rare rare rare"] * 50))
+    assert store.passages.search(["rare"]) == before
 
 
 def test_passages_are_kept_once_and_leave_one_link(store: Store) -> None:
     stored = put_version(store)
-    assert store.passages(stored.version.id) == []
-    store.put_passages(stored.version.id, [])
+    assert store.passages.of(stored.version.id) == []
+    store.passages.put(stored.version.id, [])
     before = len(store.history())
-    store.put_passages(stored.version.id, passages("one", "two"))
-    store.put_passages(stored.version.id, passages("one", "two"))
+    store.passages.put(stored.version.id, passages("one", "two"))
+    store.passages.put(stored.version.id, passages("one", "two"))
     assert [link.action for link in store.history()[before:]] == ["passages"]
     assert store.history()[-1].subject == stored.version.id
     for others in (passages("one"), passages("one", "three"), passages("one", "two", "three")):
         with pytest.raises(Mistake, match="other passages already"):
-            store.put_passages(stored.version.id, others)
-    assert store.passages(stored.version.id) == passages("one", "two")
+            store.passages.put(stored.version.id, others)
+    assert store.passages.of(stored.version.id) == passages("one", "two")
 
 
 def test_passages_of_something_unknown_or_out_of_order_are_refused(store: Store) -> None:
     stored = put_version(store)
     for unknown in ("v_none", ""):
         with pytest.raises(NotFound):
-            store.put_passages(unknown, passages("one"))
+            store.passages.put(unknown, passages("one"))
         with pytest.raises(NotFound):
-            store.passages(unknown)
+            store.passages.of(unknown)
     one, two = passages("one", "two")
     for wrong in ([two, one], [one, one], [one, Passage(index=0, text="also first")]):
         with pytest.raises(Mistake, match="not in order"):
-            store.put_passages(stored.version.id, wrong)
-    assert store.passages(stored.version.id) == []
+            store.passages.put(stored.version.id, wrong)
+    assert store.passages.of(stored.version.id) == []
 
 
 def test_abandoned_passages_are_not_found(store: Store) -> None:
     stored = put_version(store)
-    abandon(store, lambda: store.put_passages(stored.version.id, passages("measured")))
-    assert not store.passages(stored.version.id)
-    assert not store.search_passages(["measur"])
-    store.put_passages(stored.version.id, passages("others"))
+    abandon(store, lambda: store.passages.put(stored.version.id, passages("measured")))
+    assert not store.passages.of(stored.version.id)
+    assert not store.passages.search(["measur"])
+    store.passages.put(stored.version.id, passages("others"))
     assert list(store.verify()) == []
 
 
 def test_passages_go_with_their_version_and_the_rest_is_found_as_before(store: Store) -> None:
     bad, good = put_version(store, "bad"), put_version(store, "good", body="other")
-    store.put_passages(bad.version.id, passages("measured badly", "worse"))
-    store.put_passages(good.version.id, passages("measured well"))
+    store.passages.put(bad.version.id, passages("measured badly", "worse"))
+    store.passages.put(good.version.id, passages("measured well"))
     purge(store, SourceKind.IMPORTED, bad.version.hash)
     assert found(store, "measured") == ["measured well"]
     assert found(store, "worse") == []
@@ -296,10 +296,10 @@ def test_passages_go_with_their_version_and_the_rest_is_found_as_before(store: S
 
 def test_passages_are_found_as_before_once_the_indexes_were_made_anew(store: Store) -> None:
     stored = put_version(store)
-    store.put_passages(stored.version.id, passages("attention over tokens", "measured attention"))
-    before = store.search_passages(["attent", "measur"])
+    store.passages.put(stored.version.id, passages("attention over tokens", "measured attention"))
+    before = store.passages.search(["attent", "measur"])
     assert store.reindex() == 3
-    assert store.search_passages(["attent", "measur"]) == before
+    assert store.passages.search(["attent", "measur"]) == before
     assert list(store.verify()) == []
 
 
@@ -307,71 +307,71 @@ def test_passages_are_found_as_before_once_the_indexes_were_made_anew(store: Sto
 
 
 def test_jottings_are_found_by_session_drawer_and_agent_in_the_order_of_writing(store: Store) -> None:
-    shared = jotting("shared", agent="one")
-    made = jotting("a plan", name="plan.md", drawer=Drawer.ARTIFACT, agent="two")
-    own = jotting("mine", drawer=Drawer.SCRATCH, agent="two", minutes=-5)
-    for each in (shared, made, own, jotting("elsewhere", session="s2")):
-        store.jot(each)
-    assert store.jottings("s1", at=at()) == [shared, made, own]
-    assert store.jottings("s1", at=at(), drawer=Drawer.ARTIFACT) == [made]
-    assert store.jottings("s1", at=at(), agent="two") == [made, own]
-    assert store.jottings("s1", at=at(), drawer=Drawer.SCRATCH, agent="one") == []
-    assert store.jottings("", at=at()) == store.jottings("s3", at=at()) == []
+    shared = session_note("shared", agent="one")
+    made = session_note("a plan", name="plan.md", kind=NoteKind.ARTIFACT, agent="two")
+    own = session_note("mine", kind=NoteKind.SCRATCH, agent="two", minutes=-5)
+    for each in (shared, made, own, session_note("elsewhere", session="s2")):
+        store.notes.put(each)
+    assert store.notes.list("s1", at=at()) == [shared, made, own]
+    assert store.notes.list("s1", at=at(), kind=NoteKind.ARTIFACT) == [made]
+    assert store.notes.list("s1", at=at(), agent="two") == [made, own]
+    assert store.notes.list("s1", at=at(), kind=NoteKind.SCRATCH, agent="one") == []
+    assert store.notes.list("", at=at()) == store.notes.list("s3", at=at()) == []
     assert store.history() == []  # the chain does not tell of it
     assert list(store.verify()) == []
 
 
 def test_a_jotting_takes_the_place_of_the_one_that_lay_there(store: Store) -> None:
-    store.jot(jotting("first", name="n"))
-    store.jot(jotting("second"))
-    store.jot(jotting("third", name="n", minutes=2))
-    store.jot(jotting("second", minutes=3))
-    assert [each.text for each in store.jottings("s1", at=at())] == ["third", "second"]
+    store.notes.put(session_note("first", name="n"))
+    store.notes.put(session_note("second"))
+    store.notes.put(session_note("third", name="n", minutes=2))
+    store.notes.put(session_note("second", minutes=3))
+    assert [each.text for each in store.notes.list("s1", at=at())] == ["third", "second"]
     assert list(store.verify()) == []
 
 
 def test_a_jotting_expires_and_is_dropped_by_forgetting_or_pruning(store: Store) -> None:
-    store.jot(jotting("short", expires_at=at(10)))
-    store.jot(jotting("long", expires_at=at(20)))
-    assert [each.text for each in store.jottings("s1", at=at(9.9))] == ["short", "long"]
-    assert [each.text for each in store.jottings("s1", at=at(10))] == ["long"]
-    assert store.forget_jottings(at=at(9)) == store.forget_jottings() == 0
-    assert store.forget_jottings(session_id="s2", at=at(10)) == 0
-    assert store.forget_jottings(session_id="s1", at=at(10)) == 1
-    assert [each.text for each in store.jottings("s1", at=at())] == ["long"]
+    store.notes.put(session_note("short", expires_at=at(10)))
+    store.notes.put(session_note("long", expires_at=at(20)))
+    assert [each.text for each in store.notes.list("s1", at=at(9.9))] == ["short", "long"]
+    assert [each.text for each in store.notes.list("s1", at=at(10))] == ["long"]
+    assert store.notes.forget(at=at(9)) == store.notes.forget() == 0
+    assert store.notes.forget(session_id="s2", at=at(10)) == 0
+    assert store.notes.forget(session_id="s1", at=at(10)) == 1
+    assert [each.text for each in store.notes.list("s1", at=at())] == ["long"]
     store.prune(keep_days=None, cap_bytes=None, at=at(20))
-    assert store.jottings("s1", at=at()) == []
+    assert store.notes.list("s1", at=at()) == []
 
 
 def test_forgetting_a_session_leaves_the_others(store: Store) -> None:
     for session in ("s1", "s2"):
-        store.jot(jotting("one", session=session))
-        store.jot(jotting("two", session=session))
-    assert store.forget_jottings(session_id="s1") == 2
-    assert store.jottings("s1", at=at()) == []
-    assert len(store.jottings("s2", at=at())) == 2
+        store.notes.put(session_note("one", session=session))
+        store.notes.put(session_note("two", session=session))
+    assert store.notes.forget(session_id="s1") == 2
+    assert store.notes.list("s1", at=at()) == []
+    assert len(store.notes.list("s2", at=at())) == 2
 
 
 @pytest.mark.parametrize("session", ODD)
 def test_a_session_of_any_name_has_its_own_working_memory(store: Store, session: str) -> None:
-    store.jot(jotting(session, session=session, agent=session, name=session))
-    assert store.jottings(session, at=at(), agent=session) == [
-        jotting(session, session=session, agent=session, name=session)
+    store.notes.put(session_note(session, session=session, agent=session, name=session))
+    assert store.notes.list(session, at=at(), agent=session) == [
+        session_note(session, session=session, agent=session, name=session)
     ]
-    assert store.jottings(f"{session} ", at=at()) == store.jottings(session[:-1], at=at()) == []
-    assert store.forget_jottings(session_id=session) == 1
+    assert store.notes.list(f"{session} ", at=at()) == store.notes.list(session[:-1], at=at()) == []
+    assert store.notes.forget(session_id=session) == 1
 
 
 def test_times_without_a_zone_are_refused_and_an_abandoned_jotting_is_gone(store: Store) -> None:
     bare = at().replace(tzinfo=None)
-    for wrong in (replace(jotting(), at=bare), replace(jotting(), expires_at=bare)):
+    for wrong in (replace(session_note(), at=bare), replace(session_note(), expires_at=bare)):
         with pytest.raises(Mistake, match="no zone"):
-            store.jot(wrong)
-    for ask in (lambda: store.jottings("s1", at=bare), lambda: store.forget_jottings(at=bare)):
+            store.notes.put(wrong)
+    for ask in (lambda: store.notes.list("s1", at=bare), lambda: store.notes.forget(at=bare)):
         with pytest.raises(Mistake, match="no zone"):
             ask()
-    abandon(store, lambda: store.jot(jotting()))
-    assert store.jottings("s1", at=at()) == []
+    abandon(store, lambda: store.notes.put(session_note()))
+    assert store.notes.list("s1", at=at()) == []
 
 
 # --- renderings and backups -------------------------------------------------------------------------------------------
@@ -379,8 +379,8 @@ def test_times_without_a_zone_are_refused_and_an_abandoned_jotting_is_gone(store
 
 def test_a_rendering_tells_whose_preference_it_is(store: Store) -> None:
     stored = put_version(store, kind=Kind.PREFERENCE)
-    store.put_rendering(rendering(stored.version.id, person="ann"))
-    kept = store.renderings([stored.version.id]).get(stored.version.id)
+    store.renderings.put(rendering(stored.version.id, person="ann"))
+    kept = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert kept is not None
     assert kept.person == "ann"
     assert list(store.verify()) == []
@@ -388,17 +388,17 @@ def test_a_rendering_tells_whose_preference_it_is(store: Store) -> None:
 
 def test_a_backup_holds_the_ledger_the_passages_and_working_memory(store: Store, tmp_path: Path) -> None:
     stored = put_version(store)
-    store.add_entry(card())
-    store.put_passages(stored.version.id, passages("measured", "twice"))
-    store.jot(jotting())
-    store.jot(jotting("gone", session="s2"))
-    store.forget_jottings(session_id="s2")
+    store.add(card())
+    store.passages.put(stored.version.id, passages("measured", "twice"))
+    store.notes.put(session_note())
+    store.notes.put(session_note("gone", session="s2"))
+    store.notes.forget(session_id="s2")
     counts = store.backup(tmp_path / "backup.db").counts
     assert (counts["entries"], counts["passages"]) == (1, 2)
     copy = open_store(tmp_path / "backup.db")
     assert copy.entries(Card) == [card()]
-    assert [each.text for each in copy.passages(stored.version.id)] == ["measured", "twice"]
-    assert copy.jottings("s1", at=at()) == [jotting()]
-    assert copy.jottings("s2", at=at()) == []
+    assert [each.text for each in copy.passages.of(stored.version.id)] == ["measured", "twice"]
+    assert copy.notes.list("s1", at=at()) == [session_note()]
+    assert copy.notes.list("s2", at=at()) == []
     assert list(copy.verify()) == []
     copy.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.purging import Source, SourceKind
+from tacit.domain.archive import Source, SourceKind
 from tacit.store.descent import is_from, is_path
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.ports import Store
-from tacit.domain.purging import Purge, Source, SourceKind
+from tacit.domain.archive import Purge, Source, SourceKind
 from tacit.store import open_store
 from tacit.store import purge_plan as custody
 from tacit.store.anchors import Anchors
@@ -330,7 +330,7 @@ def test_what_a_killed_restore_left_beside_the_store_goes_with_the_next_purge(
 
 def test_a_quick_look_finds_a_broken_page_of_a_store_that_still_opens(store: Store, place: Path) -> None:
     fill(store)
-    assert store.check_quickly() == []
+    assert list(store.verify(quick=True)) == []
     store.close()
     file = apsw.Connection(str(place))
     [(page, size)] = file.execute(
@@ -344,7 +344,7 @@ def test_a_quick_look_finds_a_broken_page_of_a_store_that_still_opens(store: Sto
     data[start : start + 7] = b"\xff" * 7
     place.write_bytes(data)
     broken = open_store(place)
-    assert {damage.subject for damage in broken.check_quickly()} == {"the file"}
+    assert {damage.subject for damage in list(broken.verify(quick=True))} == {"the file"}
     broken.close()
 
 
@@ -404,14 +404,14 @@ def test_another_store_in_its_place_is_noticed_and_one_made_anew_is_not(place: P
 def test_a_store_that_this_home_does_not_know_has_no_anchor(place: Path, tmp_path: Path) -> None:
     store = open_store(place)
     fill(store)
-    assert store.anchored() is None
+    assert store.anchor() is None
     store.close()
     store = open_store(place, home=tmp_path / "home")
-    assert store.anchored() is None
+    assert store.anchor() is None
     assert list(store.verify()) == []
     store.close()
     store = open_store(place, home=tmp_path / "home")
-    anchor = store.anchored()
+    anchor = store.anchor()
     assert anchor is not None
     assert (anchor.sequence, anchor.head) == (len(store.history()), store.history()[-1].hash)
     store.close()

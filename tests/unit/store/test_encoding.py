@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Evidence
-from tacit.domain.ports import Episode
 from tacit.domain.skill import Skill, SkillVersion
+from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.store import invariants as laws
 from tacit.store.encoding import Unreadable, clean, pack, stamp, unpack

@@ -14,13 +14,14 @@ import apsw
 import pytest
 
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
+from tacit.domain.stored import Stored
 from tacit.recall import publishing
-from tacit.store import open_store
-from tacit.store import hook_index as glance, migrations
-from tacit.store.hook_index import COLUMNS, SCHEMAS, Glance
+from tacit.store import hook_index as glance
+from tacit.store import migrations, open_store
+from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
 from tacit.store.seals import seal_of
@@ -47,12 +48,12 @@ def put(store: Store, name: str = "deploy-service", *, text: str = "", **more: A
     """Add a version and its rendering."""
     rank = more.pop("rank", 0.5)
     stored = put_version(store, name, **more)
-    store.put_rendering(rendering(stored.version.id, text or f"text of {name}", rank=rank, fresh_at=at()))
+    store.renderings.put(rendering(stored.version.id, text or f"text of {name}", rank=rank, fresh_at=at()))
     return stored
 
 
-def look(path: str) -> Glance:
-    found = Glance.open(path)
+def look(path: str) -> HookIndex:
+    found = HookIndex.open(path)
     assert found is not None
     return found
 
@@ -122,9 +123,9 @@ def test_a_long_request_is_searched_by_its_rarest_words() -> None:
 def test_only_the_newest_recallable_version_counts_whatever_the_projection_holds(store: Store, path: str) -> None:
     old = put(store, body="old words")
     new = put_version(store, body="new words", skill=old.skill, minutes=5)
-    assert store.renderings([old.version.id]).get(old.version.id) is not None
+    assert store.renderings.get([old.version.id]).get(old.version.id) is not None
     assert names(path, "deploy") == []  # the newest has no rendering yet, and the old one does not stand in for it
-    store.put_rendering(rendering(new.version.id, "new"))
+    store.renderings.put(rendering(new.version.id, "new"))
     assert [g.text for g in look(path).index(5)] == ["new"]
     store.add_transition(step_to(new, Status.RETIRED, minutes=6))
     assert [g.version_id for g in look(path).index(5)] == [old.version.id]
@@ -285,15 +286,15 @@ def test_a_store_that_may_only_be_read_is_read(folder_mode: int) -> None:
 
 
 def test_what_is_no_store_of_a_known_schema_is_not_looked_into(tmp_path: Path) -> None:
-    assert Glance.open(str(tmp_path / "none.db")) is None
-    assert Glance.open(str(tmp_path)) is None
+    assert HookIndex.open(str(tmp_path / "none.db")) is None
+    assert HookIndex.open(str(tmp_path)) is None
     SqliteStore(tmp_path / "old.db", migrations=MIGRATIONS[:2]).close()
-    assert Glance.open(str(tmp_path / "old.db")) is None
+    assert HookIndex.open(str(tmp_path / "old.db")) is None
     apsw.Connection(str(tmp_path / "foreign.db")).execute("CREATE TABLE t (a)").fetchall()
-    assert Glance.open(str(tmp_path / "foreign.db")) is None
+    assert HookIndex.open(str(tmp_path / "foreign.db")) is None
     (tmp_path / "text.db").write_text("no database at all, but long enough to be taken for one" * 50)
     with pytest.raises(apsw.NotADBError):
-        Glance.open(str(tmp_path / "text.db"))
+        HookIndex.open(str(tmp_path / "text.db"))
 
 
 def test_the_newest_schema_can_be_looked_into() -> None:
@@ -304,10 +305,10 @@ def test_the_newest_schema_can_be_looked_into() -> None:
 def test_an_old_store_is_rendered_by_the_next_writer(tmp_path: Path) -> None:
     old = SqliteStore(tmp_path / "tacit.db", migrations=MIGRATIONS[:2])
     stored = put_version(old)
-    old.add_evidence(evidence(stored.version.id))
+    old.add(evidence(stored.version.id))
     old.close()
     store = open_store(tmp_path / "tacit.db")
-    assert store.unrendered() == [stored.version.id]
+    assert store.renderings.missing() == [stored.version.id]
     assert publishing.publish(store) == 1
     assert list(store.verify()) == []
     assert names(str(tmp_path / "tacit.db"), "deploy service") == ["deploy-service"]
@@ -328,7 +329,7 @@ def test_a_word_of_an_old_store_is_counted_as_before(tmp_path: Path) -> None:
 def test_looking_loads_nothing_that_is_slow() -> None:
     slow = ("dataclasses", "typing", "contextlib", "inspect", "pathlib", "logging", "msgspec", "click", "asyncio")
     code = (
-        "import sys\nimport tacit.store.hook_index, tacit.recall.hook_recall, tacit.text.signature, tacit.text.fence\n"
+        "import sys\nimport tacit.store.hook_index, tacit.recall.hook_recall, tacit.text.error_signatures, tacit.text.safe_markdown\n"
         f"print([name for name in {slow} if name in sys.modules])"
     )
     run = subprocess.run(

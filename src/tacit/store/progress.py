@@ -1,0 +1,112 @@
+"""What ingest and mining have done so far: a bookmark per file that was read, an outline per trajectory.
+
+Both can be made again, so they are not in the audit chain, and a damaged row counts as missing: the file is read from its
+beginning, the outline is made from its trajectory, and the new row takes the old one's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tacit.domain.outline import OUTLINE_VERSION, Outline
+from tacit.domain.session import Bookmark
+from tacit.store.connection import Connection, Damaged, reads, writes
+from tacit.store.encoding import clean
+from tacit.store.rows import Records, Values
+
+_CURRENT = "(SELECT id FROM trajectories WHERE pruned = 0 AND superseded = 0)"
+
+
+class Bookmarks:
+    """The table `bookmarks`: how far each growing file has been read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.rows = Records(connection, "bookmarks", kind=Bookmark, lookup=_bookmark_columns, columns=("id",))
+
+    @reads
+    def get(self, path: str) -> Bookmark | None:
+        """The bookmark of a file, if there is one."""
+        try:
+            row = self.rows.find(path)
+            return self.rows.value(row) if row else None
+        except Damaged:
+            return None
+
+    @writes
+    def put(self, bookmark: Bookmark) -> None:
+        """Keep a bookmark, in place of the file's previous one."""
+        self.rows.replace(self.rows.columns_of(bookmark))
+
+
+class Outlines:
+    """The table `outlines`: trajectories in outline, and whether mining has seen each."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        columns = ("id", "version", "mined")
+        self.rows = Records(connection, "outlines", kind=Outline, lookup=_outline_columns, columns=columns)
+
+    @writes
+    def put(self, outline: Outline) -> None:
+        """Keep an outline, in place of the trajectory's previous one; it then waits to be mined."""
+        self.rows.replace({**self.rows.columns_of(outline), "mined": 0})
+
+    @reads
+    def all(self) -> list[Outline]:
+        """The outlines of all trajectories that are neither superseded nor pruned, oldest first."""
+        found = []
+        for seq in self.rows.numbers(f"version = {OUTLINE_VERSION} AND id IN {_CURRENT}"):
+            try:
+                found.append(self.rows.value(self.rows.at(seq)))
+            except Damaged:
+                continue  # `verify` reports it, `missing` names it
+        return found
+
+    @reads
+    def missing(self) -> list[str]:
+        """Ids of learned trajectories without a readable outline of the present version."""
+        sql = (
+            "SELECT id FROM trajectories WHERE learned = 1 AND pruned = 0 AND superseded = 0 AND id NOT IN "
+            f"(SELECT id FROM outlines WHERE version = {OUTLINE_VERSION}) ORDER BY seq"
+        )
+        return [row[0] for row in self._connection.run(sql)] + self._damaged()
+
+    @reads
+    def unmined(self) -> list[str]:
+        """Ids of trajectories whose outlines wait to be mined, oldest first."""
+        sql = f"SELECT id FROM outlines WHERE mined = 0 AND id IN {_CURRENT} ORDER BY seq"
+        return [row[0] for row in self._connection.run(sql)]
+
+    @writes
+    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
+        """Note that these outlines have been mined."""
+        for trajectory_id in trajectory_ids:
+            try:
+                row = self.rows.find(trajectory_id)
+            except Damaged:
+                self._connection.run("DELETE FROM outlines WHERE id = ?", clean(trajectory_id))
+                continue
+            if row and not row["mined"]:
+                self.rows.change(row, mined=1)
+
+    def forget_pruned(self) -> None:
+        """Drop the outlines of pruned trajectories: retention covers them too."""
+        self._connection.run("DELETE FROM outlines WHERE id IN (SELECT id FROM trajectories WHERE pruned = 1)")
+
+    def _damaged(self) -> list[str]:
+        found = []
+        for seq, identity in self._connection.run(f"SELECT seq, id FROM outlines WHERE id IN {_CURRENT} ORDER BY seq"):
+            try:
+                self.rows.value(self.rows.at(seq))
+            except Damaged:
+                found.append(identity)
+        return found
+
+
+def _bookmark_columns(bookmark: Bookmark) -> Values:
+    return {"id": clean(bookmark.path)}
+
+
+def _outline_columns(outline: Outline) -> Values:
+    return {"id": clean(outline.trajectory_id), "version": outline.version}

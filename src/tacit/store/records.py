@@ -1,0 +1,385 @@
+"""Records that are appended once and never changed: verdicts, approvals, uses, evidence, remarks, ledger entries, tombstones
+and manifests of backups.
+
+Each record is a sealed row and a link of the audit chain. Adding the same record twice keeps it once; a different record
+under a known id is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from tacit.domain.adapter import Activation, Adapter, Judgement
+from tacit.domain.archive import Manifest, Tombstone
+from tacit.domain.candidate import Verdict
+from tacit.domain.card import Backport, Card, CardEvent, Signal
+from tacit.domain.choice import Choice, Forecast
+from tacit.domain.evidence import Evidence, Use
+from tacit.domain.heed import Heed
+from tacit.domain.ledger import About, E, Entry, Remark
+from tacit.domain.moment import Assumption, Moment
+from tacit.domain.ports import Record
+from tacit.domain.recommendation import Recommendation
+from tacit.domain.trust import Approval
+from tacit.store import invariants
+from tacit.store.audit import Audit, AuditNote, record_path
+from tacit.store.connection import Connection, Damaged, damaged
+from tacit.store.encoding import aware, clean, stamp
+from tacit.store.rows import Records, Values
+
+T = TypeVar("T")
+UseKey = tuple[str, str]
+"""What kind of thing a use belongs to ("session" or "version"), and its id."""
+
+ENTRY_TYPES: dict[str, type[Entry]] = {
+    kind.SORT: kind
+    for kind in (
+        Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, Heed, Judgement, Moment,
+        Recommendation, Signal,
+    )
+}  # fmt: skip
+"""The type of each sort of ledger entry, by the name it is stored under."""
+TOMBSTONES_SINCE = 6
+"""The schema that added tombstones and backups."""
+USE_KEYS_SINCE = 7
+"""The schema that added the index of uses."""
+_REMARK_SUBJECTS = ("versions", "skills")
+
+
+class AppendedRecords(Records[T]):
+    """One table of appended records. `owner` gives what a row belongs to, as the audit chain names it."""
+
+    def __init__(
+        self, connection: Connection, audit: Audit, table: str, *, kind: type[T], lookup: Callable[[T], Values],
+        columns: Sequence[str], note: Callable[[T], AuditNote], owner: Callable[[Values], str] | None = None,
+        first_wins: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(connection, table, kind=kind, lookup=lookup, columns=columns)
+        self._audit = audit
+        self._note = note
+        self._owner = owner
+        self._first_wins = first_wins
+
+    def append(self, value: T) -> bool:
+        """Keep a record; False if it is known. Unless the first wins, a different record under its id is refused."""
+        note, columns = self._note(value), self.columns_of(value)
+        aware(note.at)
+        known = self.find(columns["id"])
+        if known is None:
+            row = self.add(columns)
+            self._audit.append(note, record=self.path(row), digest=row["seal"])
+        elif not self._first_wins and known["record"] != columns["record"]:
+            raise invariants.id_is_taken(type(value).__name__.lower(), columns["id"])
+        return known is None
+
+    def path(self, row: Values) -> str:
+        """The audit chain's name for a row."""
+        owner = [self._owner(row)] if self._owner else []
+        return record_path(self.table, *owner, row["id"])
+
+    def all(self) -> list[T]:
+        """Every record, oldest first."""
+        return [self.value(row) for row in self.among(self.all_numbers())]
+
+    def owned(self, condition: str, *values: Any, owners: Sequence[str]) -> list[Values]:
+        """The rows that meet a condition; raises unless they are exactly those that the audit chain knows of the owners."""
+        rows = self.among(self.numbers(condition, *values))
+        self._audit.check_complete(self.table, *owners, found={self.path(row) for row in rows})
+        return rows
+
+
+class EntryRecords(AppendedRecords[Entry]):
+    """Ledger entries; each row names the type of its entry."""
+
+    def kind_of(self, row: Values) -> type[Entry]:
+        """The type that is stored under the sort's name."""
+        if row["sort"] not in ENTRY_TYPES:
+            raise self.damage(row["id"], f"has an unknown sort: {row['sort']!r}")
+        return ENTRY_TYPES[row["sort"]]
+
+
+class RecordLog:
+    """All tables of appended records."""
+
+    def __init__(self, connection: Connection, audit: Audit, *, schema: int = USE_KEYS_SINCE) -> None:
+        self._connection = connection
+        self._audit = audit
+        self.verdicts = AppendedRecords(
+            connection, audit, "verdicts", kind=Verdict, lookup=_verdict_columns, columns=("id", "version_id", "decision"),
+            note=_verdict_note, owner=_version_owner,
+        )  # fmt: skip
+        self.approvals = AppendedRecords(
+            connection, audit, "approvals", kind=Approval, lookup=_approval_columns, columns=("id", "version_id", "at"),
+            note=lambda each: AuditNote(action="approval", subject=each.version_id, actor=each.by, at=each.at),
+            owner=_version_owner,
+        )  # fmt: skip
+        self.uses = AppendedRecords(
+            connection, audit, "uses", kind=Use, lookup=_id_column, columns=("id",),
+            note=lambda each: AuditNote(action="use", subject=each.id, actor=each.surface, at=each.at),
+        )  # fmt: skip
+        self.evidence = AppendedRecords(
+            connection, audit, "evidence", kind=Evidence, lookup=_evidence_columns,
+            columns=("id", "version_id", "at", "grade"), note=_evidence_note, owner=_version_owner,
+        )  # fmt: skip
+        self.remarks = AppendedRecords(
+            connection, audit, "remarks", kind=Remark, lookup=_remark_columns, columns=("id", "subject", "about", "at"),
+            note=lambda each: AuditNote(
+                action=f"remark {each.about}", subject=each.subject, actor=each.by, at=each.at
+            ),
+            owner=lambda row: str(row["subject"]),
+        )  # fmt: skip
+        self.entries = EntryRecords(
+            connection, audit, "entries", kind=Entry, lookup=_entry_columns,
+            columns=("id", "sort", "key", "session_id", "at"),
+            note=lambda each: AuditNote(action=f"entry {each.SORT}", subject=each.key, actor=each.by, at=each.at),
+            owner=lambda row: _entry_owner(row["sort"], row["key"]),
+        )  # fmt: skip
+        self.tombstones = AppendedRecords(
+            connection, audit, "tombstones", kind=Tombstone, lookup=_id_column, columns=("id",), first_wins=True,
+            note=lambda each: AuditNote(action="tombstone", subject=each.id, actor=each.by, at=each.at),
+        )  # fmt: skip
+        self.backups = AppendedRecords(
+            connection, audit, "backups", kind=Manifest, lookup=_id_column, columns=("id",), first_wins=True,
+            note=lambda each: AuditNote(action="backup", subject=each.id, at=each.purged_at or each.at),
+        )  # fmt: skip
+        self._has_tombstones = schema >= TOMBSTONES_SINCE
+        self._has_use_keys = schema >= USE_KEYS_SINCE
+
+    def add(self, record: Record) -> bool:
+        """Append a record of any of these types; False if this very one is known."""
+        match record:
+            case Use():
+                return self._add_use(record)
+            case Verdict():
+                return self.verdicts.append(record)
+            case Approval():
+                invariants.check_approval(record, content_hash=self._hash_of(record.version_id))
+                return self.approvals.append(record)
+            case Evidence():
+                self._hash_of(record.version_id)
+                return self.evidence.append(record)
+            case Remark():
+                self._check_subject(record.subject)
+                return self.remarks.append(record)
+            case Entry():
+                invariants.check_entry(record, ENTRY_TYPES)
+                invariants.check_entry_not_purged(record, self.tombstone)
+                return self.entries.append(record)
+            case Tombstone():
+                return self.tombstone(record.id) is None and self.tombstones.append(record)
+            case Manifest():
+                return self.backups.append(record)
+
+    def list_verdicts(self, *, trajectory_id: str, version_id: str, limit: int | None) -> list[Verdict]:
+        """The gate's verdicts, newest first."""
+        if version_id:
+            rows = self.verdicts.owned("version_id = ?", version_id, owners=[version_id])
+            numbers = [row["seq"] for row in reversed(rows)]
+        else:
+            numbers = self.verdicts.all_numbers()[::-1]
+        found: list[Verdict] = []
+        for seq in numbers:
+            if limit is not None and len(found) >= limit:
+                break
+            verdict = self.verdicts.value(self.verdicts.at(seq))
+            if not trajectory_id or trajectory_id in verdict.trajectory_ids:
+                found.append(verdict)
+        return found
+
+    def list_approvals(self, version_id: str) -> list[Approval]:
+        """All approvals of a known version, oldest first."""
+        self._hash_of(version_id)
+        rows = self.approvals.owned("version_id = ?", version_id, owners=[version_id])
+        return [self.approvals.value(row) for row in rows]
+
+    def use(self, use_id: str) -> Use:
+        """Fetch one use."""
+        row = self.uses.find(use_id)
+        if row is None:
+            raise self._audit.absent("uses", use_id, noun="use")
+        return self.uses.value(row)
+
+    def list_uses(self, *, session_id: str, version_id: str) -> list[Use]:
+        """The uses of a session and a version, as far as given, oldest first."""
+        asked = [(kind, clean(owner)) for kind, owner in (("session", session_id), ("version", version_id)) if owner]
+        numbers = set.intersection(*map(self._use_numbers, asked)) if asked else set(self.uses.all_numbers())
+        rows = self.uses.among(sorted(numbers))
+        found = [self.uses.value(row) for row in rows]
+        for row, use in zip(rows, found, strict=True):
+            if not use_keys(use).issuperset(asked):
+                raise self.uses.damage(row["id"], "is indexed under something it does not belong to")
+        return found
+
+    def evidence_by_version(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
+        """The evidence of each version, oldest first; every version asked for has its list."""
+        asked = list(dict.fromkeys(version_ids))
+        listed = json.dumps([*map(clean, asked)])
+        rows = self.evidence.owned("version_id IN (SELECT value FROM json_each(?))", listed, owners=asked)
+        found: dict[str, list[Evidence]] = {clean(version_id): [] for version_id in asked}
+        for row in sorted(rows, key=lambda row: (row["at"], row["seq"])):
+            found[row["version_id"]].append(self.evidence.value(row))
+        return {version_id: found[clean(version_id)] for version_id in asked}
+
+    def list_remarks(self, *subjects: str, about: About | None) -> list[Remark]:
+        """The remarks on these subjects, or on everything, in order of arrival."""
+        if subjects:
+            wanted = json.dumps([clean(subject) for subject in subjects])
+            rows = self.remarks.owned("subject IN (SELECT value FROM json_each(?))", wanted, owners=subjects)
+        elif about is not None:
+            rows = self.remarks.among(self.remarks.numbers("about = ?", str(about)))
+        else:
+            rows = self.remarks.among(self.remarks.all_numbers())
+        found = [self.remarks.value(row) for row in rows]
+        return [remark for remark in found if about in (None, remark.about)]
+
+    def list_entries(self, sort: type[E], *, key: str, session_id: str) -> list[E]:
+        """The ledger entries of one sort, in order of arrival. Those of a session are not checked for completeness."""
+        if key:
+            owner = _entry_owner(sort.SORT, key)
+            rows = self.entries.owned("sort = ? AND key = ?", sort.SORT, clean(key), owners=[owner])
+        elif session_id:
+            asked = "session_id = ? AND session_id <> '' AND sort = ?"  # so that SQLite uses the index on sessions
+            rows = self.entries.among(self.entries.numbers(asked, clean(session_id), sort.SORT))
+        else:
+            rows = self.entries.among(self.entries.numbers("sort = ?", sort.SORT))
+            paths = {self.entries.path(row) for row in rows}
+            self._audit.check_all("entries", _entry_owner(sort.SORT, ""), found=paths)
+        found = [self.entries.value(row) for row in rows]
+        return [entry for entry in found if isinstance(entry, sort) and session_id in ("", entry.session_id)]
+
+    def tombstone(self, identity: str) -> Tombstone | None:
+        """The tombstone of an id or hash; raises if the audit chain knows one that is missing."""
+        if not self._has_tombstones:
+            return None
+        row = self.tombstones.find(identity)
+        if row is not None:
+            return self.tombstones.value(row)
+        if self._connection.single("SELECT 1 FROM audit WHERE record = ?", record_path("tombstones", identity)):
+            raise damaged(self._connection.path, f"tombstones {identity}", "is missing")
+        return None
+
+    def list_tombstones(self, *identities: str) -> list[Tombstone]:
+        """The tombstones of these ids and hashes, or all of them, oldest first."""
+        if identities:
+            return [found for identity in identities if (found := self.tombstone(identity))]
+        return self.tombstones.all() if self._has_tombstones else []
+
+    def list_backups(self) -> list[Manifest]:
+        """The known backups, oldest first; of several at one place only the last."""
+        return list({manifest.path or manifest.id: manifest for manifest in self.backups.all()}.values())
+
+    def check_remark(self, row: Values) -> None:
+        """Raise unless a remark's row reads back and its subject exists."""
+        if not self._subject_exists(self.remarks.value(row).subject):
+            raise self.remarks.damage(row["id"], "is about something that does not exist")
+
+    def check_use(self, row: Values) -> None:
+        """Raise unless a use reads back and is indexed under exactly what it belongs to."""
+        expected = use_keys(self.uses.value(row))
+        if set(self._connection.run("SELECT sort, owner FROM use_keys WHERE use = ?", row["seq"])) != expected:
+            raise self.uses.damage(row["id"], "is not indexed under what it belongs to")
+
+    def rebuild_use_keys(self) -> None:
+        """Rebuild the index of uses by session and version."""
+        self._connection.run("DELETE FROM use_keys")
+        for seq in self.uses.all_numbers():
+            self._add_use_keys(seq, self.uses.value(self.uses.at(seq)))
+
+    def _add_use(self, use: Use) -> bool:
+        seq = self.uses.next_seq()
+        added = self.uses.append(use)
+        if added:
+            self._add_use_keys(seq, use)
+        return added
+
+    def _add_use_keys(self, seq: int, use: Use) -> None:
+        for key in sorted(use_keys(use)) if self._has_use_keys else ():
+            self._connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
+
+    def _use_numbers(self, key: UseKey) -> set[int]:
+        # The index carries no seals: the caller compares each use it finds with its sealed record.
+        sql = "SELECT use FROM use_keys WHERE sort = ? AND owner = ?"
+        return {row[0] for row in self._connection.run(sql, *key)}
+
+    def _hash_of(self, version_id: str) -> str:
+        found = self._connection.single("SELECT hash FROM versions WHERE id = ?", version_id)
+        if found is None:
+            raise self._audit.absent("versions", version_id, noun="version")
+        return str(found)
+
+    def _check_subject(self, subject: str) -> None:
+        if self._subject_exists(subject):
+            return
+        errors = [self._audit.absent(table, subject, noun="skill or version") for table in _REMARK_SUBJECTS]
+        raise next((error for error in errors if isinstance(error, Damaged)), errors[0])
+
+    def _subject_exists(self, subject: str) -> bool:
+        tables = _REMARK_SUBJECTS
+        return any(self._connection.single(f"SELECT 1 FROM {table} WHERE id = ?", clean(subject)) for table in tables)
+
+
+def use_keys(use: Use) -> set[UseKey]:
+    """Everything a use is indexed under."""
+    owners = [("session", use.session_id), *(("version", version_id) for version_id in use.version_ids)]
+    return {(kind, clean(owner)) for kind, owner in owners if owner}
+
+
+def _entry_owner(sort: str, key: str) -> str:
+    return f"{sort}/{key}"
+
+
+def _version_owner(row: Values) -> str:
+    return str(row["version_id"])
+
+
+def _id_column(value: Use | Tombstone | Manifest) -> Values:
+    return {"id": clean(value.id)}
+
+
+def _verdict_columns(verdict: Verdict) -> Values:
+    return {"id": clean(verdict.id), "version_id": clean(verdict.version_id), "decision": str(verdict.decision)}
+
+
+def _verdict_note(verdict: Verdict) -> AuditNote:
+    """A verdict belongs to the history of its version, else of its first trajectory, else to its own."""
+    subject = verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
+    return AuditNote(action=f"verdict {verdict.decision}", subject=subject, actor=verdict.judge, at=verdict.at)
+
+
+def _approval_columns(approval: Approval) -> Values:
+    return {"id": clean(approval.id), "version_id": clean(approval.version_id), "at": stamp(approval.at)}
+
+
+def _evidence_columns(evidence: Evidence) -> Values:
+    return {
+        "id": clean(evidence.id),
+        "version_id": clean(evidence.version_id),
+        "at": stamp(evidence.at),
+        "grade": str(evidence.grade),
+    }
+
+
+def _evidence_note(evidence: Evidence) -> AuditNote:
+    action = f"evidence {evidence.outcome} {evidence.grade}"
+    return AuditNote(action=action, subject=evidence.version_id, actor=evidence.by, at=evidence.at)
+
+
+def _remark_columns(remark: Remark) -> Values:
+    return {
+        "id": clean(remark.id),
+        "subject": clean(remark.subject),
+        "about": str(remark.about),
+        "at": stamp(remark.at),
+    }
+
+
+def _entry_columns(entry: Entry) -> Values:
+    return {
+        "id": clean(entry.id),
+        "sort": entry.SORT,
+        "key": clean(entry.key),
+        "session_id": clean(entry.session_id),
+        "at": stamp(entry.at),
+    }
