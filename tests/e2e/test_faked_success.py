@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.origin import Origin
@@ -30,8 +30,8 @@ from tacit.domain.sandbox import Errand, Ran
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
-from tacit.evidence.verifiers.files import State
-from tacit.evidence.verifiers.skill_checks import Postconditions
+from tacit.evidence.verifiers.project_checks import State
+from tacit.evidence.verifiers.project_checks import Postconditions
 from tests.e2e.conftest import Terminal
 
 PYTEST = f"{sys.executable} -m pytest -q"
@@ -64,7 +64,7 @@ class Shop:
     """The project, its memory, and the use of the one skill in it."""
 
     terminal: Terminal
-    loop: Loop
+    loop: Tacit
     use: str
     version: str
 
@@ -84,7 +84,7 @@ class Shop:
         self.terminal.run("record", self.use, *options, "--json")
 
     def evidence(self) -> list[Evidence]:
-        return self.loop.store.evidence([self.version])[self.version]
+        return self.loop.context.store.evidence([self.version])[self.version]
 
     def faked(self) -> list[Evidence]:
         return [item for item in self.evidence() if item.outcome is Outcome.SUCCESS and item.grade.verified]
@@ -352,7 +352,7 @@ def test_any_number_of_self_reports_proves_nothing(shop: Shop) -> None:
         shop.record("--outcome", "success")
         shop.terminal.run("feedback", shop.use, "--helpful", "--json")
     assert not shop.faked()
-    assert not shop.loop.reliability(shop.version).known
+    assert not shop.loop.library.reliability(shop.version).known
 
 
 @pytest.mark.parametrize("marker", ["", "CLAUDECODE"])
@@ -437,6 +437,7 @@ class _Plain:
     "step",
     ["sed -i 's/== 5/== -1/' tests/test_app.py", "rm tests/test_app.py", "echo 'addopts = -k true' >> pytest.ini"],
 )
+@pytest.mark.usefixtures("sandbox")
 def test_replay_whose_steps_write_the_check_proves_nothing(shop: Shop, step: str) -> None:
     content = SkillContent(
         kind=Kind.PROCEDURE, name="cheat", description="cheat",

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.errors import SandboxOutage
 from tacit.domain.sandbox import Errand, Ran
 from tacit.providers.sandbox import Bubblewrap, open_sandbox
+from tests.e2e.sandbox_required import missing_sandbox
 
 ORDINARY = 64123
 """A user that nobody is; the tests become it in a child."""
@@ -54,22 +54,6 @@ def as_ordinary(work: Callable[[], Any]) -> Any:
     return what
 
 
-def _missing(why: str) -> None:
-    if os.environ.get("TACIT_SANDBOX") == "required":
-        pytest.fail(why)
-    pytest.skip(f"{why} (`make sandbox` installs what is needed)")
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Bubblewrap:
-    """The sandbox as whoever runs the tests gets it."""
-    try:
-        return open_sandbox()
-    except SandboxOutage as outage:
-        _missing(f"{outage.message}; {outage.hint}")
-        raise
-
-
 @pytest.fixture(scope="session", params=["root", "ordinary user"])
 def caller(request: pytest.FixtureRequest) -> Caller:
     """Runs an errand for root, or for an ordinary user."""
@@ -84,5 +68,5 @@ def caller(request: pytest.FixtureRequest) -> Caller:
     try:
         as_ordinary(open_sandbox)
     except AssertionError as error:
-        _missing(f"an ordinary user has no sandbox here: {error}")
+        missing_sandbox(f"an ordinary user has no sandbox here: {error}")
     return lambda errand: as_ordinary(lambda: open_sandbox().run(errand))
