@@ -138,7 +138,9 @@ class StoreLocation:
             make_folder(self.folder_path)
         except OSError as error:
             hint = "choose another folder with --store or TACIT_STORE"
-            raise StoreOutage(f"cannot create {self.folder_path}: {error.strerror}", hint=hint) from error
+            raise StoreOutage(
+                f"cannot create {self.folder_path}: {error.strerror}", code="cannot_create", hint=hint
+            ) from error
 
     @property
     def paused_until(self) -> float | None:
@@ -155,7 +157,8 @@ class StoreLocation:
             with open(self._pause_file, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
-            raise StoreOutage(f"cannot write {self._pause_file}: {error.strerror}", hint="check permissions") from error
+            message = f"cannot write {self._pause_file}: {error.strerror}"
+            raise StoreOutage(message, code="cannot_write", hint="check permissions") from error
 
     def resume(self) -> None:
         """End a pause."""
@@ -166,9 +169,8 @@ class StoreLocation:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StoreOutage(
-                f"cannot remove {self._pause_file}: {error.strerror}", hint="check permissions"
-            ) from error
+            message = f"cannot remove {self._pause_file}: {error.strerror}"
+            raise StoreOutage(message, code="cannot_remove", hint="check permissions") from error
 
     @property
     def _pause_file(self) -> str:

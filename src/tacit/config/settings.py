@@ -14,10 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from tacit.domain.adapter import Size
 from tacit.domain.errors import ConfigError
+from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import digest
-from tacit.domain.lot import CHANCE_MOST
-from tacit.domain.size import Size
 
 FILE_NAME = "tacit.toml"
 _LARGEST = 1_000_000

@@ -1,11 +1,10 @@
-"""Who may do what: one table of verbs, and the test for "a person is typing".
+"""Who may do what: one table of actions, and the test whether a person is typing.
 
-An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and reopening), rolling
-back, editing, exporting what nobody approved, vouching for an import, purging, restoring a backup, applying what a check or
-the care of the library found, letting an adapter serve or taking it back, and making tokens belong to a person: at a terminal
-that no agent has marked as its own and where somebody can be typing, or with a person's token. Connecting and disconnecting
-clients, and asking a language model that costs money, may also be scripted, though not from an agent's shell. The honest
-limit: an agent that acts as the same user can write that user's files, and with enough care can imitate a person.
+An agent may recall, apply, record, capture, learn and propose. Only a person may review (which includes retiring and
+reopening), roll back, edit, export unapproved skills, import as their own, purge, restore a backup, apply suggestions, activate
+adapters and make tokens: at a terminal without an agent's variables where a person can be typing, or with a person's token.
+Connecting clients and using a language model that costs money may also be scripted, but not from an agent's shell. The limit:
+an agent that acts as the same user can write that user's files, and with enough effort can imitate a person.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ NOT_FOR_AGENTS = frozenset(
         "index", "init", "uninstall", "learn --model", "learn --trust-outcomes", "recall --person", "train", "consolidate",
     }
 )  # fmt: skip
-"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it vouches for
-outcomes, it spends, it trains the model that the agent may be, or it shows what somebody else prefers."""
+"""What a person's script may do without a terminal but an agent may not: it decides what observes the agent, trusts outcomes,
+spends money, trains a model that the agent may be, or shows another person's preferences."""
 TOKEN_FILE = "token.sha256"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who is on the other side of a surface, as far as it shows."""
+    """Who calls a surface, as far as it can be known."""
 
     environment: UserEnvironment
     at_terminal: bool
     doubt: str = ""
-    """Why nobody can be typing at that terminal, as far as the processes around it show; empty if somebody may be."""
+    """Why nobody can be typing at that terminal, judged by the processes around it; empty if a person may be."""
 
     @property
     def is_person(self) -> bool:
-        """Whether a person is typing, or vouches by token."""
+        """Whether a person is typing, or gave a token."""
         return self.has_token or (self.at_terminal and not self.environment.agent_markers and not self.doubt)
 
     @property
@@ -57,36 +56,37 @@ class Caller:
         return bool(self.environment.token) and _matches(self.environment.token, self.environment.person_home)
 
     def require_person(self, verb: str) -> None:
-        """Raise unless a person may be assumed for this verb."""
-        if verb not in PERSON_ONLY | NOT_FOR_AGENTS or self.is_person:
+        """Raise `NotPermitted` unless the caller may do this; its code says why."""
+        markers = self.environment.agent_markers
+        if verb not in PERSON_ONLY | NOT_FOR_AGENTS or self.is_person or (verb in NOT_FOR_AGENTS and not markers):
             return
-        if verb in NOT_FOR_AGENTS and not self.environment.agent_markers:
-            return
-        if self.environment.agent_markers:
-            why = f"this shell belongs to an agent (marked by {self.environment.agent_markers[0]}, here or above)"
-        elif self.at_terminal and self.doubt:
-            why = f"nobody seems to be typing this: {self.doubt}"
-        else:
-            why = "there is no terminal"
         if self.environment.token:
-            why += ", and TACIT_TOKEN does not match"
+            code, why = "wrong_token", "TACIT_TOKEN does not match"
+        elif markers:
+            code, why = "agent_shell", f"this shell belongs to an agent ({markers[0]}, here or in a parent process)"
+        elif self.at_terminal and self.doubt:
+            code, why = "nobody_typing", f"nobody seems to be typing: {self.doubt}"
+        else:
+            code, why = "no_terminal", "there is no terminal"
         raise NotPermitted(
-            f"`{verb}` is for a person, and {why}",
-            hint="run it in a terminal of your own, or set TACIT_TOKEN to the token that `tacit config token` gave you",
+            f"only a person may run `{verb}`, and {why}",
+            code=code,
+            hint="run it in a terminal of your own, or set TACIT_TOKEN to the token from `tacit config --new-token`",
         )
 
 
 def new_token(home: Path) -> str:
-    """Make a person's token, keep only its hash, and return it once."""
+    """Make a person's token, store only its hash, and return it once."""
     token = "tacit_" + secrets.token_hex(32)
     try:
         home.mkdir(parents=True, exist_ok=True)
         file = home / TOKEN_FILE
         file.touch(mode=0o600)
-        file.chmod(0o600)  # it may have been there with a wider mode
+        file.chmod(0o600)  # an existing file may have a wider mode
         file.write_text(hashlib.sha256(token.encode()).hexdigest() + "\n", encoding="ascii")
     except OSError as error:
-        raise StoreOutage(f"cannot write {home / TOKEN_FILE}: {error.strerror}", hint="check TACIT_HOME") from error
+        message = f"cannot write {home / TOKEN_FILE}: {error.strerror}"
+        raise StoreOutage(message, code="cannot_write", hint="check TACIT_HOME") from error
     return token
 
 

@@ -21,6 +21,7 @@ import tacit
 from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.checkout import workspace
+from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.scope import Level, Scope
@@ -28,9 +29,7 @@ from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.skill_usage import CONNECTION
-from tacit.features.people.mcp_tools import MomentTools
-from tacit.features.sessions.mcp_tools import WorkingTools
-from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
+from tacit.text.capabilities import HashedContent, beyond, narrowed, needed, parse_allowance
 
 
 class Opening(Protocol):
@@ -61,7 +60,7 @@ def serve(opening: Opening, *, with_index: bool = True, allowed: Capabilities | 
     )
     tools = _Tools(opening, allowed)
     verbs: tuple[Callable[..., Any], ...] = (tools.recall, tools.apply, tools.record, tools.propose)
-    for tool in (*verbs, *tools.working.tools, *tools.moments.tools):
+    for tool in (*verbs, *tools.of_extensions()):
         server.tool(structured_output=False)(tool)
     return server
 
@@ -75,7 +74,7 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
             learned = [
                 application.Entry(content=stored.version.content, origin="learned")
                 for stored in loop.skills(statuses=RECALLABLE)
-                if loop.may_see(stored) and _may(stored.version.content, allowed)
+                if loop.context.may_see(stored) and _may(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is told by the call that needs it
@@ -85,18 +84,18 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
 
 def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     """Whether a skill touches no more than is allowed."""
-    return allowed is None or beyond(needed(Keyed(content, content.hash())), allowed) == Capabilities()
+    return allowed is None or beyond(needed(HashedContent(content, content.hash())), allowed) == Capabilities()
 
 
 def _own_checks(loop: Tacit, use_id: str) -> Verifier:
     """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
-    from tacit.evidence.independence.beginning import begun_with
-    from tacit.evidence.verifiers.offered import Context, postconditions
+    from tacit.evidence.independence.repository import begun_with
+    from tacit.evidence.verifiers.registry import Context, postconditions
 
-    use = loop.store.use(use_id)
-    contents = [loop.store.version(version_id).version.content for version_id in use.version_ids]
-    folder = workspace(loop.place.project) if loop.place else Path.cwd()
-    first = begun_with(use, loop.store.uses())
+    use = loop.context.store.use(use_id)
+    contents = [loop.context.store.version(version_id).version.content for version_id in use.version_ids]
+    folder = workspace(loop.context.place.project) if loop.place else Path.cwd()
+    first = begun_with(use, loop.context.store.uses())
     return postconditions("", Context(project=folder, use=use, contents=contents, first=first))
 
 
@@ -106,8 +105,10 @@ class _Tools:
     def __init__(self, opening: Opening, allowed: Capabilities | None = None) -> None:
         self._opening, self._allowed = opening, allowed
         self._session = f"{CONNECTION}{uuid4().hex}"  # who asks again on one connection is under the same lots
-        self.working = WorkingTools(self._memory, self._session)
-        self.moments = MomentTools(self._memory, self._session)
+
+    def of_extensions(self) -> list[Callable[..., Any]]:
+        """Return the tools of all extensions."""
+        return [tool for each in extension_classes() for tool in each.mcp_tools(self._memory, self._session)]
 
     def recall(self, task: str, error: str = "", command: str = "", allow: list[str] | None = None) -> str:
         """Find skills that fit a task, or the fix for an error. Says so if nothing is known.

@@ -12,6 +12,7 @@ import pytest
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, find_location, project_root
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -214,7 +215,7 @@ def test_a_store_in_memory_leaves_no_trace_and_reads_none(tmp_path, monkeypatch)
     place.prepare()
     place.resume()
     assert place.paused_until is None
-    with pytest.raises(Mistake, match="cannot be paused"):
+    with raises(Mistake, "store_in_memory"):
         place.pause(None)
     assert [path.name for path in tmp_path.iterdir()] == ["paused"]
 
@@ -222,9 +223,9 @@ def test_a_store_in_memory_leaves_no_trace_and_reads_none(tmp_path, monkeypatch)
 def test_a_pause_that_cannot_be_written_or_ended_is_an_outage(tmp_path):
     place = place_at(tmp_path)
     (tmp_path / "paused").mkdir()
-    with pytest.raises(StoreOutage, match="cannot write"):
+    with raises(StoreOutage, "cannot_write"):
         place.pause(None)
-    with pytest.raises(StoreOutage, match="cannot remove"):
+    with raises(StoreOutage, "cannot_remove"):
         place.resume()
 
 
@@ -233,7 +234,7 @@ def test_a_store_that_came_with_the_repository_is_refused_until_it_is_named(repo
     folder.mkdir()
     (folder / "tacit.db").write_bytes(b"skills of a stranger")
     git(repository, "add", "-f", ".tacit/tacit.db")
-    with pytest.raises(NotPermitted, match="came with the repository"):
+    with raises(NotPermitted, "store_from_repository"):
         find_location(around, start=repository)
     assert find_location(around, store=str(folder / "tacit.db"), start=repository).chosen_by == "--store"
 
@@ -284,7 +285,7 @@ def test_there_is_no_way_to_bring_a_store_along_with_a_repository(way, tmp_path,
         git(here, "update-index", "--index-version", "4")
     if way == "split index":
         git(here, "update-index", "--split-index")
-    with pytest.raises(NotPermitted, match="came with the repository"):
+    with raises(NotPermitted, "store_from_repository"):
         find_location(around, start=here / "sub" if way == "below" else here)
 
 
@@ -296,5 +297,5 @@ def test_a_store_of_ones_own_in_a_repository_is_used(repository, around):
 def test_a_store_in_another_users_folder_is_refused(tmp_path, around):
     (tmp_path / "shared" / ".tacit").mkdir(parents=True)
     stranger = dataclasses.replace(around, owners=frozenset({4_000_000}))
-    with pytest.raises(NotPermitted, match="another user"):
+    with raises(NotPermitted, "foreign_store"):
         find_location(stranger, start=tmp_path / "shared")

@@ -12,9 +12,9 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.store import open_store
+from tacit.surfaces.hook.event_context import find
+from tacit.surfaces.hook.event_handlers import respond
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.ground import find
-from tacit.surfaces.hook.moments import attend
 from tests.unit.surfaces.hook_events import stdin
 
 STALE = "error: revision chain is stale: run 'manage.py sync' first"
@@ -69,9 +69,9 @@ class Project:
     def send(self, event: dict[str, Any]) -> str:
         said: list[str] = []
         parsed = parse(stdin(event | {"cwd": str(self.folder)}))
-        ground = find(parsed, HookEnvironment({"HOME": str(self.home), **self.variables}))
-        assert ground is not None
-        attend(parsed, ground, say=said.append, clock=self.clock)
+        context = find(parsed, HookEnvironment({"HOME": str(self.home), **self.variables}))
+        assert context is not None
+        respond(parsed, context, say=said.append, clock=self.clock)
         if not said:
             return ""
         (answer,) = said

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
+from tacit.features.cards.commands.record import place
 from tacit.surfaces.cli import main
-from tacit.features.cards.commands.drop_in import place
 from tests.unit.surfaces.test_cards_reviewing import PAYLOAD, Shell
 
 FOLDER = Path(".agent-skills", "self-learning", "v1", "users", "ann")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.hook.answer import MAX_CHARACTERS, Answer
+from tacit.surfaces.hook.events import MAX_CHARACTERS, HookAnswer
 from tests.unit.surfaces.hook_events import claude
 from tests.unit.surfaces.hooked_project import NORM, make_project
 
@@ -18,7 +18,7 @@ PIECES = st.lists(st.tuples(st.sampled_from(["add", "note", "list"]), TEXT), max
 
 @given(PIECES)
 def test_an_answer_is_never_over_the_limit_and_holds_whole_texts(pieces):
-    answer = Answer("PostToolUseFailure")
+    answer = HookAnswer("PostToolUseFailure")
     kept: list[str] = []
     for way, text in pieces:
         if way == "list":
@@ -37,13 +37,13 @@ def test_an_answer_is_never_over_the_limit_and_holds_whole_texts(pieces):
 
 
 def test_nothing_to_say_is_no_answer_at_all():
-    answer = Answer("UserPromptSubmit")
+    answer = HookAnswer("UserPromptSubmit")
     assert not answer.add("")
     assert answer.json() == ""
 
 
 def test_the_answer_has_the_form_that_both_clients_take():
-    answer = Answer("UserPromptSubmit", number="5e1f")
+    answer = HookAnswer("UserPromptSubmit", number="5e1f")
     assert answer.add("<tacit-skill>é</tacit-skill>")
     assert answer.note("careful")
     said = json.loads(answer.json())
@@ -55,14 +55,14 @@ def test_the_answer_has_the_form_that_both_clients_take():
 
 
 def test_each_answer_bears_a_number_of_its_own_and_keeps_it():
-    first, second = Answer("SessionStart"), Answer("SessionStart")
+    first, second = HookAnswer("SessionStart"), HookAnswer("SessionStart")
     assert first.add("x")
     assert second.add("x")
     assert first.json() == first.json() != second.json()
 
 
 def test_what_does_not_fit_is_left_out_whole_and_smaller_ones_still_go_in():
-    answer = Answer("SessionStart")
+    answer = HookAnswer("SessionStart")
     assert answer.add("a" * 6_000)
     assert not answer.add("b" * 6_000)
     assert answer.add("c" * 1_000)
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_left_out_whole_and_smaller_ones_still_go_in():
 
 
 def test_a_list_keeps_its_first_lines():
-    answer = Answer("SessionStart")
+    answer = HookAnswer("SessionStart")
     kept = answer.add_list("Known:", [f"- skill {number:04} {'x' * 90}" for number in range(500)])
     assert 60 <= kept <= 95
     assert f"skill {kept - 1:04}" in answer.json()

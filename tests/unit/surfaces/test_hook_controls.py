@@ -9,12 +9,12 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config import channels
-from tacit.domain.lot import lot
+from tacit.domain.holdout import lot
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.ingest.journal import SessionPast, shares_in
 from tacit.store import open_store
-from tacit.surfaces.hook.journal import Past, shares_in
 from tacit.surfaces.hook.learner import Said, fold, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, fill, make_project
@@ -114,8 +114,8 @@ def test_procedures_in_the_clients_own_folder_are_not_drawn_for(project, session
 def test_the_learner_makes_a_use_of_either_arm(project, session, out):
     project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(out)})
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.store, project.folder / ".tacit" / "sessions", Said(), home=str(project.home))
-        (use,) = loop.store.uses(version_id=project.ids["add-a-migration"])
+        fold(loop.context.store, project.folder / ".tacit" / "sessions", Said(), home=str(project.home))
+        (use,) = loop.context.store.uses(version_id=project.ids["add-a-migration"])
     assert use.held_back is out
     assert dict(zip(use.version_ids, use.shares, strict=True))[project.ids["add-a-migration"]] == 0.5
     assert (use.session_id, use.surface) == (session(out), "hook")
@@ -137,7 +137,7 @@ def composed(project: Project) -> dict[str, str]:
     with Tacit(open_store(project.database), scope=Scope(Level.PROJECT, "")) as loop:
         parts = ["add-a-migration", "regenerate-the-models"]
         told = "Add a database migration with a column of a table, then regenerate the models"
-        made = loop.compose("add-a-column", parts, by="ann", description=told, origin=Origin.USER)
+        made = loop.library.compose("add-a-column", parts, by="ann", description=told, origin=Origin.USER)
         loop.review(made.version_id, "approve", by="ann")
         project.ids["add-a-column"] = made.version_id
         project.ids["skill"] = loop.version("add-a-column").skill.id
@@ -180,6 +180,6 @@ def test_an_answer_that_was_lost_leaves_its_controls(project, session):
 @pytest.mark.parametrize("damage", [None, "v", [["v"]], [["v", 2.0]], [["v", "0.5"]], [[1, 0.5]], {"v": 0.5}, [None]])
 def test_a_damaged_line_tells_of_no_control(damage):
     assert shares_in(damage) == {}
-    past = Past()
+    past = SessionPast()
     past.add({"control": damage})
     assert past.controls == {}

@@ -13,11 +13,11 @@ from tacit.api import Tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.evidence import Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent
+from tacit.ingest.journal import digest
 from tacit.store import open_store
 from tacit.surfaces.hook import detach, learner
+from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.ground import find
-from tacit.surfaces.hook.journal import digest
 from tacit.surfaces.hook.learner import Said, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
@@ -73,13 +73,13 @@ class Transcript:
         """Hand the transcript to the learner; the evidence by the names of skills."""
         self.path.write_text("".join(f"{json.dumps(record)}\n" for record in self._records))
         event = claude("Stop", transcript_path=str(self.path)) | {"cwd": str(self._project.folder)}
-        ground = find(parse(stdin(event)), HookEnvironment({"HOME": str(self._project.home)}))
-        assert ground is not None
-        detach.request(parse(stdin(event)), ground)
+        context = find(parse(stdin(event)), HookEnvironment({"HOME": str(self._project.home)}))
+        assert context is not None
+        detach.request(parse(stdin(event)), context)
         learner.run({"--cwd": str(self._project.folder)}, home=str(self._project.home / ".tacit"))
         with Tacit(open_store(self._project.database)) as loop:
-            assert loop.verify() == []
-            found = loop.store.evidence(self._project.ids.values())
+            assert loop.archive.verify() == []
+            found = loop.context.store.evidence(self._project.ids.values())
             return {name: found[version_id] for name, version_id in self._project.ids.items()}
 
 

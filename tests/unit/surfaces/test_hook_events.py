@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.surfaces.hook.events import BATCH, CALL, DENIED, LEARN, PROMPT, START, Unreadable, parse
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,
@@ -118,14 +118,14 @@ def test_a_file_written_anew_says_what_it_held():
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000])
 def test_what_is_no_event_is_refused_without_quoting_it(data):
-    with pytest.raises(Unreadable, match=r"^the event is not (?:JSON|a JSON object)$"):
+    with pytest.raises(InvalidEvent, match=r"^the event is not (?:JSON|a JSON object)$"):
         parse(data)
 
 
 def test_an_event_of_no_session_and_an_unknown_client_are_refused():
-    with pytest.raises(Unreadable, match="names no session"):
+    with pytest.raises(InvalidEvent, match="names no session"):
         parse(stdin(claude("Stop", session_id=7)))
-    with pytest.raises(Unreadable, match="no such client"):
+    with pytest.raises(InvalidEvent, match="no such client"):
         parse(stdin(claude("Stop")), "nano")
 
 
@@ -146,7 +146,7 @@ FIELDS = sorted({key for fields, _ in MOMENTS for key in fields})
 def test_fields_of_any_type_are_taken_or_refused_and_never_break(fields, odd):
     try:
         event = parse(json.dumps(fields | odd).encode())
-    except Unreadable:
+    except InvalidEvent:
         return
     texts = [event.client, event.session, event.agent, event.cwd, event.transcript, event.model, event.prompt]
     assert {type(text) for text in texts} == {str}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.moment import Assumption, Held, Moment
-from tacit.domain.purging import Source, SourceKind
 from tacit.store import open_store
 from tacit.surfaces.hook.learner import FOLDED, Said, fold, lines_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
@@ -32,9 +32,9 @@ def sessions(project: Project) -> Path:
 
 def folded(project: Project, sessions: Path, said: Said | None = None) -> tuple[list[Assumption], list[Moment]]:
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.store, sessions, said or Said(), home=str(project.home))
-        assert loop.verify() == []
-        return loop.store.entries(Assumption), loop.store.entries(Moment)
+        fold(loop.context.store, sessions, said or Said(), home=str(project.home))
+        assert loop.archive.verify() == []
+        return loop.context.store.entries(Assumption), loop.store.entries(Moment)
 
 
 def test_what_a_shown_skill_takes_for_granted_is_assumed_in_the_session(project: Project, sessions: Path) -> None:
@@ -105,6 +105,6 @@ def test_what_was_purged_does_not_come_back_from_a_journal(project: Project, ses
     project.send(claude("UserPromptSubmit", prompt=TASK))
     folded(project, sessions)
     with Tacit(open_store(project.database)) as loop:
-        loop.purge(loop.descent(Source(kind=SourceKind.SESSION, value=SESSION)), by="ann")
+        loop.archive.purge(loop.archive.descent(Source(kind=SourceKind.SESSION, value=SESSION)), by="ann")
     (sessions / FOLDED).unlink()
     assert folded(project, sessions) == ([], [])

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.config.location import account_name
 from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.hook.moments import NORMS, NORMS_ROOM
+from tacit.surfaces.hook.event_handlers import NORMS, NORMS_ROOM
 from tests.unit.surfaces.hook_events import claude, codex
 from tests.unit.surfaces.hooked_project import make_project
 

@@ -17,13 +17,14 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Strictness
 from tacit.domain.errors import StoreOutage
+from tacit.ingest.journal import digest
 from tacit.store import open_store
-from tacit.surfaces.hook import detach, learner, log, requests
+from tacit.surfaces.hook import detach, learner, log
+from tacit.surfaces.hook import learner_requests as requests
+from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.ground import find
-from tacit.surfaces.hook.journal import digest
 from tacit.surfaces.hook.learner import Said, config_for, fold, tidy, uses_of
-from tacit.surfaces.hook.requests import TRIES
+from tacit.surfaces.hook.learner_requests import TRIES
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, codex, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
 
@@ -58,9 +59,9 @@ def transcript_in(project) -> str:
 
 
 def request(project, event):
-    ground = find(parse(stdin(event | {"cwd": str(project.folder)})), HookEnvironment({"HOME": str(project.home)}))
-    assert ground is not None
-    detach.request(parse(stdin(event)), ground)
+    context = find(parse(stdin(event | {"cwd": str(project.folder)})), HookEnvironment({"HOME": str(project.home)}))
+    assert context is not None
+    detach.request(parse(stdin(event)), context)
 
 
 def run(project):
@@ -69,8 +70,8 @@ def run(project):
 
 def uses(project):
     with Tacit(open_store(project.database)) as loop:
-        found = [loop.store.use(entry.subject) for entry in loop.history() if entry.action == "use"]
-        assert loop.verify() == []
+        found = [loop.context.store.use(entry.subject) for entry in loop.archive.history() if entry.action == "use"]
+        assert loop.archive.verify() == []
         return found
 
 
@@ -80,10 +81,10 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
     with Tacit(open_store(project.database)) as loop:
-        added = fold(loop.store, sessions, Said(), home=str(project.home))
-        again = fold(loop.store, sessions, Said(), home=str(project.home))
+        added = fold(loop.context.store, sessions, Said(), home=str(project.home))
+        again = fold(loop.context.store, sessions, Said(), home=str(project.home))
         (sessions / learner.FOLDED).unlink()
-        once_more = fold(loop.store, sessions, Said(), home=str(project.home))
+        once_more = fold(loop.context.store, sessions, Said(), home=str(project.home))
     assert (again, once_more) == (0, 0)
     found = uses(project)
     assert len(found) == added >= 3
@@ -99,9 +100,9 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
 def test_a_journal_that_grew_adds_only_what_is_new(project, sessions):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     with Tacit(open_store(project.database)) as loop:
-        first = fold(loop.store, sessions, Said(), home=str(project.home))
+        first = fold(loop.context.store, sessions, Said(), home=str(project.home))
         project.send(claude("SessionStart", source="compact"))
-        second = fold(loop.store, sessions, Said(), home=str(project.home))
+        second = fold(loop.context.store, sessions, Said(), home=str(project.home))
     assert (first, second) == (1, 1)
 
 
@@ -161,7 +162,7 @@ def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
     (sessions / "codex-aad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in odd) + "[" * 9_000)
     (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_700_000_000.5, "skipped": ["v_x"]}))
     with Tacit(open_store(project.database)) as loop:
-        assert fold(loop.store, sessions, Said(), home=str(project.home)) == 2
+        assert fold(loop.context.store, sessions, Said(), home=str(project.home)) == 2
     assert [use.version_ids for use in uses(project)] == [(norm,), (norm,)]
     assert {use.session_id for use in uses(project)} == {SESSION, "aad"}
     assert sum(" fold: " in line for line in log.recent(str(project.home))) == 3
@@ -182,9 +183,9 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
 
     monkeypatch.setattr(Path, "replace", noted)
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.store, sessions, Said(), home=str(project.home))
+        fold(loop.context.store, sessions, Said(), home=str(project.home))
         assert written == [learner.FOLDED] * 3
-        fold(loop.store, sessions, Said(), home=str(project.home))
+        fold(loop.context.store, sessions, Said(), home=str(project.home))
         tidy(sessions, now=time.time())
     assert written == [learner.FOLDED] * 3, "and nothing is written where nothing is new"
 
@@ -228,13 +229,13 @@ def test_a_request_is_captured_learned_from_and_gone(project, sessions, alone):
     request(project, claude("Stop", transcript_path=transcript_in(project)))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        counts = loop.stats()
+        counts = loop.archive.stats()
     assert (counts.trajectories, counts.learned, counts.uses) == (1, 1, 1)
     assert sorted(path.suffix for path in sessions.iterdir()) == [".json", ".jsonl", ".lock"]
     request(project, claude("SessionEnd", transcript_path=transcript_in(project)))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats() == counts, "asked again, it adds nothing"
+        assert loop.archive.stats() == counts, "asked again, it adds nothing"
 
 
 def test_requests_of_several_sessions_are_all_served_and_a_bad_one_harms_nobody(project, sessions, alone):
@@ -249,7 +250,7 @@ def test_requests_of_several_sessions_are_all_served_and_a_bad_one_harms_nobody(
     os.mkfifo(sessions / "codex-a-pipe.wanted")
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().trajectories == 1
+        assert loop.archive.stats().trajectories == 1
     assert [path.name for path in sessions.glob("*.taken")] == ["codex-noise.taken"], "it may be readable next time"
     assert not list(sessions.glob("*.wanted"))
     aside = ["codex-a-folder.failed", "codex-a-pipe.failed", "codex-torn.failed"]
@@ -263,7 +264,7 @@ def test_what_a_killed_learner_had_taken_is_done_by_the_next_one(project, sessio
     wanted.rename(wanted.with_suffix(".taken"))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().trajectories == 1
+        assert loop.archive.stats().trajectories == 1
     assert not list(sessions.glob("*.taken"))
 
 
@@ -275,7 +276,7 @@ def test_a_request_is_given_up_after_several_tries_however_long_they_take_and_ke
     taken.write_text(json.dumps(said | {"tries": TRIES}))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().trajectories == 0
+        assert loop.archive.stats().trajectories == 0
     assert not taken.exists()
     (aside,) = sessions.glob("*.failed")
     assert json.loads(aside.read_text())["transcript"] == said["transcript"]
@@ -286,7 +287,7 @@ def test_a_request_is_given_up_after_several_tries_however_long_they_take_and_ke
     os.utime(taken, (long_ago, long_ago))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().trajectories == 1, "age alone is no reason to give up"
+        assert loop.archive.stats().trajectories == 1, "age alone is no reason to give up"
 
 
 def test_a_transcript_that_makes_trouble_stays_for_another_try_and_comes_after_the_others(project, sessions, alone):
@@ -294,7 +295,7 @@ def test_a_transcript_that_makes_trouble_stays_for_another_try_and_comes_after_t
     request(project, claude("Stop", session_id="good", transcript_path=transcript_in(project)))
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().learned == 1
+        assert loop.archive.stats().learned == 1
     (taken,) = sessions.glob("*.taken")
     assert json.loads(taken.read_text())["tries"] == 1
     (sessions / "codex-new.wanted").write_text(json.dumps({"transcript": ""}))
@@ -327,7 +328,7 @@ def test_a_store_in_trouble_keeps_the_request_for_later(project, sessions, alone
     project.database.write_bytes(whole)
     run(project)
     with Tacit(open_store(project.database)) as loop:
-        assert loop.stats().trajectories == 1
+        assert loop.archive.stats().trajectories == 1
 
 
 def test_a_second_learner_leaves_at_once(project, sessions, alone):
@@ -362,7 +363,7 @@ def test_old_journals_go_once_they_are_folded(project, sessions):
     tidy(sessions, now=later)
     assert journal.exists(), "nothing goes before it is folded"
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.store, sessions, Said(), home=str(project.home))
+        fold(loop.context.store, sessions, Said(), home=str(project.home))
     tidy(sessions, now=time.time())
     assert journal.exists(), "a session may go on"
     for left in ("codex-x.wanted.123", "codex-x.taken.new", "codex-x.failed"):

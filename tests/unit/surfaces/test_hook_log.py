@@ -6,7 +6,7 @@ import errno
 
 from tacit.domain.errors import NotPermitted
 from tacit.surfaces.hook import log
-from tacit.surfaces.hook.events import Unreadable
+from tacit.surfaces.hook.events import InvalidEvent
 
 
 def raised(error):
@@ -27,7 +27,7 @@ def test_a_fault_never_quotes_the_session(tmp_path):
     secret = "the-password-is-hunter2"
     for error in (ValueError(secret), KeyError(secret), NotPermitted(secret), OSError(errno.EACCES, secret, secret)):
         log.fault(str(tmp_path), raised(error), during="hook")
-    log.fault(str(tmp_path), raised(Unreadable("the event is not JSON")), during="hook")
+    log.fault(str(tmp_path), raised(InvalidEvent("the event is not JSON")), during="hook")
     lines = log.recent(str(tmp_path))
     assert len(lines) == 5
     assert secret not in "\n".join(lines)

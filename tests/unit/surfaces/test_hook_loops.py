@@ -26,15 +26,15 @@ def call_of(event):
 
 def follow(events, *, cwd="/srv/ann/shop", signature=""):
     """The warnings that a row of events gives, one place per event, without the rule of once."""
-    earlier: list[loops.Deed] = []
+    earlier: list[loops.CallAction] = []
     told = []
     for event in events:
         call = call_of(event)
-        deeds = loops.deeds_of(call, signature=signature, cwd=cwd)
-        looping = [deed for deed in deeds if loops.is_loop(deed, earlier)]
+        actions = loops.actions_of(call, signature=signature, cwd=cwd)
+        looping = [action for action in actions if loops.is_loop(action, earlier)]
         target = loops.target_of(call, cwd=cwd)
         told.append(loops.warning(looping[0], earlier, target=target) if looping else "")
-        earlier += deeds
+        earlier += actions
     return told
 
 
@@ -50,12 +50,12 @@ def test_the_third_read_of_an_unchanged_file_is_a_loop(tmp_path):
 def test_a_changed_file_and_another_part_of_it_are_no_loop(tmp_path):
     file = tmp_path / "app.py"
     file.write_text("x = 1\n")
-    earlier: list[loops.Deed] = []
+    earlier: list[loops.CallAction] = []
     for number in range(4):
         os.utime(file, ns=(number, number))
-        deeds = loops.deeds_of(call_of(claude_read(file)), signature="", cwd=str(tmp_path))
-        assert not any(loops.is_loop(deed, earlier) for deed in deeds)
-        earlier += deeds
+        actions = loops.actions_of(call_of(claude_read(file)), signature="", cwd=str(tmp_path))
+        assert not any(loops.is_loop(action, earlier) for action in actions)
+        earlier += actions
     assert follow([claude_read(file, offset=n * 100, limit=100) for n in range(4)], cwd=str(tmp_path)) == [""] * 4
 
 
@@ -144,6 +144,6 @@ def test_a_deed_holds_digests_and_nothing_else():
         claude_failure(f"curl -H {secret}", secret),
     ]
     for event in events:
-        deeds = loops.deeds_of(call_of(event), signature=secret, cwd="/srv")
-        assert deeds
-        assert secret not in str(deeds)
+        actions = loops.actions_of(call_of(event), signature=secret, cwd="/srv")
+        assert actions
+        assert secret not in str(actions)

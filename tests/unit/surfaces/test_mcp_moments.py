@@ -43,7 +43,7 @@ def tools(memory: Opened) -> MomentTools:
 
 
 def kept(memory: Opened) -> list[Assumption]:
-    return memory.loop.store.entries(Assumption)
+    return memory.loop.context.store.entries(Assumption)
 
 
 def test_an_assumption_is_kept_with_its_connection_and_the_agent_learns_its_key(
@@ -101,7 +101,7 @@ def test_the_server_offers_both_and_takes_their_arguments_by_name(tmp_path: Path
     server = serve(opened)
     asyncio.run(server.call_tool("assume", {"text": "Only `src/` changes", "aspect": "scope", "check": "make lint"}))
     with opened() as loop:
-        (made,) = loop.store.entries(Assumption)
+        (made,) = loop.context.store.entries(Assumption)
     assert (made.aspect, made.check) == ("scope", "make lint")
     asyncio.run(server.call_tool("checkpoint", {"wrong": {made.key: "src/db too"}}))
     with opened() as loop:

@@ -14,9 +14,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake
+from tacit.features.sessions.mcp_tools import WorkingTools
 from tacit.store.sqlite_store import SqliteStore
 from tacit.surfaces.mcp import serve
-from tacit.features.sessions.mcp_tools import WorkingTools
 from tests.unit.making import NOW
 
 CONNECTION = "mcp-" + "0f" * 16

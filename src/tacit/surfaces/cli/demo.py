@@ -31,7 +31,7 @@ from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import Stored
 from tacit.evidence import Command
 from tacit.evidence.capture import Captured
-from tacit.evidence.independence import Ground
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.learn.report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
@@ -150,12 +150,12 @@ def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) 
     top = selection.items[0]
     known = [memory.library.reliability(top.version_id)]
     begun = datetime.now(UTC) + timedelta(seconds=0.1)  # the project was put there just now, and not by the run
-    ground = Ground(folder=folder, since=begun)
+    baseline = WorkspaceBaseline(folder=folder, since=begun)
     console.print(f"Reliability of {escape(top.name)} before: {reliability_text(known[-1])}")
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
         console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
     postcondition = top.version.content.postconditions[0].check
-    check = Command(postcondition, cwd=folder, search_path=search_path(folder), ground=ground)
+    check = Command(postcondition, cwd=folder, search_path=search_path(folder), baseline=baseline)
     [kept] = memory.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
     known.append(memory.library.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")

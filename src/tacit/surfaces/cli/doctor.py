@@ -37,7 +37,7 @@ from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
 from tacit.surfaces.clients.record import Record
 from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
 from tacit.surfaces.hook import log
-from tacit.surfaces.hook.detach import FAILED
+from tacit.surfaces.hook.learner_requests import SET_ASIDE
 
 MEANING = "recall by meaning"
 _LAST_FAULTS = 5
@@ -100,7 +100,7 @@ def _store(ctx: CommandContext) -> Iterator[Finding]:
         yield Finding(about="store", state="ok", told=text)
     if place.paused_until is not None:
         yield Finding(about="store", state="note", told="paused: hooks do nothing", remedy="tacit pause --resume")
-    failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
+    failed = len(list((place.folder / SESSIONS).glob(f"*{SET_ASIDE}")))
     if failed:
         text = f"{counted(failed, 'session')} could not be learned from after several tries"
         yield Finding(about="store", state="note", told=text, remedy="run `tacit learn`, and read the hook log")

@@ -16,7 +16,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
-from tacit.evidence.skill_history import Event, Record
+from tacit.evidence.skill_history import HistoryEvent, SkillRecord
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
@@ -74,17 +74,17 @@ def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, sessi
     ctx.report(document, _ENTRIES.table(document["entries"]) if entries else "Nothing has happened yet.")
 
 
-def _what_cell(event: Event) -> str:
+def _what_cell(event: HistoryEvent) -> str:
     times = f"{event.count} × " if event.count > 1 else ""
     style = _AFTER_STYLE.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
     return f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
 
 
-def _why_cell(event: Event) -> str:
+def _why_cell(event: HistoryEvent) -> str:
     return f"[dim]{escape(one_line(event.why, 160))}[/dim]"
 
 
-EVENTS: Columns[Event] = Columns(
+EVENTS: Columns[HistoryEvent] = Columns(
     Column("at", lambda event: event.at, "when", lambda event: f"{event.at:%Y-%m-%d %H:%M}"),
     Column("version_id", lambda event: event.version_id, "version", lambda event: event.version_id[:10]),
     Column("what", lambda event: event.what, "what", _what_cell),
@@ -117,7 +117,7 @@ def _short(subject: str) -> str:
     return subject[: _SHOWN_HASH if subject.startswith("sha256:") else _SHOWN_ID]
 
 
-def _event_parts(ctx: CommandContext, name: str, events: Sequence[Event]) -> Iterator[Part]:
+def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent]) -> Iterator[Part]:
     """Yield a table, or in a narrow terminal two lines for each event, so that nothing is cut off."""
     yield f"[bold]{escape(clean(name))}[/bold]"
     if ctx.console.width >= _WIDE:
@@ -180,7 +180,7 @@ def stats(ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, plo
     ctx.report(document, parts)
 
 
-_RECORDS: Columns[Record] = Columns(
+_RECORDS: Columns[SkillRecord] = Columns(
     Column("name", lambda record: record.stored.version.name),
     Column("version_id", lambda record: record.stored.version.id),
     Column("status", lambda record: record.stored.status),
@@ -198,7 +198,7 @@ _RECORDS: Columns[Record] = Columns(
 )
 
 
-def _chart_row(record: Record) -> charts.ChartRow:
+def _chart_row(record: SkillRecord) -> charts.ChartRow:
     """Return one bar: weighted as the interval is; the note counts every result once."""
     known = record.reliability
     note = f"{known.worked:g} of {known.votes} results"
@@ -218,7 +218,7 @@ def _bars(ctx: CommandContext, rows: Sequence[charts.ChartRow]) -> Table:
     return table
 
 
-def _record_lines(records: Sequence[Record]) -> Iterator[str]:
+def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
     """Yield two lines for each skill: its whole name, with its scope if several have that name, and its figures."""
     names = Counter(record.stored.version.name for record in records)
     for record in records:
@@ -232,7 +232,7 @@ def _record_lines(records: Sequence[Record]) -> Iterator[str]:
         yield f"  {_figures_text(record)}"
 
 
-def _figures_text(record: Record) -> str:
+def _figures_text(record: SkillRecord) -> str:
     """Return how often a skill was shown, followed and verified, and what it adds."""
     followed = record.followed.get(Following.FOLLOWED, 0) if record.followed else "?"
     counts = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"

@@ -13,13 +13,12 @@ import click
 from rich.markup import escape
 
 from tacit import render
-from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import SEVERITY_RANK, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent
 from tacit.domain.stored import Stored
-from tacit.gate.checks import WEIGHT
 from tacit.gate.imports import expected_verdict, resolve_import, stored_version
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import Part
@@ -65,7 +64,7 @@ class _Imported:
     @property
     def findings(self) -> list[Finding]:
         """The gate's findings, the most severe first."""
-        return sorted(self.verdict.findings if self.verdict else (), key=lambda finding: -WEIGHT[finding.severity])
+        return sorted(self.verdict.findings if self.verdict else (), key=lambda finding: -SEVERITY_RANK[finding.severity])
 
 
 @click.command("import", short_help="Import skills; they wait for review")

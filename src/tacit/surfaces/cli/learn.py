@@ -26,14 +26,13 @@ from tacit.evidence.capture import Captured
 from tacit.evidence.transcripts import capture_transcript, combined
 from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
 from tacit.learn.report import LearningReport, ModelReport
-from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.report import Column, Columns, Part
 from tacit.surfaces.cli.tend import settled_lines
 from tacit.surfaces.cli.views import DECISION_TEXT
 
 if TYPE_CHECKING:
-    from tacit.learn import Note
+    from tacit.learn import AttemptNote
 
 QUICKLY_TENDED = 1_000
 """Libraries up to this size are checked for suggestions after every pass of learning; it takes a second or two."""
@@ -277,11 +276,8 @@ def _take_in(
 
 def _learn(ctx: CommandContext, memory: Tacit, model: LanguageModel | None) -> LearningReport:
     """Learn from what was captured; edits in exported folders come back first."""
-    exports.propose_edited(memory.context, memory.propose, by=ctx.environment.user or "edit")
     with progress_bar(ctx, "learning") as advance:
-        learned = memory.learn(progress=advance, model=model)
-    exports.export(memory.context)
-    return learned
+        return memory.learn(progress=advance, model=model, edited_by=ctx.environment.user or "edit")
 
 
 def _suggestions(ctx: CommandContext) -> int:
@@ -499,7 +495,7 @@ def _note_lines(learned: LearningReport, width: int) -> Iterator[str]:
             yield f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]"
 
 
-def _command_counts(notes: Sequence[Note]) -> Counter[str]:
+def _command_counts(notes: Sequence[AttemptNote]) -> Counter[str]:
     """Add up each command over all trajectories; the most used first."""
     worked: Counter[str] = Counter()
     failed: Counter[str] = Counter()

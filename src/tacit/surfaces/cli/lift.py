@@ -14,7 +14,7 @@ from rich.text import Text
 from tacit.domain.errors import Mistake
 from tacit.domain.holdout import CHANCE_MOST
 from tacit.evidence.control_runs import Measured
-from tacit.evidence.lift import LEAST_RUNS, Difference, Lift, Measure
+from tacit.evidence.lift import LEAST_RUNS, LiftDifference, Lift, Measure
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, in_points
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
@@ -43,7 +43,7 @@ AXES = {
 }
 
 
-LabelledLift = tuple[str, Difference, Lift]
+LabelledLift = tuple[str, LiftDifference, Lift]
 """The label of a row, its difference, and the runs behind it."""
 
 
@@ -124,7 +124,7 @@ def _by_keys(measured: Measured) -> list[list[LabelledLift]]:
     return found
 
 
-def _row(label: str, difference: Difference, runs: Lift) -> ChartRow:
+def _row(label: str, difference: LiftDifference, runs: Lift) -> ChartRow:
     return ChartRow(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
 
 
@@ -186,7 +186,7 @@ def _table(
     return table, scale
 
 
-def _figures(difference: Difference, axis: Axis) -> str:
+def _figures(difference: LiftDifference, axis: Axis) -> str:
     value, low, high = (axis.written(each) for each in (difference.value, difference.low, difference.high))
     return f"{value}  \\[{low}, {high}]"
 

@@ -35,7 +35,7 @@ class _RecordCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verifiers."""
-        from tacit.evidence.verifiers.offered import described
+        from tacit.evidence.verifiers.registry import described
 
         with formatter.section("Verifiers (--with NAME --verify ARG)"):
             formatter.write_dl(list(described().items()))
@@ -117,7 +117,7 @@ def _verifier(
 ) -> Verifier:
     """Return the verifier of a name and argument."""
     from tacit.evidence.independence.repository import begun_with
-    from tacit.evidence.verifiers.offered import Context, verifier
+    from tacit.evidence.verifiers.registry import Context, verifier
 
     use = ctx.memory.archive.use(use_id)
     name, argument = asked
@@ -147,7 +147,7 @@ def _use_id(ctx: CommandContext, reference: str) -> str:
 
 def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
     """Refuse an agent's check that proves nothing: it must be a skill's own check, or a test, build or lint."""
-    from tacit.evidence.verifiers.checks import is_own, own_checks
+    from tacit.evidence.verifiers.project_checks import is_own, own_checks
 
     if not is_own(check, contents) and (not is_check(check) or masks_exit(check)):
         raise NotPermitted(

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tacit.domain.errors import Mistake
+from tacit.ingest.journal import SUFFIX, parsed
 from tacit.surfaces.clients import codex
 from tacit.surfaces.clients.connections import parts_in
 from tacit.surfaces.clients.entries import Entries
 from tacit.surfaces.clients.jsonc import is_strict, parse
 from tacit.surfaces.clients.plan import Audience, Client, File, Places
 from tacit.surfaces.clients.writing import read
-from tacit.surfaces.hook.detach import TAKEN, WANTED
+from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
 from tacit.surfaces.hook.events import LEARN, Event
-from tacit.surfaces.hook.journal import SUFFIX, parsed
 
 State = Literal["ok", "off", "note", "fault"]
 """`off` is what one may have and has not set up."""

@@ -11,10 +11,10 @@ import signal
 import time
 
 from tacit.config.location import HookEnvironment
-from tacit.surfaces.hook import detach, log
-from tacit.surfaces.hook.events import LEARN, START, Event, Unreadable, parse
-from tacit.surfaces.hook.ground import Ground, find
-from tacit.surfaces.hook.journal import append_late
+from tacit.ingest.journal import append_late
+from tacit.surfaces.hook import learner_requests, log
+from tacit.surfaces.hook.event_context import EventContext, find
+from tacit.surfaces.hook.events import LEARN, START, Event, InvalidEvent, parse
 
 LIMIT_S = 2.0
 """After so long a hook gives up; clients wait longer, people should not."""
@@ -41,38 +41,38 @@ def main(arguments: list[str]) -> None:
 
 
 def _run(options: dict[str, str], variables: HookEnvironment) -> None:
-    met: list[tuple[Event, Ground]] = []
+    met: list[tuple[Event, EventContext]] = []
     signal.signal(signal.SIGALRM, lambda *_: _give_up(variables.home, met))
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     event = parse(_read_all(), options.get("--client", ""))
     if not event.moment:
         return
-    ground = find(event, variables, store=options.get("--store", ""))
-    if ground is None:
+    context = find(event, variables, store=options.get("--store", ""))
+    if context is None:
         return
     if event.moment == LEARN:
         _stop_the_clock()
-        if ground.has_store or ground.where.may_be_made:
-            detach.request(event, ground)
-            detach.start_learner(ground)
+        if context.has_store or context.where.may_be_made:
+            learner_requests.request(event, context)
+            learner_requests.start_learner(context)
         return
-    if not ground.has_store:
+    if not context.has_store:
         return
-    met.append((event, ground))
-    from tacit.surfaces.hook.moments import attend
+    met.append((event, context))
+    from tacit.surfaces.hook.event_handlers import respond
 
-    attend(event, ground, say=_say, decided=_stop_the_clock)
-    if event.moment == START and detach.is_wanted(ground):
-        detach.start_learner(ground)  # the last one was killed before its time
+    respond(event, context, say=_say, decided=_stop_the_clock)
+    if event.moment == START and learner_requests.is_wanted(context):
+        learner_requests.start_learner(context)  # the last one was killed before its time
 
 
-def _give_up(home: str, met: list[tuple[Event, Ground]]) -> None:
+def _give_up(home: str, met: list[tuple[Event, EventContext]]) -> None:
     """Let the agent go on; what happened is still noted, as far as it is known."""
     try:
         log.note(home, f"hook: gave up after {LIMIT_S:g} seconds")
-        for event, ground in met:
+        for event, context in met:
             line: dict[str, object] = {"at": round(time.time(), 6), "moment": event.moment, "late": True}
-            append_late(ground.where.folder_path, event.client, event.session, line)
+            append_late(context.where.folder_path, event.client, event.session, line)
     finally:
         os._exit(0)
 
@@ -88,7 +88,7 @@ def _options(arguments: list[str], known: tuple[str, ...]) -> dict[str, str]:
     while waiting:
         name, equals, value = waiting.pop(0).partition("=")
         if name not in known or not (equals or waiting):
-            raise Unreadable("unknown option of tacit hook")
+            raise InvalidEvent("unknown option of tacit hook")
         found[name] = value if equals else waiting.pop(0)
     return found
 
@@ -102,7 +102,7 @@ def _read_all() -> bytes:
         if size <= MAX_EVENT_BYTES:
             parts.append(data)
     if size > MAX_EVENT_BYTES:
-        raise Unreadable("the event is too large")
+        raise InvalidEvent("the event is too large")
     return b"".join(parts)
 
 

@@ -7,11 +7,11 @@ code. So `failed` is True, False or None for "not said".
 from __future__ import annotations
 
 import json
+import os
 import re
 
-from tacit.surfaces.hook.journal import word
+from tacit.ingest.journal import CLIENTS, word
 
-CLIENTS = ("claude-code", "codex")
 START, PROMPT, CALL, BATCH, DENIED, LEARN = "start", "prompt", "call", "batch", "denied", "learn"
 """The moments that matter; everything else a client reports is passed over."""
 _MOMENTS = {
@@ -80,23 +80,23 @@ class Event:
         self.calls = _calls(self.name, fields)
 
 
-class Unreadable(ValueError):
+class InvalidEvent(ValueError):
     """The event is not what a client sends. The message holds nothing of the event."""
 
 
 def parse(data: bytes, client: str = "") -> Event:
     """Read an event; raises `Unreadable` if it is no JSON object or comes from no session."""
     if client and client not in CLIENTS:
-        raise Unreadable("no such client")
+        raise InvalidEvent("no such client")
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Unreadable("the event is not JSON") from error
+        raise InvalidEvent("the event is not JSON") from error
     if not isinstance(fields, dict):
-        raise Unreadable("the event is not a JSON object")
+        raise InvalidEvent("the event is not a JSON object")
     event = Event(fields, client)
     if event.moment and not event.session:
-        raise Unreadable("the event names no session")
+        raise InvalidEvent("the event names no session")
     return event
 
 
@@ -161,3 +161,54 @@ def _text(value: object) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-8", "replace").decode()
     return value
+
+
+MAX_CHARACTERS = 9_500
+"""Of the whole answer, with everything around the texts."""
+_NOTE = "<tacit-note>\n{}\n</tacit-note>"
+
+
+class HookAnswer:
+    """What is said at one event; texts are added in the order of their weight."""
+
+    def __init__(self, event_name: str, *, number: str = "") -> None:
+        self._event_name = event_name
+        self._number = number or os.urandom(8).hex()
+        self._texts: list[str] = []
+        self._notes: list[str] = []
+
+    def add(self, text: str, *, room: int = MAX_CHARACTERS) -> bool:
+        """Add a piece of background knowledge, if all of it fits into so many characters."""
+        return self._added(self._texts, text, room)
+
+    def add_list(self, heading: str, lines: list[str]) -> int:
+        """Add a list with as many of its first lines as fit; returns how many."""
+        kept = len(lines)
+        while kept:
+            if self.add("\n".join([heading, *lines[:kept]])):
+                return kept
+            kept -= max(1, kept // 10)
+        return 0
+
+    def note(self, text: str) -> bool:
+        """Add a remark about the work at hand, if all of it fits."""
+        return self._added(self._notes, _NOTE.format(text), MAX_CHARACTERS)
+
+    def json(self) -> str:
+        """The answer as the client expects it; empty if there is nothing to say."""
+        context = "\n".join(self._notes)
+        if self._texts:
+            from tacit.text.safe_markdown import framed
+
+            context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
+        if not context:
+            return ""
+        said = {"hookEventName": self._event_name, "additionalContext": context}
+        return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False, separators=(",", ":"))
+
+    def _added(self, texts: list[str], text: str, room: int) -> bool:
+        texts.append(text)
+        if text and len(self.json()) <= min(room, MAX_CHARACTERS):
+            return True
+        texts.pop()
+        return False

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 
+from tacit.ingest.journal import FAILED, digest
 from tacit.surfaces.hook.events import Call
-from tacit.surfaces.hook.journal import digest
 
-READ, FAILED, REPEATED, EDITED = "read", "failed", "repeated", "edited"
+READ, REPEATED, EDITED = "read", "repeated", "edited"
 OFTEN = 3
 """How many times the same is a loop."""
 
@@ -38,11 +38,11 @@ _TELLS = {
     "Decide what it should be before changing it again.",
 }
 
-Deed = dict[str, object]
+CallAction = dict[str, object]
 """What a call did, as the journal keeps it: `did`, `what`, and for edits `before` and `after`."""
 
 
-def deeds_of(call: Call, *, signature: str, cwd: str) -> list[Deed]:
+def actions_of(call: Call, *, signature: str, cwd: str) -> list[CallAction]:
     """What a call did that may turn out to be part of a loop. `signature` is that of its errors, if it shows any."""
     if signature:
         did = FAILED if call.failed else REPEATED
@@ -64,29 +64,29 @@ def shows_text(call: Call) -> bool:
     return call.tool in _SHELLS and bool(re.search(_SHOWS_TEXT, call.argument("command")))
 
 
-def key_of(deed: Deed) -> str:
+def key_of(action: CallAction) -> str:
     """What a warning about it is remembered by."""
-    return f"{deed['did']}:{deed['what']}"
+    return f"{action['did']}:{action['what']}"
 
 
-def times(deed: Deed, earlier: list[Deed]) -> int:
+def times(action: CallAction, earlier: list[CallAction]) -> int:
     """How many times the same was done, with this time; for edits, 2 if it takes back an earlier one."""
-    same = [past for past in earlier if past.get("did") == deed["did"] and past.get("what") == deed["what"]]
-    if deed["did"] == EDITED:
-        back = (deed["after"], deed["before"])
+    same = [past for past in earlier if past.get("did") == action["did"] and past.get("what") == action["what"]]
+    if action["did"] == EDITED:
+        back = (action["after"], action["before"])
         undone = back[0] != back[1] and any((past.get("before"), past.get("after")) == back for past in same)
         return 2 if undone else 1
     return len(same) + 1
 
 
-def is_loop(deed: Deed, earlier: list[Deed]) -> bool:
+def is_loop(action: CallAction, earlier: list[CallAction]) -> bool:
     """Whether this is the moment to say something."""
-    return times(deed, earlier) >= (2 if deed["did"] == EDITED else OFTEN)
+    return times(action, earlier) >= (2 if action["did"] == EDITED else OFTEN)
 
 
-def warning(deed: Deed, earlier: list[Deed], *, target: str) -> str:
+def warning(action: CallAction, earlier: list[CallAction], *, target: str) -> str:
     """What to tell the agent."""
-    return _TELLS[str(deed["did"])].format(target=target, times=times(deed, earlier))
+    return _TELLS[str(action["did"])].format(target=target, times=times(action, earlier))
 
 
 def target_of(call: Call, *, cwd: str) -> str:
@@ -100,7 +100,7 @@ def target_of(call: Call, *, cwd: str) -> str:
     return f"`{command[:80]}{'…' if len(command) > 80 else ''}`"
 
 
-def _reading(call: Call, cwd: str) -> list[Deed]:
+def _reading(call: Call, cwd: str) -> list[CallAction]:
     """Which part of which state of a file was read; a file that cannot be looked at is not followed."""
     path = call.argument("file_path") or call.argument("path")
     try:

@@ -70,16 +70,16 @@ def test_the_nats_of_a_row_add_up_to_its_evidence() -> None:
         assert set(row["evidence"]) <= set(WEIGHTS)
 
 
-def test_a_tie_is_told_with_what_was_given() -> None:
-    assert weighed(GIVEN)[0]["why"].endswith("; as near as second")
-    assert "as near as" not in weighed(GIVEN)[1]["why"]
+def test_a_tie_is_named_in_the_result() -> None:
+    assert weighed(GIVEN)[0]["why"].endswith(" second")
+    assert "second" not in weighed(GIVEN)[1]["why"]
 
 
-def test_a_person_sees_all_columns_and_what_became_of_each() -> None:
+def test_a_person_sees_all_columns_and_results() -> None:
     text = shown(GIVEN)
-    assert "2 given; confidence 0.80 that something fits" in text
-    for told in ("words", "meaning", "reliability", "what became of it", "only 2 were asked for", "given: matches"):
-        assert told in text
+    assert "confidence 0.80" in text
+    for shown_text in ("words", "meaning", "reliability", "result", "only 2 were asked for", "matches deploy"):
+        assert shown_text in text
 
 
 WIDE = replace(
@@ -100,20 +100,20 @@ WIDE = replace(
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 100, 120])
-def test_in_a_narrow_terminal_nothing_of_what_became_of_it_is_cut(width: int) -> None:
+def test_in_a_narrow_terminal_no_result_is_cut(width: int) -> None:
     text = shown(WIDE, width=width)
     assert max(map(len, text.splitlines()[1:])) <= width
     table = [line for line in text.split("Columns after")[0].splitlines()[1:] if line.strip()]
-    place = table[0].index("what") if "what became of it" in table[0] else max(line.find("what") for line in table)
-    told = "".join(line[place:] for line in table).replace(" ", "")
+    place = table[0].index("result")
+    results = "".join(line[place:] for line in table).replace(" ", "")
     for row in weighed(WIDE):
-        assert row["why"].replace(" ", "") in told
+        assert row["why"].replace(" ", "") in results
 
 
-def test_signals_without_room_are_named_those_that_tell_least_apart_first() -> None:
+def test_signals_that_do_not_fit_are_named_those_that_differ_least_first() -> None:
     text = shown(WIDE, width=80)
     heading = text.splitlines()[1]
-    assert "what became of it" in heading
+    assert "result" in heading
     assert "meaning" in heading
     assert "scope" not in heading
     (line,) = [line for line in text.splitlines() if line.startswith("No room for ")]
@@ -121,13 +121,13 @@ def test_signals_without_room_are_named_those_that_tell_least_apart_first() -> N
     assert "No room for" not in shown(WIDE, width=240)
 
 
-def test_silence_is_explained_with_what_could_not_be_asked() -> None:
+def test_an_abstention_is_explained() -> None:
     selection = replace(
         GIVEN, items=(), standing=(), reason="nothing is close enough", note="found by words alone: away"
     )
     text = shown(selection)
-    assert "nothing given: nothing is close enough" in text
-    assert "found by words alone: away" in text
+    assert selection.reason in text
+    assert selection.note in text
 
 
 def test_of_very_many_only_the_first_are_shown_to_a_person() -> None:
@@ -147,9 +147,9 @@ def test_hostile_names_reach_no_terminal_as_they_are() -> None:
 
 def test_the_room_is_shown_for_each_kind_with_what_found_none() -> None:
     shares = (Budget(Kind.PROCEDURE, 1.0, 1400, 300, 2, 0), Budget(Kind.NORM, 0.25, 350, 340, 4, 3))
-    told = shown(replace(GIVEN, budgets=shares)).splitlines()
-    heading = next(place for place, line in enumerate(told) if line.startswith("kind"))
-    assert told[heading].split() == [
+    lines = shown(replace(GIVEN, budgets=shares)).splitlines()
+    heading = next(place for place, line in enumerate(lines) if line.startswith("kind"))
+    assert lines[heading].split() == [
         "kind",
         "share",
         "tokens",
@@ -161,8 +161,8 @@ def test_the_room_is_shown_for_each_kind_with_what_found_none() -> None:
         "room",
         "for",
     ]
-    assert told[heading + 1].split() == ["procedure", "100%", "1400", "300", "2", "0"]
-    assert told[heading + 2].split() == ["norm", "25%", "350", "340", "4", "3"]
+    assert lines[heading + 1].split() == ["procedure", "100%", "1400", "300", "2", "0"]
+    assert lines[heading + 2].split() == ["norm", "25%", "350", "340", "4", "3"]
 
 
 def test_where_nothing_was_weighed_no_room_is_shown() -> None:

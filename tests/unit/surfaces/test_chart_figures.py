@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.evidence import Reliability
 from tacit.evidence.lift import Difference, Lift, Measure
-from tacit.surfaces.cli.charts import in_points, lift_told, reliability_fields, reliability_told
+from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields, reliability_fields
 from tacit.surfaces.cli.output import to_json
 
 FIELDS = {"known", "low", "high", "votes", "worked", "successes", "trials", "self_reported"}
@@ -16,7 +16,7 @@ FIELDS = {"known", "low", "high", "votes", "worked", "successes", "trials", "sel
 
 def test_the_best_skills_have_an_upper_bound_too() -> None:
     best = Reliability(successes=12.0, trials=12.0, low=0.8, high=1.0, votes=12, worked=12.0)
-    written = json.loads(to_json({"reliability": reliability_told(best)}))["reliability"]
+    written = json.loads(to_json({"reliability": known_reliability(best)}))["reliability"]
     assert set(written) == FIELDS
     assert written["high"] == 1.0
 
@@ -28,14 +28,14 @@ def test_the_worst_skills_have_a_lower_bound_too() -> None:
 
 
 def test_what_is_not_known_is_nothing_or_says_so() -> None:
-    assert reliability_told(Reliability()) is None
+    assert known_reliability(Reliability()) is None
     assert reliability_fields(Reliability())["known"] is False
-    assert lift_told(Lift()) is None
+    assert lift_fields(Lift()) is None
 
 
 def test_a_lift_of_nothing_is_told_whole() -> None:
     none = Lift(differences={Measure.SUCCESS: Difference(value=0.0, low=-0.1, high=0.1)})
-    assert json.loads(to_json(lift_told(none))) == {"value": 0.0, "low": -0.1, "high": 0.1}
+    assert json.loads(to_json(lift_fields(none))) == {"value": 0.0, "low": -0.1, "high": 0.1}
 
 
 @pytest.mark.parametrize(("value", "told"), [(0.28, "+28"), (-0.051, "-5"), (0.001, "0")])

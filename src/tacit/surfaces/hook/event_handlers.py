@@ -11,20 +11,18 @@ import re
 import time
 
 from tacit.config.channels import HOOK, PUSHED, channels
+from tacit.ingest.journal import LISTED, Journal, SessionPast, digest
 from tacit.surfaces.hook import log, loops
-from tacit.surfaces.hook.answer import Answer
-from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event
-from tacit.surfaces.hook.ground import Ground
-from tacit.surfaces.hook.journal import LISTED, Journal, Past, digest
+from tacit.surfaces.hook.event_context import EventContext
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event, HookAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from tacit.recall.hook_recall import HookLimits
     from tacit.recall.ranking import Decision, Row
-    from tacit.store.hook_index import Glance, Glimpse
-    from tacit.surfaces.hook.wholes import Wholes
+    from tacit.store.hook_index import HookIndex, SkillRow
 
 INDEX_LINES = 200
 NORMS = 20
@@ -64,51 +62,101 @@ _SPECIFIC = 3
 """Words that a signature must have where nobody says that the call failed."""
 
 
-class Turn:
+class CompositeParts:
+    """Which of these stand inside others of them."""
+
+    __slots__ = ("_heads", "_parts", "copied")
+
+    def __init__(self, rows: Sequence[SkillRow], known: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
+        self._heads: dict[str, list[SkillRow]] = {}
+        self._parts: dict[str, list[SkillRow]] = {}
+        self.copied: dict[str, str] = {}
+        """Part → the composite that took its steps over, and need not have it beside itself (see `recall.composites`)."""
+        for place, whole in enumerate(rows):
+            names, parents = known.get(whole.version_id, ((), ()))
+            parts = [each for each in rows if each is not whole and each.name in names]
+            for part in parts:
+                self._heads.setdefault(part.version_id, []).append(whole)
+            self._parts[whole.version_id] = parts
+            own = [part for part in parts if part.version_id in parents]
+            if len(own) > 1 or any(part in rows[place:] for part in own):
+                for part in own:
+                    self.copied.setdefault(part.version_id, whole.version_id)
+
+    def head(self, row: SkillRow) -> SkillRow | None:
+        """Whose lot decides over it: the composite that it stands in, or itself; nothing where it stands in several."""
+        seen = {row.version_id}
+        while heads := self._heads.get(row.version_id):
+            if len(heads) > 1 or heads[0].version_id in seen:
+                return None
+            (row,) = heads
+            seen.add(row.version_id)
+        return row
+
+    def depth(self, version_id: str) -> int:
+        """How far inside others its steps stand."""
+        seen = {version_id}
+        while (version_id := self.copied.get(version_id, "")) and version_id not in seen:
+            seen.add(version_id)
+        return len(seen) - 1
+
+    def has_needed(self, head: SkillRow) -> bool:
+        """Whether one of its parts is never held back."""
+        pending, seen = [head], {head.version_id}
+        while pending:
+            new = [part for part in self._parts.get(pending.pop().version_id, ()) if part.version_id not in seen]
+            if any(not part.unproven for part in new):
+                return True
+            seen.update(part.version_id for part in new)
+            pending += new
+        return False
+
+
+class EventResponse:
     """One event while it is answered."""
 
-    __slots__ = ("answer", "event", "glance", "ground", "line", "now", "past", "pushed", "signature")
+    __slots__ = ("answer", "context", "event", "hook_index", "line", "now", "past", "pushed", "signature")
 
-    def __init__(self, event: Event, ground: Ground, *, now: float) -> None:
+    def __init__(self, event: Event, context: EventContext, *, now: float) -> None:
         self.event = event
-        self.ground = ground
+        self.context = context
         self.now = now
-        self.past = Past()
+        self.past = SessionPast()
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
-        self.glance = self._look() if event.moment == START or event.prompt.strip() or self.signature else None
+        self.hook_index = self._look() if event.moment == START or event.prompt.strip() or self.signature else None
         """The store as hooks see it, where it is asked at all."""
-        self.pushed = PUSHED[channels(ground.where.folder_path).get(event.client, HOOK)]
+        self.pushed = PUSHED[channels(context.where.folder_path).get(event.client, HOOK)]
         """The kinds that reach this client by hook; the others have a channel of their own."""
-        self.answer = Answer(event.name)
+        self.answer = HookAnswer(event.name)
         self.line: dict[str, object] = {
             "at": round(now, 6), "moment": event.moment, "agent": event.agent, "model": event.model[:80]
         }  # fmt: skip
 
-    def _look(self) -> Glance | None:
+    def _look(self) -> HookIndex | None:
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
-        from tacit.store.hook_index import Glance
+        from tacit.store.hook_index import HookIndex
 
-        glance = Glance.open(self.ground.where.database)
-        if glance is not None and self.event.prompt.strip():
-            self._aim(glance)
-        return glance
+        hook_index = HookIndex.open(self.context.where.database)
+        if hook_index is not None and self.event.prompt.strip():
+            self._set_query_vector(hook_index)
+        return hook_index
 
-    def _aim(self, glance: Glance) -> None:
+    def _set_query_vector(self, hook_index: HookIndex) -> None:
         """Let the store be asked by meaning too, where the embedder in use is light enough; the agent hears of no fault."""
-        spaces = glance.spaces()
-        if not spaces or self.ground.embedder == "none":
+        spaces = hook_index.spaces()
+        if not spaces or self.context.embedder == "none":
             return
         from tacit.domain.errors import TacitError
         from tacit.providers.embedding.light import open_light
 
         try:
-            embedder = open_light(self.ground.embedder, homes=self.ground.homes, spaces=spaces)
+            embedder = open_light(self.context.embedder, homes=self.context.homes, spaces=spaces)
             if embedder is not None:
                 (vector,) = embedder.embed([self.event.prompt[:PROMPT_CHARACTERS]])
-                glance.aim(vector, space=embedder.identity)
+                hook_index.set_query_vector(vector, space=embedder.identity)
         except (TacitError, OSError) as error:
-            log.note(self.ground.home, f"{self.event.moment}: found by words alone: {error}")
+            log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
 
     def give(self, recalled: Decision, *, by_lot: bool = False) -> None:
         """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already.
@@ -117,18 +165,22 @@ class Turn:
         """
         from tacit.domain.reason_code import ReasonCode
 
-        wholes = self._wholes(recalled.given)
-        shown: list[Glimpse] = []
+        composites = self._composite_parts(recalled.given)
+        shown: list[SkillRow] = []
         complete: set[str] = set()
-        for item in sorted(recalled.given, key=lambda item: wholes.depth(item.version_id)):
-            glimpse, version_id = item.source, item.version_id
-            head = wholes.head(glimpse)
-            share = self.chance(head) if by_lot and head and not wholes.has_needed(head) else 0.0
+        for item in sorted(recalled.given, key=lambda item: composites.depth(item.version_id)):
+            row, version_id = item.source, item.version_id
+            head = composites.head(row)
+            share = self.chance(head) if by_lot and head and not composites.has_needed(head) else 0.0
             if share and head and self.is_held_back(head, share):
                 self.listed("control").append([version_id, share])
-            elif wholes.copied.get(version_id) in complete or self.answer.add(item.text) or self.answer.add(glimpse.brief):
-                shown.append(glimpse)
-                if item.text == glimpse.text:
+            elif (
+                composites.copied.get(version_id) in complete
+                or self.answer.add(item.text)
+                or self.answer.add(row.brief)
+            ):
+                shown.append(row)
+                if item.text == row.text:
                     complete.add(version_id)
                 if share:
                     self.listed("lots").append([version_id, share])
@@ -141,29 +193,27 @@ class Turn:
             elif left.code in (ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET):
                 self.hold(left.row.version_id)
 
-    def _wholes(self, items: list[Row]) -> Wholes:
-        from tacit.surfaces.hook.wholes import Wholes
+    def _composite_parts(self, items: list[Row]) -> CompositeParts:
+        known = self.hook_index.composites([item.version_id for item in items]) if self.hook_index and items[1:] else {}
+        return CompositeParts([item.source for item in items], known)
 
-        known = self.glance.composites([item.version_id for item in items]) if self.glance and items[1:] else {}
-        return Wholes([item.source for item in items], known)
-
-    def chance(self, glimpse: Glimpse) -> float:
+    def chance(self, row: SkillRow) -> float:
         """How likely this session goes without it: as it was when the lot was drawn, or else as it is now."""
-        drawn = self.past.controls.get(glimpse.version_id)
-        return drawn or round(float(self.ground.hold_out * glimpse.unproven), 4)
+        drawn = self.past.controls.get(row.version_id)
+        return drawn or round(float(self.context.hold_out * row.unproven), 4)
 
-    def is_held_back(self, glimpse: Glimpse, share: float) -> bool:
+    def is_held_back(self, row: SkillRow, share: float) -> bool:
         """Whether the lot of this session keeps it from the agent."""
-        if glimpse.version_id in self.past.controls:
+        if row.version_id in self.past.controls:
             return True
         from tacit.domain.holdout import lot
 
-        return lot(self.event.session, glimpse.skill_id, share)
+        return lot(self.event.session, row.skill_id, share)
 
-    def show(self, glimpses: list[Glimpse]) -> None:
+    def show(self, rows: list[SkillRow]) -> None:
         """Note what was shown, and what it takes for granted."""
-        self.listed("shown").extend(glimpse.version_id for glimpse in glimpses)
-        assumed = [[text[:200], check[:200]] for glimpse in glimpses for text, check in glimpse.conditions]
+        self.listed("shown").extend(row.version_id for row in rows)
+        assumed = [[text[:200], check[:200]] for row in rows for text, check in row.conditions]
         self.line["assumed"] = assumed[:ASSUMPTIONS]
 
     def hold(self, version_id: str) -> None:
@@ -178,9 +228,9 @@ class Turn:
         return kept
 
 
-def attend(
+def respond(
     event: Event,
-    ground: Ground,
+    context: EventContext,
     *,
     say: Callable[[str], None],
     decided: Callable[[], None] = lambda: None,
@@ -190,8 +240,8 @@ def attend(
 
     `decided` is called when all that may take time is over, and before anything is written.
     """
-    turn = Turn(event, ground, now=clock())
-    with Journal(ground.where.folder_path, event.client, event.session) as journal:
+    turn = EventResponse(event, context, now=clock())
+    with Journal(context.where.folder_path, event.client, event.session) as journal:
         turn.past = journal.past(event.agent)
         _AT[event.moment](turn)
         decided()
@@ -211,38 +261,38 @@ def is_correction(prompt: str) -> bool:
     return bool(re.match(_CORRECTION, prompt))
 
 
-def _at_start(turn: Turn) -> None:
+def _at_start(turn: EventResponse) -> None:
     source = turn.event.source[:20] or "startup"
     turn.line["source"] = source
     turn.past = turn.past.renewed(source, turn.now)
-    glance = turn.glance
-    if glance is None:
+    hook_index = turn.hook_index
+    if hook_index is None:
         return
     from tacit.text.safe_markdown import shown_line
 
-    scope = turn.ground.scope
-    _show_rules(turn, [each for each in glance.norms(scope=scope, limit=NORMS_KNOWN) if _is_ours(turn, each)])
+    scope = turn.context.scope
+    _show_rules(turn, [each for each in hook_index.norms(scope=scope, limit=NORMS_KNOWN) if _is_ours(turn, each)])
     listed = turn.pushed.difference(_RULES)
-    known = [glimpse for glimpse in glance.index(INDEX_LINES, scope=scope) if glimpse.kind in listed]
-    if turn.ground.hold_out > 0:  # nor does the agent hear the name of what it is to go without
+    known = [row for row in hook_index.index(INDEX_LINES, scope=scope) if row.kind in listed]
+    if turn.context.hold_out > 0:  # nor does the agent hear the name of what it is to go without
         known = [each for each in known if not turn.is_held_back(each, turn.chance(each))]
     if known and not turn.past.has_index:
         lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
         turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
-    _report_damage(turn, glance)
+    _report_damage(turn, hook_index)
 
 
-def _is_ours(turn: Turn, rule: Glimpse) -> bool:
+def _is_ours(turn: EventResponse, rule: SkillRow) -> bool:
     from tacit.domain.reach import is_anothers
 
-    return not is_anothers(rule.person, turn.ground.person)
+    return not is_anothers(rule.person, turn.context.person)
 
 
-def _show_rules(turn: Turn, rules: list[Glimpse]) -> None:
+def _show_rules(turn: EventResponse, rules: list[SkillRow]) -> None:
     """Load what holds for every task, the best first, as far as there is room; what has none is named."""
     from tacit.text.safe_markdown import shown_line
 
-    shown: list[Glimpse] = []
+    shown: list[SkillRow] = []
     crowded: list[str] = []
     for rule in rules:
         if rule.version_id in turn.past.shown:
@@ -262,25 +312,25 @@ def _show_rules(turn: Turn, rules: list[Glimpse]) -> None:
         )
 
 
-def _at_prompt(turn: Turn) -> None:
+def _at_prompt(turn: EventResponse) -> None:
     prompt = turn.event.prompt
     turn.line["about"] = digest(prompt.strip())
     if turn.past.is_asked and is_correction(prompt):
         turn.line["corrective"] = "said"
         turn.line["after"] = list(turn.past.shown)[-5:]
         return
-    glance = turn.glance
-    if glance is None:
+    hook_index = turn.hook_index
+    if hook_index is None:
         return
     from tacit.recall.hook_recall import for_task
 
-    asked, scope = prompt[:PROMPT_CHARACTERS], turn.ground.scope
-    found = for_task(glance, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
-    turn.give(found, by_lot=turn.ground.hold_out > 0)
-    _report_damage(turn, glance)
+    asked, scope = prompt[:PROMPT_CHARACTERS], turn.context.scope
+    found = for_task(hook_index, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
+    turn.give(found, by_lot=turn.context.hold_out > 0)
+    _report_damage(turn, hook_index)
 
 
-def _at_call(turn: Turn) -> None:
+def _at_call(turn: EventResponse) -> None:
     for call in turn.event.calls:
         if call.failed and _is_denied(call):
             _note_denial(turn, call)
@@ -307,51 +357,51 @@ def _signature(call: Call) -> str:
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
 
 
-def _recall_for_error(turn: Turn, call: Call) -> None:
-    glance = turn.glance
-    if glance is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
+def _recall_for_error(turn: EventResponse, call: Call) -> None:
+    hook_index = turn.hook_index
+    if hook_index is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
         return
-    skip, scope = turn.past.shown, turn.ground.scope
+    skip, scope = turn.past.shown, turn.context.scope
     if call.failed:
         from tacit.recall.hook_recall import for_error
 
         limits = _limits(turn)
         limits.k = min(limits.k, ERROR_ITEMS)
-        turn.give(for_error(glance, turn.signature, scope=scope, now=turn.now, limits=limits, skip=skip))
+        turn.give(for_error(hook_index, turn.signature, scope=scope, now=turn.now, limits=limits, skip=skip))
     else:  # nobody says that it failed: only what answers this very error is given
-        exact = glance.by_signature(turn.signature, scope=scope)[:ERROR_ITEMS]
+        exact = hook_index.by_signature(turn.signature, scope=scope)[:ERROR_ITEMS]
         turn.listed("skipped").extend(known.version_id for known in exact if known.version_id in skip)
         new = [known for known in exact if known.version_id not in skip and known.kind in turn.pushed]
         turn.show([known for known in new if turn.answer.add(known.text)])
-    _report_damage(turn, glance)
+    _report_damage(turn, hook_index)
 
 
-def _limits(turn: Turn) -> HookLimits:
+def _limits(turn: EventResponse) -> HookLimits:
     from tacit.recall.hook_recall import HookLimits
 
     limits = HookLimits()
-    if turn.ground.recall is not None:
-        limits.k, limits.budget_tokens, limits.min_relevance = turn.ground.recall
-    limits.kinds, limits.person = turn.pushed, turn.ground.person
+    if turn.context.recall is not None:
+        limits.k, limits.budget_tokens, limits.min_relevance = turn.context.recall
+    limits.kinds, limits.person = turn.pushed, turn.context.person
     return limits
 
 
-def _warn_of_loops(turn: Turn, call: Call) -> None:
-    deeds = loops.deeds_of(call, signature=turn.signature, cwd=turn.ground.cwd)[:LISTED]
-    turn.line["deeds"] = deeds
-    for deed in deeds:
-        key = loops.key_of(deed)
-        if key in turn.past.warned or not loops.is_loop(deed, turn.past.deeds):
+def _warn_of_loops(turn: EventResponse, call: Call) -> None:
+    actions = loops.actions_of(call, signature=turn.signature, cwd=turn.context.cwd)[:LISTED]
+    turn.line["deeds"] = actions
+    for action in actions:
+        key = loops.key_of(action)
+        if key in turn.past.warned or not loops.is_loop(action, turn.past.actions):
             continue
         from tacit.text.safe_markdown import one_line
 
-        target = one_line(loops.target_of(call, cwd=turn.ground.cwd))
-        if turn.answer.note(loops.warning(deed, turn.past.deeds, target=target)):
+        target = one_line(loops.target_of(call, cwd=turn.context.cwd))
+        if turn.answer.note(loops.warning(action, turn.past.actions, target=target)):
             turn.listed("warned").append(key)
         return
 
 
-def _at_batch(turn: Turn) -> None:
+def _at_batch(turn: EventResponse) -> None:
     """A batch tells what no other event does: permissions that were denied and edits that found nothing to change."""
     for call in turn.event.calls:
         if _is_denied(call):
@@ -361,7 +411,7 @@ def _at_batch(turn: Turn) -> None:
             turn.listed("deeds").append({"did": loops.FAILED, "what": what})
 
 
-def _at_denial(turn: Turn) -> None:
+def _at_denial(turn: EventResponse) -> None:
     for call in turn.event.calls:
         _note_denial(turn, call)
 
@@ -371,7 +421,7 @@ def _is_denied(call: Call) -> bool:
     return call.output.startswith(_DENIALS) and not call.tool.startswith("mcp__")
 
 
-def _note_denial(turn: Turn, call: Call) -> None:
+def _note_denial(turn: EventResponse, call: Call) -> None:
     turn.line["corrective"] = "denied"
     turn.line["tool"] = _named(call)
     turn.line["after"] = list(turn.past.shown)[-5:]
@@ -381,9 +431,9 @@ def _named(call: Call) -> str:
     return re.sub(r"[^\w.:-]+", "_", call.tool)[:80]
 
 
-def _report_damage(turn: Turn, glance: Glance) -> None:
-    for damage in glance.damaged[:5]:
-        log.note(turn.ground.home, f"{turn.event.moment}: {damage}")
+def _report_damage(turn: EventResponse, hook_index: HookIndex) -> None:
+    for damage in hook_index.damaged[:5]:
+        log.note(turn.context.home, f"{turn.event.moment}: {damage}")
 
 
 _AT = {START: _at_start, PROMPT: _at_prompt, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}

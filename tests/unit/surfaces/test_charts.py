@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.cli.charts import Axis, Row, Scale, draw, line, ruler
+from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, draw, line, ruler
 
-GOOD = Row(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
-BAD = Row(label="harms", value=-0.2, low=-0.3, high=-0.1)
-OPEN = Row(label="unclear", value=0.0, low=-0.2, high=0.2)
+GOOD = ChartRow(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
+BAD = ChartRow(label="harms", value=-0.2, low=-0.3, high=-0.1)
+OPEN = ChartRow(label="unclear", value=0.0, low=-0.2, high=0.2)
 AXIS = Axis(title="points")
 
 
@@ -27,7 +27,7 @@ def test_a_bar_reaches_from_the_low_to_the_high_end_with_the_estimate_in_it() ->
 
 
 def test_an_interval_that_holds_the_line_crosses_it() -> None:
-    drawn = line(Row(label="x", value=0.1, low=-0.2, high=0.2), AXIS, Scale([GOOD, BAD], AXIS, width=61)).plain
+    drawn = line(ChartRow(label="x", value=0.1, low=-0.2, high=0.2), AXIS, Scale([GOOD, BAD], AXIS, width=61)).plain
     assert "┼" in drawn
     assert "┊" not in drawn
 
@@ -42,7 +42,7 @@ def test_plain_terminals_get_plain_characters() -> None:
 @pytest.mark.parametrize(
     ("row", "better", "colour"), [(GOOD, True, "green"), (GOOD, False, "red"), (BAD, False, "green")]
 )
-def test_only_what_is_clear_is_coloured_and_less_may_be_better(row: Row, better: bool, colour: str) -> None:
+def test_only_what_is_clear_is_coloured_and_less_may_be_better(row: ChartRow, better: bool, colour: str) -> None:
     drawn = line(row, Axis(more_is_better=better), Scale([row], AXIS, width=31))
     assert [str(span.style) for span in drawn.spans] == [f"not dim {colour}"]
     unclear = line(OPEN, Axis(more_is_better=better), Scale([OPEN], AXIS, width=31))
@@ -53,7 +53,7 @@ def test_the_scale_always_holds_the_line_that_matters_and_is_never_empty() -> No
     far = Scale([GOOD], Axis(reference=0.6), width=31)
     assert far.low <= GOOD.low
     assert far.high >= 0.6
-    point = Row(label="x", value=0.0, low=0.0, high=0.0)
+    point = ChartRow(label="x", value=0.0, low=0.0, high=0.0)
     assert Scale([point], AXIS, width=1).width >= 21
     assert line(point, AXIS, Scale([point], AXIS, width=31)).plain.strip() == "●"
     assert Scale([], AXIS, width=31).ticks

@@ -22,8 +22,7 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
-from tacit.surfaces.cli.views import show_portrait
-from tacit.surfaces.cli.views import difference, whole_text
+from tacit.surfaces.cli.views import difference, show_skill, whole_text
 from tests.unit.render.test_conditions import RESTART
 
 FULL = SkillContent(
@@ -64,7 +63,7 @@ FULL = SkillContent(
 
 def drawn(content: SkillContent, *, width: int = 100, parts: dict[str, SkillContent] | None = None) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    show_portrait(console, content, parts=parts or {})
+    show_skill(console, content, parts=parts or {})
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -18,7 +18,7 @@ AUTO = "auto"
 """The embedder where nobody has written settings."""
 
 
-class Ground:
+class EventContext:
     """The store that serves an event, and how it is asked."""
 
     __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "person", "recall", "store", "where")
@@ -51,7 +51,7 @@ class Ground:
         return "project" if self.where.is_projects_own else f"project:{os.path.basename(self.where.project_path)}"
 
 
-def find(event: Event, variables: HookEnvironment, *, store: str = "") -> Ground | None:
+def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventContext | None:
     """Find the ground of an event; nothing where Tacit keeps out."""
     cwd = event.cwd if os.path.isabs(event.cwd) and os.path.isdir(event.cwd) else os.getcwd()
     # Where Claude Code was started; its shell wanders off, and one session belongs to one store.
@@ -68,10 +68,10 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> Ground
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
-    ground = Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
-    ground.embedder, ground.hold_out, ground.person = embedder, hold_out, variables.account
-    ground.homes = list(dict.fromkeys((variables.home, variables.account_home)))
-    return ground
+    context = EventContext(where, cwd=cwd, home=variables.home, store=store, recall=recall)
+    context.embedder, context.hold_out, context.person = embedder, hold_out, variables.account
+    context.homes = list(dict.fromkeys((variables.home, variables.account_home)))
+    return context
 
 
 def _has_settings(here: str, project: str, variables: HookEnvironment) -> bool:

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import ConfigError, NotPermitted
+from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.ground import find
 from tests.unit.surfaces.hook_events import claude, codex, stdin
 from tests.unit.surfaces.hooked_project import make_project
 
@@ -32,10 +32,10 @@ def home(tmp_path):
 def test_an_event_belongs_to_the_store_of_its_folder(project, home):
     below = project.folder / "src"
     below.mkdir()
-    ground = ground_of(codex("Stop", cwd=below), HOME=home)
-    assert (ground.where.database, ground.cwd, ground.scope) == (str(project.database), str(below), "project")
-    assert ground.has_store
-    assert ground.recall is None
+    context = ground_of(codex("Stop", cwd=below), HOME=home)
+    assert (context.where.database, context.cwd, context.scope) == (str(project.database), str(below), "project")
+    assert context.has_store
+    assert context.recall is None
 
 
 def test_a_session_of_claude_code_belongs_where_it_was_started(project, home, tmp_path):
@@ -53,9 +53,9 @@ def test_an_event_without_a_folder_belongs_where_the_hook_runs(project, home, mo
 
 def test_a_named_store_is_shared_by_projects_that_keep_their_names(project, home, tmp_path):
     named = tmp_path / "all.db"
-    ground = ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=str(named))
-    assert (ground.where.database, ground.scope, ground.has_store) == (str(named), "project:shop", False)
-    assert ground.where.may_be_made
+    context = ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=str(named))
+    assert (context.where.database, context.scope, context.has_store) == (str(named), "project:shop", False)
+    assert context.where.may_be_made
     assert ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=":memory:") is None
 
 

@@ -13,9 +13,9 @@ from tacit.config import channels
 from tacit.config.location import HookEnvironment
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
-from tacit.surfaces.hook import moments
+from tacit.surfaces.hook import event_handlers as moments
+from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.ground import find
 from tests.unit.surfaces.hook_events import (
     claude,
     claude_edit,
@@ -276,7 +276,7 @@ def test_an_edit_that_found_nothing_to_change_counts_as_a_failure(project):
     missed = "<tool_use_error>String to replace not found in file.</tool_use_error>"
     calls = [{"tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": missed}]
     assert project.send(claude("PostToolBatch", tool_calls=calls)) == ""
-    assert [deed["did"] for deed in project.lines[0]["deeds"]] == ["failed"]
+    assert [action["did"] for action in project.lines[0]["deeds"]] == ["failed"]
 
 
 def test_a_retired_skill_is_never_shown(project):
@@ -317,10 +317,10 @@ def test_an_answer_that_nobody_takes_was_not_given(project):
         raise BrokenPipeError(32, "Broken pipe")
 
     event = parse(stdin(claude("UserPromptSubmit", prompt=TASK, cwd=str(project.folder))))
-    ground = find(event, HookEnvironment({"HOME": str(project.home)}))
-    assert ground is not None
+    context = find(event, HookEnvironment({"HOME": str(project.home)}))
+    assert context is not None
     with pytest.raises(BrokenPipeError):
-        moments.attend(event, ground, say=gone, clock=project.clock)
+        moments.respond(event, context, say=gone, clock=project.clock)
     assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=TASK))
 
 

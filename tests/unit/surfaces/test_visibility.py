@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     with memory(tmp_path / "shop" / ".tacit" / "tacit.db") as loop:
-        own = preference("short-answers", "Answer in one sentence.", loop.person)
+        own = preference("short-answers", "Answer in one sentence.", loop.context.person)
         for content in (lesson("lint-first"), own, preference("rhymes", SECRETLY, "zoe")):
             loop.review(proposed(loop, content).version.id, "approve", by="ann")
         proposed(loop, preference("metre", "Answer in hexameters.", "zoe"))
