@@ -36,8 +36,8 @@ from typing import Any
 
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import from_documents
-from tacit.learn.blame import FailureKind, Pool, blame
-from tacit.learn.blame.effects import deeds_of, hands_over
+from tacit.learn.failures import FailureKind, FailurePool, explain_failure
+from tacit.learn.failures.effects import changes_made, hands_over
 
 SEED = 0
 RESAMPLES = 10_000
@@ -120,7 +120,7 @@ def _telecom_label(label: Mapping[str, Any] | None) -> Answer | None:
     return (FailureKind.WRONG_TOOL if unneeded else FailureKind.MISSING_STEP), None
 
 
-def pool_of(runs: Iterable[Run]) -> Pool:
+def pool_of(runs: Iterable[Run]) -> FailurePool:
     """What the learner may see: these runs and whether they succeeded."""
     seen = list(runs)
     solved: dict[int, list[Trajectory]] = defaultdict(list)
@@ -128,7 +128,7 @@ def pool_of(runs: Iterable[Run]) -> Pool:
         if run.succeeded:
             solved[run.task].append(run.trajectory)
     contrasted = [(run.trajectory, solved[run.task]) for run in seen if not run.succeeded]
-    return Pool([run.trajectory for run in seen if run.succeeded], contrasted)
+    return FailurePool([run.trajectory for run in seen if run.succeeded], contrasted)
 
 
 def answers(runs: Sequence[Run], failed: Sequence[Run], *, taught: bool = True) -> list[Answer]:
@@ -139,7 +139,7 @@ def answers(runs: Sequence[Run], failed: Sequence[Run], *, taught: bool = True) 
         pool = pool_of(others if taught else [run for run in others if run.succeeded])
         for place, run in enumerate(failed):
             if run.task % FOLDS == fold:
-                said = blame(run.trajectory, pool)
+                said = explain_failure(run.trajectory, pool)
                 found[place] = said.kind, said.step
     return [found[place] for place in range(len(failed))]
 
@@ -149,7 +149,7 @@ def by_siblings(runs: Sequence[Run], failed: Sequence[Run]) -> list[Answer | Non
     found: list[Answer | None] = []
     for run in failed:
         siblings = [r.trajectory for r in runs if r.succeeded and r.task == run.task and r.agent != run.agent]
-        said = blame(run.trajectory, (), siblings=siblings) if siblings else None
+        said = explain_failure(run.trajectory, (), siblings=siblings) if siblings else None
         found.append((said.kind, said.step) if said else None)
     return found
 
@@ -161,11 +161,11 @@ def baselines(failed: Sequence[Run]) -> dict[str, list[Answer]]:
         return [(kind, step(run)) for run in failed]
 
     def effect(run: Run, place: int) -> int | None:
-        done = deeds_of(run.trajectory).done
+        done = changes_made(run.trajectory).done
         return done[place].index if done else None
 
     plain = [
-        (FailureKind.WRONG_ARGUMENTS if deeds_of(run.trajectory).done else FailureKind.NO_ACTION, effect(run, 0))
+        (FailureKind.WRONG_ARGUMENTS if changes_made(run.trajectory).done else FailureKind.NO_ACTION, effect(run, 0))
         for run in failed
     ]
     return {
@@ -244,7 +244,7 @@ def effects_compared(runs: Sequence[Run]) -> dict[str, int]:
     """Calls by the labels' notion of a write and by the product's notion of an effect."""
     counts: Counter[str] = Counter()
     for run in runs:
-        ours = {deed.index for deed in deeds_of(run.trajectory).done}
+        ours = {call.index for call in changes_made(run.trajectory).done}
         for step in run.trajectory.actions:
             theirs = not step.tool.startswith(READING)
             counts[f"label {'write' if theirs else 'read'}, product {'effect' if step.index in ours else 'none'}"] += 1

@@ -1,26 +1,26 @@
-"""Trajectories → candidates: what attempts teach, found without a language model. Judges and stores nothing."""
+"""Learning: attempts in, candidates for the gate out. A language model is optional."""
 
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.consensus import consensus
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import Mined, mine
-from tacit.learn.origin_limits import Account, account_of, sealed
-from tacit.learn.single_attempt import Distillation, Note, NoteKind, distil, draft_of
+from tacit.learn.origin_limits import AttemptTexts, attempt_texts, limit_origins
+from tacit.learn.single_attempt import AttemptNote, Distillation, NoteKind, distil, draft_of
 
 __all__ = [
-    "Account",
+    "AttemptNote",
+    "AttemptTexts",
     "Distillation",
     "Mined",
-    "Note",
     "NoteKind",
-    "account_of",
+    "attempt_texts",
     "consensus",
     "distil",
     "draft_of",
     "error_lessons",
     "is_mined",
+    "limit_origins",
     "mine",
     "outline_of",
-    "sealed",
 ]

@@ -1,7 +1,8 @@
-"""One attempt → its course: which calls failed and how, what was tried about each failure, and which calls worked.
+"""Reduces one attempt to an outline: its moves and readings, which calls failed, what was tried, and what worked.
 
-Courses are small, know nothing of each other, and can be kept and pooled (`mining.errors`). A fix is named by a key that
-is the same in every session: what was done, without the values it was done to. It counts nothing and judges nothing.
+Outlines are small and can be stored and compared (`mining`). A fix is named by a key that is the same in every session:
+what was done, without its values. Only plain tool calls become moves and readings; shell and file work is compared as
+drafts (`consensus`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from tacit.text.shell import Command
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, tool_calls
 
 AGAIN = "again"
-"""The fix that is none: the same call, with nothing done in between."""
+"""The key for "no fix": the same call again, with nothing in between."""
 INSTALL, INSTEAD = "install with ", "instead "
-"""How the keys of these fixes begin."""
+"""Prefixes of fix keys."""
 _WORD = re.compile(r"[a-z][a-z-]+")
 
 
 def course_of(trajectory: Trajectory, actions: Sequence[ToolCall] | None = None) -> Course:
-    """Reduce one attempt; `actions` are its `actions_of`, if they are at hand."""
+    """Reduce one attempt; `actions` are its tool calls, if already known."""
     actions = tool_calls(trajectory) if actions is None else actions
     telling = [action for action in actions if action.kind is not ToolKind.FILE]
     surely = [action for action in telling if action.surely_worked]
@@ -53,7 +54,7 @@ def course_of(trajectory: Trajectory, actions: Sequence[ToolCall] | None = None)
 
 
 def recovery_at(trajectory: Trajectory, failure: Failure, tried: Tried) -> Recovery | None:
-    """The recovery that a course tells of, found again in its trajectory; nothing if it is not there."""
+    """Find the recovery of a course in its trajectory; nothing if it is not there."""
     actions = tool_calls(trajectory)
     at = next((at for at, action in enumerate(actions) if action.index == failure.step), None)
     tries = _tries(actions, at) if at is not None else ()
@@ -89,7 +90,7 @@ def _tries(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
 
 
 def _replacement(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
-    """The very next call, if it is another plain tool of the same effect."""
+    """Return the next call if it is another plain tool with the same effect."""
     failed, after = actions[at], actions[at + 1 : at + 2]
     for later in after:
         alike = later.kind is failed.kind is ToolKind.FUNCTION and later.effect is failed.effect
@@ -98,31 +99,31 @@ def _replacement(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
 
 
 def _fix(recovery: Recovery) -> str:
-    """What was done, without the values that differ from one session to the next."""
+    """Return what was done, without values that differ between sessions."""
     if recovery.means is Means.TRANSIENT:
         return AGAIN
     if recovery.means is Means.REPLACED:
         return f"{INSTEAD}{recovery.worked.label}"
     if recovery.installed:
         return f"{INSTALL}{(*recovery.enablers, recovery.worked)[0].label}"
-    first = " and ".join(sorted(_told(action) for action in recovery.enablers))
+    first = " and ".join(sorted(_enabler_text(action) for action in recovery.enablers))
     if recovery.means is Means.ENABLED:
         return f"after {first}"
     return f"after {first}, {_variation(recovery)}" if first else _variation(recovery)
 
 
-def _told(action: ToolCall) -> str:
+def _enabler_text(action: ToolCall) -> str:
     return ", ".join(" ".join([*_verb(command), *sorted(set(command.flags))]) for command in action.programs)
 
 
 def _verb(command: Command) -> list[str]:
-    """What a command does; of a program that is not known, its first operand if that is a bare word."""
+    """Return what a command does; for an unknown program its first operand, if that is a bare word."""
     bare = command.operands[:1] if not command.subcommand and _WORD.fullmatch("".join(command.operands[:1])) else ()
     return [command.label, *bare]
 
 
 def _variation(recovery: Recovery) -> str:
-    """In which way the call that worked differs from the one that failed."""
+    """Return how the call that worked differs from the one that failed."""
     failed, worked = recovery.failed, recovery.worked
     if failed.kind is ToolKind.FUNCTION:
         before, after = essential(failed.step.arguments), essential(worked.step.arguments)
@@ -146,7 +147,7 @@ def _exact(action: ToolCall) -> str:
 
 
 def _form(action: ToolCall) -> str:
-    """Programs and flags of a command, or a tool and the names of what it was given."""
+    """Return programs and flags of a command, or a tool with the names of its arguments."""
     if action.kind is ToolKind.SHELL:
         return _digest(f"$ {[[command.label, *sorted(command.flags)] for command in action.programs]}")
     return _digest(f"{action.step.tool} of {sorted(essential(action.step.arguments))}")
@@ -182,9 +183,9 @@ def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
 
 
 def is_plain(actions: Sequence[ToolCall]) -> bool:
-    """Whether an attempt was made with plain tool calls alone, apart from looking at files."""
+    """Whether an attempt used only plain tool calls, apart from reading files."""
     changes = [action for action in actions if action.effect is not Effect.READ]
-    # A look without an answer is a call somebody wrote down, not a file that was read.
+    # A file read without an answer comes from a written plan, not from a run.
     called = any(action.kind is ToolKind.FUNCTION or not action.step.observation for action in actions)
     return called and all(action.kind is ToolKind.FUNCTION and not action.delegates for action in changes)
 
@@ -195,7 +196,7 @@ def _parts(actions: Sequence[ToolCall]) -> tuple[tuple[Move, ...], tuple[Reading
     moves: list[Move] = []
     readings: list[Reading] = []
     for action in calls:
-        # A look whose answer nobody kept, or the last one where nothing was changed, was the point of the task.
+        # A final reading, or one whose answer was not recorded, was the goal of the task.
         looks = action.effect is Effect.READ and action.step.observation
         if not looks or (not changes and action is calls[-1]):
             moves.append(_move(action))
@@ -210,12 +211,12 @@ def _move(action: ToolCall) -> Move:
 
 def _reading(action: ToolCall, *, after: int) -> Reading:
     kept = dict(list(facts(action.step.observation).items())[:MAX_FACTS])
-    if "\\u" in action.step.observation:  # written in escapes, a secret passes for something else until it is read
+    if "\\u" in action.step.observation:  # an escaped secret is recognised only after decoding
         kept = {key: tuple(redact(value).text for value in values) for key, values in kept.items()}
     return Reading(index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=kept, after=after)
 
 
 def _arguments(action: ToolCall) -> Mapping[str, Any]:
-    """The arguments, if they are not a document of their own."""
+    """Return the arguments, unless they hold a document."""
     arguments = essential(action.step.arguments)
     return arguments if len(json.dumps(arguments, default=str)) <= _MAX_ARGUMENTS else {}

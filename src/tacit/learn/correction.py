@@ -18,7 +18,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.values import Ledger, Timeline, literals
+from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import MAX_DESCRIPTION, code, shorten, slug
 from tacit.text.shell import Command
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing
@@ -61,53 +61,53 @@ class Swap:
 
 def swap_of(sentence: str, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Swap | None:
     """The first thing done after the correction that stands for something done before it, the last of those first."""
-    said = _Said(sentence)
+    message_text = _MessageText(sentence)
     later = islice((action for action in after if action.worked and action.effect is not Effect.READ), _MAX_AFTER)
     earlier = [action for action in before if action.effect is not Effect.READ][-_MAX_BEFORE:][::-1]
-    return next((found for action in later for found in _swaps(action, earlier, said)), None)
+    return next((found for action in later for found in _swaps(action, earlier, message_text)), None)
 
 
-def _swaps(action: ToolCall, earlier: Sequence[ToolCall], said: _Said) -> Iterator[Swap]:
+def _swaps(action: ToolCall, earlier: Sequence[ToolCall], message_text: _MessageText) -> Iterator[Swap]:
     if action.kind is ToolKind.SHELL:
         for other in earlier:
             if other.kind is ToolKind.SHELL:
-                yield from _commands(other, action, said)
+                yield from _commands(other, action, message_text)
     for edit in action.edits:
         hunks = ((hunk.old, hunk.new) for hunk in edit.hunks if hunk.old and hunk.new)
         written = next((other for other in earlier if any(mine.file == edit.file for mine in other.edits)), None)
         if written is not None:
-            yield from (swap for old, new in hunks if (swap := _texts((written, action), old, new, said)))
+            yield from (swap for old, new in hunks if (swap := _texts((written, action), old, new, message_text)))
 
 
-def _commands(earlier: ToolCall, later: ToolCall, said: _Said) -> Iterator[Swap]:
+def _commands(earlier: ToolCall, later: ToolCall, message_text: _MessageText) -> Iterator[Swap]:
     for old in earlier.programs:
         for new in later.programs:
             if changes_nothing(old) or changes_nothing(new):
                 continue
-            words = _words(old, new, said, checks=earlier.effect is later.effect is Effect.CHECK)
+            words = _words(old, new, message_text, checks=earlier.effect is later.effect is Effect.CHECK)
             if words:
                 yield Swap(before=earlier, after=later, old=old.text, new=new.text, words=words)
 
 
-def _words(old: Command, new: Command, said: _Said, *, checks: bool) -> tuple[str, ...]:
+def _words(old: Command, new: Command, message_text: _MessageText, *, checks: bool) -> tuple[str, ...]:
     """What is wanted of the new command, if the person named it; nothing if the two are not about the same."""
     if old.program == new.program:
         if old.subcommand != new.subcommand:
             return ()
-        gained, lost = (said.flags(set(a.flags) - set(b.flags)) for a, b in ((new, old), (old, new)))
+        gained, lost = (message_text.flags(set(a.flags) - set(b.flags)) for a, b in ((new, old), (old, new)))
         flags = ("with", *gained) if gained else ("without", *lost)
         return (new.program, *new.subcommand.split(), *flags) if gained or lost else ()
     about = (old.subcommand and old.subcommand == new.subcommand) or set(old.operands) & set(new.operands)
-    if (about or checks) and said.programs([new.program, *new.runner.split(), old.program]):
+    if (about or checks) and message_text.programs([new.program, *new.runner.split(), old.program]):
         return ("use", *new.runner.split(), new.program, "not", old.program)
     return ()
 
 
-def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, said: _Said) -> Swap | None:
+def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, message_text: _MessageText) -> Swap | None:
     """An edit that took out one name and put in another, of which the person named one."""
     before, after = (dict.fromkeys(_IDENTIFIER.findall(text)) for text in (old, new))
     lost, gained = [name for name in before if name not in after], [name for name in after if name not in before]
-    meant, unmeant = said.names(gained), said.names(lost)
+    meant, unmeant = message_text.names(gained), message_text.names(lost)
     wanted, unwanted = meant or gained[: len(gained) == 1], unmeant or lost[: len(lost) == 1]
     if not (meant or unmeant) or not wanted:
         return None
@@ -121,7 +121,7 @@ def _line(text: str, names: Sequence[str]) -> str:
     return next((line for line in lines if any(name in line for name in names)), lines[0] if lines else "")
 
 
-class _Said:
+class _MessageText:
     """The words of a sentence, and those that point at something by its name."""
 
     def __init__(self, sentence: str) -> None:
@@ -237,7 +237,7 @@ class Correction:
 def corrections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[Correction, ...]:
     """The messages in which a person corrected the agent's way of working."""
     found: list[Correction] = []
-    said = [step.index for step in trajectory.steps if step.role is Role.USER]
+    message_text = [step.index for step in trajectory.steps if step.role is Role.USER]
     places = [action.index for action in actions]
     earlier = -1
     for step in trajectory.steps:
@@ -247,8 +247,8 @@ def corrections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple
         earlier = step.index
         sentence = directive(step.text) if before else ""
         if sentence:
-            later = bisect_right(said, step.index)
-            until = said[later] if later < len(said) else len(trajectory.steps) + step.index
+            later = bisect_right(message_text, step.index)
+            until = message_text[later] if later < len(message_text) else len(trajectory.steps) + step.index
             after = tuple(actions[bisect_right(places, step.index) : bisect_left(places, until)])
             kind = _kind(sentence)
             found.append(Correction(message=step, sentence=sentence, kind=kind, before=before, after=after))
@@ -267,8 +267,8 @@ def objections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[
             asked = step.text.rstrip().endswith("?")
         if step.role is not Role.USER or step.is_action:
             continue
-        said = step.text.strip()[:_MAX_MESSAGE]
-        if done and (_OBJECTED.match(said) or (not asked and _REFUSED.match(said))):
+        message_text = step.text.strip()[:_MAX_MESSAGE]
+        if done and (_OBJECTED.match(message_text) or (not asked and _REFUSED.match(message_text))):
             found.append(step.index)
         done = asked = False
     return tuple(found)
@@ -289,10 +289,10 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     acted = [action for action in correction.after if action.worked and action.effect is not Effect.READ]
     if not acted:
         return None
-    ledger = Ledger(trajectory)
-    said = Span(trajectory.id, correction.message.index, "text")
+    field_origins = FieldOrigins(trajectory)
+    message_text = Span(trajectory.id, correction.message.index, "text")
     for path in ("name", "description", "category", "body"):
-        ledger.rest(path, [said])
+        field_origins.rest(path, [message_text])
     rule = rule_of(correction.sentence)
     swap = swap_of(correction.sentence, correction.before, correction.after)
     shown = f"\n\n{swap.text()}" if swap else ""
@@ -306,24 +306,24 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     )
     if swap:
         timeline = Timeline(trajectory)
-        for action, told in ((swap.before, swap.old), (swap.after, swap.new)):
+        for action, text in ((swap.before, swap.old), (swap.after, swap.new)):
             for path in ("name", "body", "tags"):
-                ledger.rest(path, _told_spans(action, told, timeline))
+                field_origins.rest(path, _spans_of_text(action, text, timeline))
     pair = (swap.before, swap.after) if swap else ()
     corrected = [Span(trajectory.id, action.index, "arguments") for action in (*pair, *acted[:3])]
-    grounding = {**ledger.grounding, "evidence": tuple(dict.fromkeys((said, *corrected)))}
+    grounding = {**field_origins.grounding, "evidence": tuple(dict.fromkeys((message_text, *corrected)))}
     return Candidate(
         content=content,
         scope=trajectory.task.scope,
-        origins=ledger.origins,
+        origins=field_origins.origins,
         provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY),
         assessment=assessment,
     )
 
 
-def _told_spans(action: ToolCall, told: str, timeline: Timeline) -> list[Span]:
+def _spans_of_text(action: ToolCall, text: str, timeline: Timeline) -> list[Span]:
     """The call, and every observation that what is told of it was copied from."""
-    copied = [timeline.copied(piece, before=action.index) for piece in dict.fromkeys((told, *literals(told)))]
+    copied = [timeline.copied(piece, before=action.index) for piece in dict.fromkeys((text, *literals(text)))]
     own = Span(timeline.trajectory_id, action.index, "arguments")
     return [own, *(timeline.span(place) for place in copied if place is not None)]
 

@@ -21,7 +21,7 @@ from tacit.domain.skill import Kind, Parameter, Provenance, SkillContent, SkillS
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.recovery import Means, Recovery, shown
-from tacit.learn.values import Ledger, Match, Timeline, action_spans, type_of
+from tacit.learn.values import FieldOrigins, Sighting, Timeline, action_spans, type_of
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, code, local, shorten, slug, step_text, tags_of
 from tacit.text.error_signatures import tells, without_name
 from tacit.text.shell import Command
@@ -35,7 +35,7 @@ _MIN_VARYING = 2  # a single sign stands in every command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class FixCount:
     """How often an error was met, and what became of the fix, over several sessions."""
 
     failures: int
@@ -64,12 +64,12 @@ class _Draft:
     timeline: Timeline
     recovery: Recovery
     general: Generalisation
-    ledger: Ledger
-    tally: Tally | None = None
+    field_origins: FieldOrigins
+    tally: FixCount | None = None
 
 
 def lesson(
-    trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline, tally: Tally | None = None
+    trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline, tally: FixCount | None = None
 ) -> Candidate | None:
     """Make a lesson of one recovery, or nothing if it teaches nothing; `tally` where the same was seen elsewhere too."""
     teaches = recovery.teaches or (recovery.means is Means.REPLACED and tally is not None)
@@ -90,14 +90,16 @@ def lesson(
         timeline=timeline,
         recovery=recovery,
         general=general,
-        ledger=Ledger(trajectory),
+        field_origins=FieldOrigins(trajectory),
         tally=tally,
     )
     return Candidate(
         content=_content(draft, used),
         scope=trajectory.task.scope,
-        origins=draft.ledger.origins,
-        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.ledger.grounding, made_by=MADE_BY),
+        origins=draft.field_origins.origins,
+        provenance=Provenance(
+            trajectory_ids=(trajectory.id,), grounding=draft.field_origins.grounding, made_by=MADE_BY
+        ),
         assessment=_assessment(recovery),
     )
 
@@ -127,7 +129,7 @@ def _only(action: ToolCall, command: Command) -> ToolCall:
 def _for_any_name(general: Generalisation, recovery: Recovery) -> Generalisation:
     """Put a parameter in place of what was missing; the agent typed it into the command that helped."""
     kind = _what_is_missing(recovery)
-    place = Match(Origin.AGENT, (*recovery.enablers, recovery.worked)[0].index, "arguments")
+    place = Sighting(Origin.AGENT, (*recovery.enablers, recovery.worked)[0].index, "arguments")
     others = tuple(binding for binding in general.bindings if binding.text != recovery.installed)
     taken = {binding.parameter.name for binding in others}
     name = next(name for name in (kind, f"missing_{kind}", f"the_missing_{kind}") if name not in taken)
@@ -141,12 +143,12 @@ def _for_any_name(general: Generalisation, recovery: Recovery) -> Generalisation
 
 def _for_any_command(recovery: Recovery) -> Generalisation:
     """What the failed call was run through helps whatever fails so: the call itself becomes the parameter."""
-    place = Match(Origin.AGENT, recovery.failed.index, "arguments")
+    place = Sighting(Origin.AGENT, recovery.failed.index, "arguments")
     parameter = Parameter(name="command", description="the command that failed", type="string")
     return Generalisation((Binding(parameter=parameter, original=recovery.failed.command.strip(), place=place),))
 
 
-def _for_any_value(general: Generalisation, recovery: Recovery, tally: Tally) -> Generalisation:
+def _for_any_value(general: Generalisation, recovery: Recovery, tally: FixCount) -> Generalisation:
     """Put a parameter in place of what other attempts gave otherwise."""
     bindings = list(general.bindings)
     for key, value in tally.varying:
@@ -155,7 +157,7 @@ def _for_any_value(general: Generalisation, recovery: Recovery, tally: Tally) ->
             continue
         name = next(name for name in (key, *(f"{key}_{number}" for number in range(2, 99))) if name not in taken)
         parameter = Parameter(name=name, description="differs from one attempt to the next", type=type_of(str(value)))
-        place = Match(Origin.AGENT, recovery.worked.index, "arguments")
+        place = Sighting(Origin.AGENT, recovery.worked.index, "arguments")
         bindings.append(Binding(parameter=parameter, original=value, place=place))
     return dataclasses.replace(general, bindings=tuple(bindings))
 
@@ -185,18 +187,18 @@ def _content(draft: _Draft, used: tuple[ToolCall, ...]) -> SkillContent:
         spans = action_spans(action, draft.timeline, arguments=arguments, workspace=workspace)
         typed.update(dict.fromkeys(spans))
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
-        draft.ledger.rest(f"steps.{number}", spans)
-        draft.ledger.rest(f"steps.{number}.arguments", spans)
+        draft.field_origins.rest(f"steps.{number}", spans)
+        draft.field_origins.rest(f"steps.{number}.arguments", spans)
     failed = Span(draft.trajectory.id, recovery.failed.index, "arguments")
     error = Span(draft.trajectory.id, recovery.failed.index, "observation")
-    draft.ledger.rest("name", [failed, *typed])
-    draft.ledger.rest("description", [*([error] if _named(draft) else ()), failed, *typed])
-    draft.ledger.rest("signature", [error])
-    draft.ledger.rest("body", [error, failed, *typed])
+    draft.field_origins.rest("name", [failed, *typed])
+    draft.field_origins.rest("description", [*([error] if _named(draft) else ()), failed, *typed])
+    draft.field_origins.rest("signature", [error])
+    draft.field_origins.rest("body", [error, failed, *typed])
     for path in ("category", "tags"):
-        draft.ledger.rest(path, [failed, *(Span(draft.trajectory.id, action.index, "tool") for action in used)])
+        draft.field_origins.rest(path, [failed, *(Span(draft.trajectory.id, action.index, "tool") for action in used)])
     for number, binding in enumerate(general.bindings):
-        draft.ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
+        draft.field_origins.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
     return SkillContent(
         kind=Kind.LESSON,
         name=_name(recovery),
@@ -233,7 +235,7 @@ def _avoided(draft: _Draft) -> bool:
     return tally.avoid_form or (tally.avoid and local(draft.general.text(call)) == call)
 
 
-def _counted(text: str, tally: Tally | None) -> str:
+def _counted(text: str, tally: FixCount | None) -> str:
     if tally is None:
         return text[:MAX_DESCRIPTION]
     return f"{shorten(text, MAX_DESCRIPTION - len(tally.text()) - 1)} {tally.text()}"
@@ -272,15 +274,15 @@ def _body(draft: _Draft) -> str:
     return local(draft.general.text(f"**Problem.** {problem}\n\n**Fix.** {fix[:1].upper()}{fix[1:]}.\n{seen}"))
 
 
-def _seen(draft: _Draft, tally: Tally) -> str:
+def _seen(draft: _Draft, tally: FixCount) -> str:
     """What several sessions show, the failing call's fate and other fixes included."""
-    said = [f"This error was met {tally.failures} times. {tally.text()}"]
+    sentences = [f"This error was met {tally.failures} times. {tally.text()}"]
     if _avoided(draft):
-        said.append("The failing call itself never worked afterwards.")
+        sentences.append("The failing call itself never worked afterwards.")
     if tally.others:
         worked, tried = (sum(column) for column in zip(*tally.others, strict=True))
-        said.append(f"Other things that were tried worked in {worked} of {tried} attempts.")
-    return " ".join(said)
+        sentences.append(f"Other things that were tried worked in {worked} of {tried} attempts.")
+    return " ".join(sentences)
 
 
 def _name(recovery: Recovery) -> str:

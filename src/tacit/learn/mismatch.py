@@ -18,13 +18,13 @@ from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.values import Ledger
+from tacit.learn.values import FieldOrigins
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.words import STOP_WORDS
 
 MADE_BY = "tacit.moments/1"
 TAG = "assumption"
-_SAID_MAX = 300
+_MAX_QUOTE = 300
 _TASK_MAX = 300
 _NAME_WORDS = 5
 _FIRST = {
@@ -54,8 +54,8 @@ def mismatch(assumption: Assumption, found: Mismatch, trajectory: Trajectory) ->
     if assumption.held is not Held.WRONG or assumption.aspect is Aspect.RISK or not assumed or not instead:
         return None
     check = assumption.check.strip()
-    first = f"Run {code(shorten(check, _SAID_MAX))} first." if check else _FIRST[assumption.aspect]
-    quote = f"\n\n> {shorten(found.quote, _SAID_MAX)}" if found.quote and found.quote not in instead else ""
+    first = f"Run {code(shorten(check, _MAX_QUOTE))} first." if check else _FIRST[assumption.aspect]
+    quote = f"\n\n> {shorten(found.quote, _MAX_QUOTE)}" if found.quote and found.quote not in instead else ""
     content = SkillContent(
         kind=Kind.LESSON,
         name=slug(["check", *_name_words(assumption.text)]) or "check-what-was-assumed",
@@ -79,33 +79,33 @@ def _grounds(
     content: SkillContent, assumption: Assumption, found: Mismatch, trajectory: Trajectory
 ) -> tuple[dict[str, Origin], dict[str, tuple[Span, ...]]]:
     """Who vouches for each field, and which steps it rests on: only the body, or a quoted person, rests on what was read."""
-    ledger = Ledger(trajectory)
+    field_origins = FieldOrigins(trajectory)
     shown = found.spans or (Span(trajectory.id, -1, "text"),)
     plain = tuple(span for span in found.spans if span.part != "observation")
     repeats = bool(found.quote) and found.quote in found.instead
     for path in said_in(content):
         if path == "example_queries.0":
-            ledger.rest(path, (Span(trajectory.id, -1, "text"),))
+            field_origins.rest(path, (Span(trajectory.id, -1, "text"),))
         elif path == "body" or (repeats and path == "description"):
-            ledger.rest(path, shown if found.quote else plain)
+            field_origins.rest(path, shown if found.quote else plain)
         else:
-            ledger.rest(path, plain)
+            field_origins.rest(path, plain)
     written = lowest((assumption.origin, found.by))
     origins = {
-        path: ledger.origins[path] if path == "example_queries.0" else _lowest(written, path, ledger)
+        path: field_origins.origins[path] if path == "example_queries.0" else _lowest(written, path, field_origins)
         for path in said_in(content)
     }
-    grounding = {path: spans for path, spans in ledger.grounding.items() if spans}
+    grounding = {path: spans for path, spans in field_origins.grounding.items() if spans}
     return origins, grounding | ({"evidence": found.spans} if found.spans else {})
 
 
-def _lowest(written: Origin, path: str, ledger: Ledger) -> Origin:
-    spans: Sequence[Span] = ledger.grounding.get(path, ())
-    return lowest((written, *(ledger.origin_of(span) for span in spans)))
+def _lowest(written: Origin, path: str, field_origins: FieldOrigins) -> Origin:
+    spans: Sequence[Span] = field_origins.grounding.get(path, ())
+    return lowest((written, *(field_origins.origin_of(span) for span in spans)))
 
 
 def _line(text: str) -> str:
-    return shorten(text, _SAID_MAX).rstrip(" .!;")
+    return shorten(text, _MAX_QUOTE).rstrip(" .!;")
 
 
 def _name_words(text: str) -> list[str]:

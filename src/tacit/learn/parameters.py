@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
-from tacit.learn.values import EMAIL, URL, Match, Timeline, quoted, run_specific, type_of, whole_word
+from tacit.learn.values import EMAIL, URL, Sighting, Timeline, quoted, run_specific, type_of, whole_word
 from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 from tacit.text.words import STOP_WORDS
 
@@ -110,7 +110,7 @@ class Binding:
 
     parameter: Parameter
     original: Any
-    place: Match
+    place: Sighting
     named_by_answer: bool = False
     """Whether the parameter is called what an answer called the value."""
 
@@ -271,10 +271,10 @@ class _Finder:
         """The folder that the attempt was made in."""
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
-            place = Match(Origin.AGENT, action.index, "arguments")
+            place = Sighting(Origin.AGENT, action.index, "arguments")
             self._add(folder, place, wish="workspace", description="the project's root folder")
 
-    def _better_key(self, text: str, place: Match) -> str:
+    def _better_key(self, text: str, place: Sighting) -> str:
         """What the value is called in the answer it came from, or by another call."""
         found = re.search(
             rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
@@ -282,7 +282,7 @@ class _Finder:
         keys = [*([str(found[1])] if found and _is_name(found[1]) else []), *self._keys.get(text, ())]
         return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
-    def _bound(self, leaf: Any, place: Match, *, key: str) -> bool:
+    def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
         """Whether it is clear that the argument is that answer's value, and not a word that happens to stand there."""
         answer = self.timeline.observation(place.step)
         text = str(leaf)
@@ -294,7 +294,7 @@ class _Finder:
     def _add(
         self,
         original: Any,
-        place: Match,
+        place: Sighting,
         *,
         wish: str,
         source: str = "",

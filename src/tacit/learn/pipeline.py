@@ -1,10 +1,8 @@
-"""One pass of learning: what is not yet learned from → candidates put before the gate, one transaction after another.
+"""One learning pass: makes candidates of every attempt not yet learned from and passes them to the gate.
 
-First each attempt for itself, work of a known kind together with the attempts at it before; then all that used the same
-tools, and the errors of all. Each step is whole or not done, so that an interrupted pass goes on where it was. What
-attempts teach is found in `learn`; what becomes of it is decided at the door that the loop passes in.
-
-A language model, where one is given, is asked between mining and the door, never inside a transaction.
+First each attempt alone, merged with earlier attempts at the same work; then all attempts that use the same tools, and the
+errors of all attempts. Each step is one transaction, so an interrupted pass resumes where it stopped. A language model, if
+given, is called after mining and before the gate, never inside a transaction.
 """
 
 from __future__ import annotations
@@ -24,47 +22,46 @@ from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode, Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
-from tacit.learn import friction_notes, language
-from tacit.learn import skill_usage as crediting
+from tacit.learn import friction_notes, language, skill_usage
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.consensus import consensus
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import mine
-from tacit.learn.origin_limits import Fence
-from tacit.learn.report import Helped, Learned
-from tacit.learn.single_attempt import Note, NoteKind, distil, draft_of
+from tacit.learn.origin_limits import OriginLimiter
+from tacit.learn.report import LearningReport, ModelReport
+from tacit.learn.single_attempt import AttemptNote, NoteKind, distil, draft_of
 from tacit.recall import publishing
 from tacit.store.context import StoreContext
 from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
-"""Attempts at one kind of work that are told as one; in one pass, further ones that go the same way only confirm."""
+"""Attempts that are merged into one procedure; in one pass, further similar attempts only confirm it."""
 MAX_FAILURES = 6
 MAX_SOURCES = 3
-"""Attempts behind one candidate that a language model may be shown something of."""
-_ALIKE = 0.5
-"""How alike the tasks of a failure and a success must be to be of one kind."""
+"""Attempts behind one candidate that a language model may see."""
+_SAME_TASK_SIMILARITY = 0.5
+"""How similar the tasks of a failure and a success must be to count as the same kind of task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempts:
-    """Whole attempts, for those who compare them."""
+class StoredAttempts:
+    """Loads whole attempts and their assessments from a store."""
 
     store: Store
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        """Fetch one whole attempt."""
+        """Load one attempt."""
         return self.store.trajectory(trajectory_id)
 
     def assessment(self, trajectory_id: str) -> Assessment:
-        """What is known of its outcome."""
+        """Load what is known of its outcome."""
         return self.store.episode(trajectory_id).assessment
 
 
-class Wording:
-    """A language model's part in one pass: what it is asked, and what that brought."""
+class ModelWording:
+    """The language model's part of one pass: rewords candidates and proposes lessons that mining missed."""
 
     def __init__(self, model: LanguageModel, store: Store) -> None:
         self._model, self._store = model, store
@@ -72,10 +69,10 @@ class Wording:
         self._before = model.spent
         self._open: list[Candidate] = []
         self._news = self._worded = self._proposed = 0
-        self._remarks: list[language.Remark] = []
+        self._remarks: list[language.ModelRemark] = []
 
     def word(self, candidates: Sequence[Candidate], known: Mapping[str, SkillVersion]) -> list[Candidate]:
-        """Candidates in the model's words, where these hold; `known` are the versions that they follow, by name."""
+        """Reword candidates, where the model's answer passes the checks; `known` maps names to the versions they revise."""
         refined = self._refiner.word(candidates, self._sources(candidates), known=known)
         self._news += len(refined.news)
         self._worded += refined.worded
@@ -84,7 +81,7 @@ class Wording:
         return list(refined.candidates)
 
     def missed(self) -> Iterator[Candidate]:
-        """What the model says that mining missed in the attempts behind the news."""
+        """Yield lessons that the model finds in the attempts behind new candidates."""
         for candidate in self._open:
             if self._refiner.ended:
                 return
@@ -93,9 +90,9 @@ class Wording:
             self._proposed += len(refined.proposed)
             yield from refined.proposed
 
-    def report(self) -> Helped:
-        """What came of it so far."""
-        return Helped(
+    def report(self) -> ModelReport:
+        """Summarise what the model did so far."""
+        return ModelReport(
             name=self._model.name,
             news=self._news,
             worded=self._worded,
@@ -106,7 +103,7 @@ class Wording:
         )
 
     def _sources(self, candidates: Iterable[Candidate]) -> dict[str, Trajectory]:
-        """The first attempts behind each candidate, those no longer kept left out."""
+        """Load the first attempts behind each candidate; purged ones are left out."""
         found: dict[str, Trajectory] = {}
         for candidate in () if self._refiner.ended else candidates:
             for trajectory_id in candidate.provenance.trajectory_ids[:MAX_SOURCES]:
@@ -115,46 +112,46 @@ class Wording:
         return found
 
 
-class Pass:
-    """One pass over everything that waits."""
+class LearningPass:
+    """One pass over every attempt that is not yet learned from."""
 
     def __init__(self, context: StoreContext, admission: Admission, *, model: LanguageModel | None = None) -> None:
         store = context.store
         self._store, self._admission, self._now = store, admission, context.now
         self._extensions = context.extensions
-        self._wording = Wording(model, store) if model is not None else None
-        self._attempts = Attempts(store=store)
-        self._fence = Fence(store)
-        self._told: Counter[str] = Counter()
+        self._wording = ModelWording(model, store) if model is not None else None
+        self._attempts = StoredAttempts(store=store)
+        self._origin_limiter = OriginLimiter(store)
+        self._attempts_per_skill: Counter[str] = Counter()
         self._verdicts: list[Verdict] = []
-        self._notes: list[Note] = []
+        self._notes: list[AttemptNote] = []
 
-    def run(self, progress: Callable[[int, int], None] | None = None) -> Learned:
-        """Learn from each attempt, then from what they have in common."""
+    def run(self, progress: Callable[[int, int], None] | None = None) -> LearningReport:
+        """Learn from each attempt, then from what attempts have in common."""
         waiting = self._store.episodes(unlearned=True)
         for done, episode in enumerate(waiting, start=1):
-            self._distil(episode)
+            self._learn_one(episode)
             if progress:
                 progress(done, len(waiting))
-        self._outline_the_rest()
-        self._compare()
+        self._outline_older_attempts()
+        self._learn_from_groups()
         for proposed in self._wording.missed() if self._wording else ():
             with self._store.transaction():
                 self._verdicts.append(self._admit(proposed))
-        return Learned(
+        return LearningReport(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
             notes=tuple(self._notes),
             model=self._wording.report() if self._wording else None,
         )
 
-    def _distil(self, episode: Episode) -> None:
-        """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
+    def _learn_one(self, episode: Episode) -> None:
+        """Admit what one attempt teaches; a procedure is merged with earlier attempts at the same work."""
         if self._wording and self._store.episode(episode.id).learned_at is not None:
-            return  # a pass that asks a model takes minutes, and what a hook has learned meanwhile is not worth a call
+            return  # a hook learned it during this pass, which takes minutes with a model
         trajectory = self._store.trajectory(episode.id)
         distilled = distil(trajectory, episode.assessment)
-        candidates = self._worded([self._with_others(each, trajectory) for each in distilled.candidates])
+        candidates = self._with_wording([self._merged_with_earlier(each, trajectory) for each in distilled.candidates])
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
@@ -165,53 +162,53 @@ class Pass:
                     self._verdicts.append(self._admission.turn_away(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
-            publishing.keep(self._store, crediting.credit(self._store, trajectory, episode.assessment))
-            shown = crediting.guided_by(self._store, trajectory)
+            publishing.keep(self._store, skill_usage.credit(self._store, trajectory, episode.assessment))
+            shown = skill_usage.guided_by(self._store, trajectory)
             friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
             for extension in self._extensions:
                 self._verdicts += extension.after_learning(trajectory, self._admit, at=self._now())
-            publishing.attend(self._store, crediting.heeds(self._store, trajectory))
+            publishing.attend(self._store, skill_usage.usage_signals(self._store, trajectory))
         self._notes += distilled.notes
 
-    def _with_others(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
-        """A procedure together with the attempts that the same skill was made of before."""
+    def _merged_with_earlier(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
+        """Merge a procedure with the attempts that the same skill was made of before."""
         if draft.content.kind is not Kind.PROCEDURE:
             return draft
         twin = self._admission.twin(draft)
         if twin is None:
-            return self._confirming(draft, trajectory)
-        self._told[twin.skill.id] += 1
-        if self._told[twin.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, twin):
+            return self._as_confirmation(draft, trajectory)
+        self._attempts_per_skill[twin.skill.id] += 1
+        if self._attempts_per_skill[twin.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, twin):
             return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
-        others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
+        others = [one for one in self._earlier_drafts(twin) if one[0].id != trajectory.id]
         if not others:
             return draft
         trajectories = {one.id: one for one, _ in others} | {trajectory.id: trajectory}
         failures = self._failures(trajectory)
-        told = consensus([*(made for _, made in others), draft], trajectories, failures=failures)
-        return dataclasses.replace(told, revises=twin.skill.id, parents=(twin.version.id,))
+        merged = consensus([*(made for _, made in others), draft], trajectories, failures=failures)
+        return dataclasses.replace(merged, revises=twin.skill.id, parents=(twin.version.id,))
 
-    def _confirming(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
-        """An attempt that only went the way of a skill that it was shown confirms that skill, and founds none beside it.
+    def _as_confirmation(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
+        """Return the followed skill instead of the draft where the attempt did nothing but follow that skill.
 
-        What it did in place of a step that failed is no other work: that is for refinement to tell.
+        Work done in place of a failed step counts as following: refinement handles it.
         """
         assessment = self._attempts.assessment(trajectory.id)
-        for version_id, start in crediting.followed(self._store, trajectory, assessment).items():
+        for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
             version = self._store.version(version_id).version
-            told = dataclasses.replace(draft, content=version.content, origins=version.origins)
-            known = self._admission.twin(told)  # none where it is another scope's, or has a newer version
-            is_it = known is not None and known.version.id == version_id
-            if is_it and friction_notes.stays_within(trajectory, version.content, start=start):
-                return told
+            confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
+            known = self._admission.twin(confirming)  # none in another scope or where a newer version exists
+            is_current = known is not None and known.version.id == version_id
+            if is_current and friction_notes.stays_within(trajectory, version.content, start=start):
+                return confirming
         return draft
 
-    def _earlier(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
-        """The attempts that a skill was made of, each with the draft it gives alone; those no longer kept are left out."""
+    def _earlier_drafts(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
+        """Load the attempts that a skill was made of, each with the draft it gives alone; purged ones are left out."""
         found: list[tuple[Trajectory, Candidate]] = []
         confirming = self._store.verdicts(version_id=twin.version.id, limit=MAX_DRAFTS)
-        told = [*twin.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
-        for trajectory_id in list(dict.fromkeys(told))[-MAX_DRAFTS:]:
+        ids = [*twin.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
+        for trajectory_id in list(dict.fromkeys(ids))[-MAX_DRAFTS:]:
             try:
                 trajectory = self._store.trajectory(trajectory_id)
             except TacitError:
@@ -221,30 +218,30 @@ class Pass:
         return found
 
     def _failures(self, trajectory: Trajectory) -> list[Trajectory]:
-        """Failed attempts at the same kind of task."""
+        """Load failed attempts at the same kind of task."""
         asked = trajectory.task.text
         near = self._store.search_episodes(terms(asked), limit=4 * MAX_FAILURES)
         failed = [each for each in near if each.assessment.verified_failure and not each.pruned]
-        alike = [each.id for each in failed if text_similarity(each.task, asked) >= _ALIKE]
+        alike = [each.id for each in failed if text_similarity(each.task, asked) >= _SAME_TASK_SIMILARITY]
         return [self._store.trajectory(identity) for identity in alike[:MAX_FAILURES]]
 
-    def _outline_the_rest(self) -> None:
-        """Attempts that were learned from before outlines were kept."""
+    def _outline_older_attempts(self) -> None:
+        """Outline attempts that were learned from before outlines were stored."""
         for trajectory_id in self._store.outlines.missing():
             trajectory = self._store.trajectory(trajectory_id)
             self._store.outlines.put(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
 
-    def _compare(self) -> None:
-        """Compare attempts wherever something new has come to them."""
+    def _learn_from_groups(self) -> None:
+        """Mine every group of attempts that has a new member, and the errors of all attempts."""
         waiting = set(self._store.outlines.unmined())
         if not waiting:
             return
         outlines = self._store.outlines.all()
         for mined in mine(outlines, waiting, self._attempts):
-            candidates = self._worded(mined.candidates)
+            candidates = self._with_wording(mined.candidates)
             with self._store.transaction():
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
-                    continue  # another process was faster, and may have compared more than this one saw
+                    continue  # another process mined this group, perhaps with newer attempts
                 self._admit_together(candidates)
                 for trajectory_id, held in mined.held:
                     episode = self._store.episode(trajectory_id)
@@ -252,42 +249,42 @@ class Pass:
                 self._store.outlines.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
         lessons = [
-            self._worded([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
+            self._with_wording([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
             for lesson in error_lessons(courses, self._store.trajectory)
         ]
         with self._store.transaction():
             for lesson in lessons:
-                self._count(lesson)
+                self._admit_lesson(lesson)
             self._store.outlines.mark_mined(waiting)
 
     def _admit_together(self, candidates: Iterable[Candidate]) -> None:
-        """Admit what was mined together; where one is known under another name, those after it speak of it by that."""
+        """Admit candidates of one group; references to a skill that is stored under another name are renamed."""
         known_as: dict[str, str] = {}
         for candidate in candidates:
-            verdict = self._admit(self._revising(_speaking_of(candidate, known_as)))
+            verdict = self._admit(self._as_revision(_with_stored_names(candidate, known_as)))
             self._verdicts.append(verdict)
             if verdict.version_id:
                 known_as[candidate.content.name] = verdict.name
 
-    def _count(self, lesson: Candidate) -> None:
-        """Admit a counted lesson; where what it says of the call has turned round, as the next version of the one before."""
+    def _admit_lesson(self, lesson: Candidate) -> None:
+        """Admit a lesson; as a new version of a known one where its tags, and so its advice, changed."""
         verdict = self._admit(lesson)
         self._verdicts.append(verdict)
         if verdict.relation is Relation.REINFORCE and verdict.version_id:
-            before = self._store.versions(verdict.skill_id)[-1].version  # an older one may be the most alike
+            before = self._store.versions(verdict.skill_id)[-1].version  # the most similar one may be older
             if set(before.content.tags) != set(lesson.content.tags):
                 again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
                 self._verdicts.append(self._admit(again))
 
     def _admit(self, candidate: Candidate) -> Verdict:
-        """Nothing comes to the door but what the fence has seen, in its last wording."""
-        return self._admission.admit(self._fence.sealed(candidate))
+        """Limit a candidate's origins in its final wording, then pass it to the gate."""
+        return self._admission.admit(self._origin_limiter.limit_origins(candidate))
 
-    def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Candidates in the words that a model found for them before, or, where one is here, finds now."""
+    def _with_wording(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return candidates in the wording that a model gave them earlier, or gives them now."""
         mined = list(candidates)
-        if self._wording:  # what a model reads must bear its true origin
-            mined = [self._fence.sealed(each) for each in mined]
+        if self._wording:  # the model must see the true origins
+            mined = [self._origin_limiter.limit_origins(each) for each in mined]
         known = {each.content.name: version for each in mined if (version := self._version_before(each))}
         if self._wording:
             return self._wording.word(mined, known)
@@ -298,40 +295,40 @@ class Pass:
         ]
 
     def _version_before(self, candidate: Candidate) -> SkillVersion | None:
-        """The version that a candidate follows, or would only confirm."""
+        """Return the stored version that a candidate revises or only confirms."""
         named = not candidate.parents and is_mined(candidate.provenance)
-        follows = self._revising(candidate) if named else candidate
+        follows = self._as_revision(candidate) if named else candidate
         if follows.parents:
             return self._store.version(follows.parents[0]).version
-        twin = self._admission.twin(candidate) if self._wording else None  # without a model there is no call to save
+        twin = self._admission.twin(candidate) if self._wording else None  # the lookup only saves model calls
         return twin.version if twin else None
 
-    def _revising(self, candidate: Candidate) -> Candidate:
-        """The candidate as the next version of what was mined under its name, or of the same attempts, before."""
+    def _as_revision(self, candidate: Candidate) -> Candidate:
+        """Return a candidate as a revision of the skill mined earlier under its name or from the same attempts."""
         content = candidate.content
         for stored in self._store.catalogue(name=content.name, kinds={content.kind}):
             versions = [held.version for held in self._store.versions(stored.skill.id)]
             if any(is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
                 return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
-        # With more attempts a unit may have grown, and its name with it.
+        # With more attempts a unit may grow, and its name changes.
         twin = self._admission.twin(candidate) if is_mined(candidate.provenance) else None
         if twin and is_mined(twin.version.provenance) and _shares_attempts(twin.version, candidate):
             return dataclasses.replace(candidate, revises=twin.skill.id, parents=(twin.version.id,))
         return candidate
 
 
-def _speaking_of(candidate: Candidate, known_as: Mapping[str, str]) -> Candidate:
-    """A candidate with other skills called by the names that they are known under."""
+def _with_stored_names(candidate: Candidate, known_as: Mapping[str, str]) -> Candidate:
+    """Return a candidate with references to other skills changed to the names they are stored under."""
     content = candidate.content
     after, parts = ((known_as.get(name, name) for name in names) for names in (content.after, content.sub_skills))
     steps = [
         dataclasses.replace(step, text=step.text.replace(f"`{old}`", f"`{known_as.get(old, old)}`"))
         for step, old in zip(content.steps, content.sub_skills, strict=False)
     ]
-    spoken = dataclasses.replace(
+    renamed = dataclasses.replace(
         content, after=tuple(after), sub_skills=tuple(parts), steps=(*steps, *content.steps[len(steps) :])
     )
-    return dataclasses.replace(candidate, content=spoken)
+    return dataclasses.replace(candidate, content=renamed)
 
 
 def _shares_attempts(version: SkillVersion, candidate: Candidate) -> bool:
@@ -339,7 +336,7 @@ def _shares_attempts(version: SkillVersion, candidate: Candidate) -> bool:
 
 
 def _same_work(left: SkillContent, right: SkillContent) -> bool:
-    """Whether two mined accounts of one name are of one thing: tools of two servers may have one name, tasks one title."""
+    """Whether two mined skills of one name do the same: two servers may have tools of one name."""
     if left.sub_skills or right.sub_skills:
         return not set(left.sub_skills).isdisjoint(right.sub_skills)
     return left.tags[:1] == right.tags[:1]

@@ -18,7 +18,7 @@ from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillS
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.parameters import Generalisation, generalise
 from tacit.learn.recovery import Recovery
-from tacit.learn.values import Ledger, Timeline, action_spans, particular, run_specific
+from tacit.learn.values import FieldOrigins, Timeline, action_spans, particular, run_specific
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
     category_of,
@@ -221,7 +221,7 @@ _BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldProcedure:
     """Why an attempt makes no procedure."""
 
     reason: str
@@ -236,7 +236,7 @@ class _Draft:
     timeline: Timeline
     kept: tuple[ToolCall, ...]
     general: Generalisation
-    ledger: Ledger
+    field_origins: FieldOrigins
 
 
 def procedure(
@@ -246,7 +246,7 @@ def procedure(
     actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery] = (),
     corrected: Sequence[int] = (),
-) -> Candidate | Held:
+) -> Candidate | HeldProcedure:
     """Make a procedure of one attempt, or say why not."""
     held = _held(assessment, actions, corrected=corrected)
     if held:
@@ -256,53 +256,59 @@ def procedure(
     if len(kept) < _MIN_KEPT or all(action.effect is Effect.CHECK for action in kept):
         return _too_simple(len(kept), of=len(actions))
     general = generalise(kept, timeline, workspace=trajectory.environment.workspace)
-    draft = _Draft(trajectory=trajectory, timeline=timeline, kept=kept, general=general, ledger=Ledger(trajectory))
+    draft = _Draft(
+        trajectory=trajectory, timeline=timeline, kept=kept, general=general, field_origins=FieldOrigins(trajectory)
+    )
     content = _content(draft, recoveries)
     return Candidate(
         content=content,
         scope=trajectory.task.scope,
-        origins=draft.ledger.origins,
-        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.ledger.grounding, made_by=MADE_BY),
+        origins=draft.field_origins.origins,
+        provenance=Provenance(
+            trajectory_ids=(trajectory.id,), grounding=draft.field_origins.grounding, made_by=MADE_BY
+        ),
         assessment=assessment,
     )
 
 
-def _held(assessment: Assessment, actions: Sequence[ToolCall], *, corrected: Sequence[int]) -> Held | None:
+def _held(assessment: Assessment, actions: Sequence[ToolCall], *, corrected: Sequence[int]) -> HeldProcedure | None:
     if assessment.verified_failure:
-        return Held(reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}.")
+        return HeldProcedure(
+            reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}."
+        )
     if not assessment.verified_success:
-        return Held(
+        return HeldProcedure(
             reason="unverified", text=f"Nothing shows that it succeeded: {assessment.reason or 'no check was run'}."
         )
     if corrected:
-        return Held(
+        return HeldProcedure(
             reason="corrected_midway", text="A person corrected the agent on the way, so its first steps are no model."
         )
     worked = [action for action in actions if action.worked]
     return _too_simple(len(worked), of=len(actions)) if len(worked) < MIN_STEPS else None
 
 
-def _too_simple(count: int, *, of: int) -> Held:
+def _too_simple(count: int, *, of: int) -> HeldProcedure:
     steps = "1 step" if count == 1 else f"{count} steps"
     text = f"The success rests on {steps} of {of}: too little for a procedure."
-    return Held(reason=f"too_simple_{count}_steps", text=text)
+    return HeldProcedure(reason=f"too_simple_{count}_steps", text=text)
 
 
 def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
-    ledger, timeline = draft.ledger, draft.timeline
+    field_origins, timeline = draft.field_origins, draft.timeline
     task = draft.general.text(draft.trajectory.task.text, folded=True)
     stated = tuple(found.parameter.name for found in draft.general.bindings if found.place.origin is Origin.USER)
     title = title_of(task, draft.kept, parameters=stated)
     tools = [Span(draft.trajectory.id, action.index, "tool") for action in draft.kept]
     for path in ("name", "description"):
-        ledger.rest(path, [timeline.task_span()] if title.from_task else tools)
+        field_origins.rest(path, [timeline.task_span()] if title.from_task else tools)
     if title.example:
-        ledger.rest("example_queries.0", [timeline.task_span()])
-    ledger.rest("category", [timeline.task_span(), *tools])
-    ledger.rest("tags", tools)
+        field_origins.rest("example_queries.0", [timeline.task_span()])
+    field_origins.rest("category", [timeline.task_span(), *tools])
+    field_origins.rest("tags", tools)
     steps = _steps(draft)
     for number, binding in enumerate(draft.general.bindings):
-        ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
+        field_origins.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
     return SkillContent(
         kind=Kind.PROCEDURE,
         name=title.name,
@@ -325,8 +331,8 @@ def _steps(draft: _Draft) -> tuple[SkillStep, ...]:
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
         spans = _spans(draft, action)
         # The sentence repeats the call, so it can be no more trusted than the call.
-        draft.ledger.rest(f"steps.{number}", spans)
-        draft.ledger.rest(f"steps.{number}.arguments", spans)
+        draft.field_origins.rest(f"steps.{number}", spans)
+        draft.field_origins.rest(f"steps.{number}.arguments", spans)
     return tuple(steps)
 
 
@@ -348,7 +354,9 @@ def _preconditions(draft: _Draft) -> tuple[Condition, ...]:
                 continue
             general = draft.general.text(relative)
             check = f"test -e {general}" if re.fullmatch(r"[\w./{}-]+", general) else ""
-            draft.ledger.rest(f"preconditions.{len(found)}", [Span(draft.trajectory.id, action.index, "arguments")])
+            draft.field_origins.rest(
+                f"preconditions.{len(found)}", [Span(draft.trajectory.id, action.index, "arguments")]
+            )
             found[relative] = Condition(text=f"{code(general)} exists.", check=check)
         if action.effect is Effect.WRITE:
             typed_before += "\n".join(str(value) for _, value in leaves(action.step.arguments))
@@ -387,7 +395,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
             condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
         else:
             continue
-        draft.ledger.rest(f"postconditions.{len(found)}", _spans(draft, action))
+        draft.field_origins.rest(f"postconditions.{len(found)}", _spans(draft, action))
         found.append(condition)
     return tuple(found)
 
@@ -409,5 +417,5 @@ def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
         lines.setdefault("- " + local(draft.general.text(recovery.sentence())))
         spans += recovery.spans(draft.timeline)
     if lines:
-        draft.ledger.rest("body", spans)
+        draft.field_origins.rest("body", spans)
     return "## Pitfalls\n\n" + "\n".join(lines) + "\n" if lines else ""

@@ -24,7 +24,7 @@ from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, e
 
 _MAX_BETWEEN = 12
 _MAX_ENABLERS = 2
-_MAX_TOLD, _MAX_LINES = 400, 3  # a longer command is a script: content, not a way of calling something
+_MAX_COMMAND, _MAX_LINES = 400, 3  # a longer command is a script: content, not a way of calling something
 
 
 class Means(StrEnum):
@@ -227,7 +227,9 @@ def _tells(failed: ToolCall, later: ToolCall, *, edited: bool) -> bool:
     typed = {word for command in failed.programs for word in command.text.split()}
     pairs = _pairs(failed, later)
     after = {command.text: command for _, command in pairs} | {
-        command.text: command for command in later.programs if not changes_nothing(command) and not _writes_text(command)
+        command.text: command
+        for command in later.programs
+        if not changes_nothing(command) and not _writes_text(command)
     }
     gained = {word: command for command in after.values() for word in command.text.split() if word not in typed}
     if passing(failed) and not all(set(old.flags) <= set(new.flags) for old, new in pairs):
@@ -265,7 +267,8 @@ def _pairs(failed: ToolCall, later: ToolCall) -> list[tuple[Command, Command]]:
         (before, after)
         for before in failed.programs
         for after in later.programs
-        if (failed.effect is Effect.READ or not (changes_nothing(before) or _writes_text(before))) and _alike(before, after)
+        if (failed.effect is Effect.READ or not (changes_nothing(before) or _writes_text(before)))
+        and _alike(before, after)
     ]
 
 
@@ -354,7 +357,7 @@ def _writes_text(command: Command) -> bool:
 
 def _tellable(action: ToolCall) -> bool:
     """Whether the call is short enough to be told."""
-    return len(action.command) <= _MAX_TOLD and action.command.count("\n") < _MAX_LINES
+    return len(action.command) <= _MAX_COMMAND and action.command.count("\n") < _MAX_LINES
 
 
 def _same_values(failed: ToolCall, later: ToolCall) -> bool:

@@ -1,76 +1,76 @@
-"""What the loop answers: what was captured, what one pass of learning did, what was activated. Values only."""
+"""Reports of a learning pass and of an activated skill."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit import render as application
+from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
 from tacit.domain.model import Spending
 
-if TYPE_CHECKING:  # the values name what they hold, and need nothing that makes it
+if TYPE_CHECKING:  # reports are loaded without the learning code
     from tacit.learn import language
-    from tacit.learn.single_attempt import Note
+    from tacit.learn.single_attempt import AttemptNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Helped:
-    """What a language model did in one pass of learning, and what it took."""
+class ModelReport:
+    """What a language model did in one learning pass, and what it cost."""
 
     name: str
     news: int = 0
-    """Candidates that were there to be worded; those known before are not asked about again."""
+    """New candidates to reword; known ones are not sent again."""
     worded: int = 0
-    """How many of these it worded; the others stand as they were mined."""
+    """How many of these it reworded; the others keep their mined wording."""
     proposed: int = 0
-    """Lessons that it found where mining had not."""
+    """Lessons that it found and mining did not."""
     spent: Spending = Spending()
-    remarks: tuple[language.Remark, ...] = ()
-    """What was not taken, or did not come, and why."""
+    remarks: tuple[language.ModelRemark, ...] = ()
+    """Answers that were refused or missing, and why."""
     stopped: bool = False
-    """Whether a limit, or too many failures, ended the asking before the pass was over."""
+    """Whether a limit or too many failures stopped the calls before the pass ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """What one pass of learning did, with every reason."""
+class LearningReport:
+    """What one learning pass did, with every reason."""
 
     trajectories: int = 0
     verdicts: tuple[Verdict, ...] = ()
-    notes: tuple[Note, ...] = ()
-    model: Helped | None = None
-    """What a language model did, if one was there."""
+    notes: tuple[AttemptNote, ...] = ()
+    model: ModelReport | None = None
+    """What the language model did, if one was used."""
     settled: tuple[Transition, ...] = ()
-    """What verified evidence has moved since: trusted, back on trial, suspended, retired."""
+    """Status changes from verified evidence: trusted, back on trial, suspended, retired."""
 
     def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
 
     @property
     def accepted(self) -> tuple[Verdict, ...]:
-        """On trial now."""
+        """Skills that are on trial now."""
         return self._decided(Decision.ACCEPT)
 
     @property
     def held(self) -> tuple[Verdict, ...]:
-        """Waiting for a person."""
+        """Waiting for review."""
         return self._decided(Decision.HOLD)
 
     @property
     def quarantined(self) -> tuple[Verdict, ...]:
-        """Set apart as suspicious."""
+        """Quarantined as suspicious."""
         return self._decided(Decision.QUARANTINE)
 
     @property
     def rejected(self) -> tuple[Verdict, ...]:
-        """Not made into skills, with the reason."""
+        """Rejected, each with its reason."""
         return self._decided(Decision.REJECT)
 
     @property
     def reinforced(self) -> tuple[Verdict, ...]:
-        """Seen again; what is known already says it."""
+        """Confirmations of skills that are already known."""
         return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)
 
 
@@ -78,13 +78,13 @@ class Learned:
 class Applied:
     """An activated skill."""
 
-    entry: application.Entry
+    entry: render.Entry
     text: str
     files: tuple[str, ...]
-    tools: application.GatedTools | None
+    tools: render.GatedTools | None
     use_id: str = ""
-    """What its outcome is recorded under; empty for a static skill."""
+    """The use to record its outcome under; empty for a static skill."""
 
     def read(self, path: str) -> bytes:
         """Read one of its files."""
-        return application.read_file(self.entry, path)
+        return render.read_file(self.entry, path)

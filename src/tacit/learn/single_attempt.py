@@ -17,7 +17,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
 from tacit.learn.lesson import lesson
-from tacit.learn.procedure import Held, procedure
+from tacit.learn.procedure import HeldProcedure, procedure
 from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
 from tacit.learn.values import Timeline
 from tacit.learn.wording import code, shorten
@@ -34,7 +34,7 @@ class NoteKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class AttemptNote:
     """One true thing about a trajectory, worth telling a person."""
 
     kind: NoteKind
@@ -52,7 +52,7 @@ class Distillation:
     outline: Outline
     """What mining compares with other attempts."""
     candidates: tuple[Candidate, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[AttemptNote, ...] = ()
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -79,7 +79,11 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     candidates: list[Candidate] = [made] if isinstance(made, Candidate) else []
     timeline = Timeline(trajectory)
     candidates += [found for recovery in recoveries if (found := lesson(trajectory, recovery, timeline=timeline))]
-    candidates += [found for said in corrections if (found := candidate_of(trajectory, said, assessment=assessment))]
+    candidates += [
+        found
+        for correction_steps in corrections
+        if (found := candidate_of(trajectory, correction_steps, assessment=assessment))
+    ]
     notes = (
         *_held(made, trajectory, actions=actions),
         *_recovered(recoveries),
@@ -89,7 +93,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     return Distillation(candidates=tuple(candidates), notes=notes, outline=outline)
 
 
-def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Held:
+def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | HeldProcedure:
     """The procedure that one attempt alone gives, or why it gives none."""
     actions = tool_calls(trajectory)
     corrections = corrections_of(trajectory, actions)
@@ -102,15 +106,19 @@ def _draft(
     actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery],
     corrections: Sequence[Correction],
-) -> Candidate | Held:
-    said = {correction.message.index for correction in corrections} | set(objections_of(trajectory, actions))
-    corrected = tuple(sorted(said))
+) -> Candidate | HeldProcedure:
+    correction_steps = {correction.message.index for correction in corrections} | set(
+        objections_of(trajectory, actions)
+    )
+    corrected = tuple(sorted(correction_steps))
     return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
 
 
-def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]) -> Iterator[Note]:
+def _held(
+    made: Candidate | HeldProcedure | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]
+) -> Iterator[AttemptNote]:
     """Why there is no procedure, and what the attempt did all the same."""
-    if not isinstance(made, Held):
+    if not isinstance(made, HeldProcedure):
         return
     root = trajectory.environment.workspace.rstrip("/") + "/"
     changed = dict.fromkeys(action.path.removeprefix(root) for action in actions if _changed_file(action))
@@ -120,14 +128,14 @@ def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Seq
     else:
         done = "" if actions else " It called no tool."
     detail = {"reason": made.reason, "actions": str(len(actions))}
-    yield Note(kind=NoteKind.HELD, text=made.text + done, detail=detail)
+    yield AttemptNote(kind=NoteKind.HELD, text=made.text + done, detail=detail)
 
 
 def _changed_file(action: ToolCall) -> bool:
     return action.kind is ToolKind.FILE and action.effect is Effect.WRITE and action.worked and bool(action.path)
 
 
-def _recovered(recoveries: Sequence[Recovery]) -> Iterator[Note]:
+def _recovered(recoveries: Sequence[Recovery]) -> Iterator[AttemptNote]:
     for recovery in recoveries:
         if recovery.means is Means.TRANSIENT:
             text = f"{shown(recovery.failed)} failed and worked on the next try with nothing changed."
@@ -141,17 +149,17 @@ def _recovered(recoveries: Sequence[Recovery]) -> Iterator[Note]:
             "means": str(recovery.means),
             "worked_at": str(recovery.worked.index),
         }
-        yield Note(kind=NoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
+        yield AttemptNote(kind=NoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
 
 
-def _corrected(corrections: Sequence[Correction]) -> Iterator[Note]:
+def _corrected(corrections: Sequence[Correction]) -> Iterator[AttemptNote]:
     for correction in corrections:
         text = f"A person said: {rule_of(correction.sentence)}"
         detail = {"kind": str(correction.kind)}
-        yield Note(kind=NoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
+        yield AttemptNote(kind=NoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
 
 
-def _commands(actions: Sequence[ToolCall]) -> Iterator[Note]:
+def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:
     """Which commands worked here and how often; looking around is not worth a note."""
     ok: dict[str, int] = {}
     failed: dict[str, int] = {}
@@ -168,6 +176,6 @@ def _commands(actions: Sequence[ToolCall]) -> Iterator[Note]:
         times = "once" if ok[label] == 1 else f"{ok[label]} times"
         tail = f" and failed {'once' if bad == 1 else f'{bad} times'}" if bad else ""
         detail = {"command": label, "ok": str(ok[label]), "failed": str(bad)}
-        yield Note(
+        yield AttemptNote(
             kind=NoteKind.WORKING_COMMAND, text=f"{code(label)} worked {times}{tail}.", step=last[label], detail=detail
         )

@@ -1,8 +1,7 @@
-"""A captured run → evidence for the skills that it was shown: the uses that fall into it, each aligned with what was done.
+"""Makes evidence of a captured run for the skills it was shown, by aligning the run with each skill.
 
-A session has several attempts, and something that was shown counts only for the steps after it. No verified outcome, no
-evidence. All of it comes from the run and the use, its id and date too, so that crediting a run again adds nothing; a
-longer capture of the same attempt gives later evidence for the same use. Nothing is kept here: that is for `publishing.keep`.
+What was shown counts only for the steps after it. Without a verified outcome there is no evidence. Ids and dates come from
+the run and the use, so crediting a run again adds nothing. Nothing is stored here; `publishing` does that.
 """
 
 from __future__ import annotations
@@ -14,18 +13,17 @@ from datetime import datetime, timedelta
 
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Outcome, Use
-from tacit.domain.heed import Heed
 from tacit.domain.identity import content_id
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Store
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
+from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence.attribution import Alignment, align
-from tacit.evidence.attribution.alignment import plain_skill
-from tacit.evidence.attribution.wanting import wanted_of
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
-from tacit.evidence.heeding import heeded
+from tacit.evidence.operation_pairs import plain_skill, wanted_of
+from tacit.evidence.usage import was_used
 from tacit.recall.filters import current_only
 from tacit.recall.retrieval import parts_of
 from tacit.text.shell import parse_command, shell_text
@@ -33,59 +31,59 @@ from tacit.text.shell import parse_command, shell_text
 BY = "tacit.credit"
 HOOK = "hook"
 CONNECTION = "mcp-"
-"""Begins the session of what was asked over MCP: no client tells its own there, so that each connection is one."""
+"""Prefix of the session id of uses over MCP, where clients don't send a session: each connection is one session."""
 CLIENT = "client"
-"""Stands for a use that nobody noted: the client itself found an exported skill, and names it in the transcript."""
+"""Surface of a use that was not recorded: the client loaded an exported skill and names it in the transcript."""
 SAME_MOMENT = timedelta(seconds=10)
-"""A hook answers at the moment of the message; the client may date the message itself a little later."""
+"""A hook answers at the time of the message; the client may date the message slightly later."""
 BEFOREHAND = timedelta(minutes=5)
-"""Who asks by themselves may do so somewhat before the first step."""
+"""How long before the first step an explicit query may come."""
 PARENT = timedelta(hours=1)
-"""How long before a subagent began its parent may have been shown what it then acted on."""
+"""How long before a subagent starts its parent may have been shown a skill."""
 LASTING = timedelta(days=1)
-"""A run is believed to have ended at most so long after something was shown to it."""
+"""The longest time between showing a skill and the end of the run."""
 SWEPT = timedelta(days=30)
-"""How far back uses are looked for that nobody has credited."""
+"""How far back uncredited uses are searched."""
 TACIT = "tacit"
 _USE_ID = re.compile(r"\bu_[0-9a-f]{10,32}\b")
-"""Whole over MCP, and its beginning at the command line."""
+"""A full use id over MCP, its first digits on the command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A version that an attempt was shown, or that was held back from it by lot."""
+class ShownSkill:
+    """A version that an attempt was shown, or that was withheld at random."""
 
     use: Use
     version_id: str
     start: int
     """Index of the first step that it could have guided."""
     inherited: bool = False
-    """Whether it was shown to the session that started this one."""
+    """Whether it was shown to the parent session."""
 
     @property
     def share(self) -> float:
-        """The chance that the run had of going without it; 0: no lot was drawn."""
+        """The probability of withholding it; 0 without randomisation."""
         shares = dict(zip(self.use.version_ids, self.use.shares, strict=False))
         return shares.get(self.version_id, 0.0)
 
     @property
     def control(self) -> bool:
-        """Whether it was held back by lot."""
+        """Whether it was withheld at random."""
         return self.use.held_back and bool(self.use.shares)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ran:
-    """One run with what it came to, and one thing that it was shown."""
+class _CreditedRun:
+    """One run with its outcome, and one skill it was shown."""
 
     trajectory: Trajectory
     assessment: Assessment
     effort: Effort
-    shown: Shown
+    shown: ShownSkill
 
 
 def credit(store: Store, trajectory: Trajectory, assessment: Assessment) -> list[Evidence]:
-    """The evidence that a run gives for what it was shown; none without a verified outcome."""
+    """Return the evidence of a run for the skills it was shown; none without a verified outcome."""
     if not assessment.grade.verified or assessment.outcome is Outcome.UNKNOWN:
         return []
     found: dict[str, Evidence] = {}
@@ -96,28 +94,30 @@ def credit(store: Store, trajectory: Trajectory, assessment: Assessment) -> list
         except NotFound:
             continue  # purged since
         for version_id, aligned in _aligned(store, trajectory, version, shown):
-            ran = _Ran(trajectory, assessment, effort, shown)
+            ran = _CreditedRun(trajectory, assessment, effort, shown)
             made = _evidence(ran, version_id, aligned)
             if made is not None and (version_id not in found or version_id == shown.version_id):
                 found[version_id] = made
     return list(found.values())
 
 
-def heeds(store: Store, trajectory: Trajectory) -> list[Heed]:
-    """Whether a run used what it was shown, however it ended; none where that cannot be told.
+def usage_signals(store: Store, trajectory: Trajectory) -> list[UsageSignal]:
+    """Return whether a run used each skill it was shown, whatever its outcome; skills without a clear answer are left out.
 
-    It is dated by the run, so that looking at it again says the same.
+    Signals are dated by the run, so that repeated calls return the same.
     """
-    told = [(shown, version) for shown in shown_to(store, trajectory) if (version := _held(store, shown))]
+    shown_versions = [
+        (shown, version) for shown in shown_to(store, trajectory) if (version := _shown_version(store, shown))
+    ]
     asked = [step.index for step in trajectory.actions if _calls_tacit(step)]
-    found: list[Heed] = []
-    for shown, version in told:
-        besides = [_said_by(other) for _, other in told if other.id != version.id]
-        used = heeded(version.content, trajectory, start=shown.start, besides=besides, asked=asked)
+    found: list[UsageSignal] = []
+    for shown, version in shown_versions:
+        besides = [_text_of_version(other) for _, other in shown_versions if other.id != version.id]
+        used = was_used(version.content, trajectory, start=shown.start, besides=besides, asked=asked)
         if used is None or (shown.inherited and not used):
-            continue  # what was told to another context is not passed over here
+            continue  # a skill shown to the parent is not ignored here
         found.append(
-            Heed(
+            UsageSignal(
                 key=version.id,
                 at=min(trajectory.ended_at or shown.use.at, shown.use.at + LASTING),
                 by=BY,
@@ -131,30 +131,30 @@ def heeds(store: Store, trajectory: Trajectory) -> list[Heed]:
     return found
 
 
-def _held(store: Store, shown: Shown) -> SkillVersion | None:
-    """What was shown, unless it was held back or purged since."""
+def _shown_version(store: Store, shown: ShownSkill) -> SkillVersion | None:
+    """Return the version that was shown, unless it was withheld or purged."""
     try:
         return None if shown.control else store.version(shown.version_id).version
     except NotFound:
         return None
 
 
-def _said_by(version: SkillVersion) -> str:
+def _text_of_version(version: SkillVersion) -> str:
     content = version.content
     return "\n".join([content.description, content.body, *(step.text for step in content.steps)])
 
 
 def followed(store: Store, trajectory: Trajectory, assessment: Assessment) -> dict[str, int]:
-    """What a verified success was shown by a use that was noted, and followed: version → the first step that it guided."""
+    """Return the versions that a verified success was shown and followed, each with the first step it guided."""
     if not assessment.verified_success:
         return {}
-    told = [item for item in credit(store, trajectory, assessment) if item.use_id]
-    kept = {item.version_id for item in told if item.following is Following.FOLLOWED}
+    shown_versions = [item for item in credit(store, trajectory, assessment) if item.use_id]
+    kept = {item.version_id for item in shown_versions if item.following is Following.FOLLOWED}
     return {version_id: start for version_id, start in guided_by(store, trajectory).items() if version_id in kept}
 
 
 def sweep(store: Store, *, at: datetime) -> list[Evidence]:
-    """What was missed because a use came to be known only after its attempt had been learned from."""
+    """Return evidence that was missed because a use was recorded after its attempt was learned from."""
     uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _tells(use)]
     kept = store.evidence({version_id for use in uses for version_id in use.version_ids})
     known = {item.id for items in kept.values() for item in items}
@@ -168,17 +168,17 @@ def sweep(store: Store, *, at: datetime) -> list[Evidence]:
     return found
 
 
-def shown_to(store: Store, trajectory: Trajectory) -> list[Shown]:
-    """What an attempt was shown or denied by lot, each version once: by lot first, then as early as possible."""
+def shown_to(store: Store, trajectory: Trajectory) -> list[ShownSkill]:
+    """Return what an attempt was shown or denied, each version once: randomised uses first, then the earliest."""
     own = store.uses(session_id=trajectory.session_id) if trajectory.session_id else []
     parent = store.uses(session_id=trajectory.parent_session_id) if trajectory.parent_session_id else []
-    found: dict[str, Shown] = {}
+    found: dict[str, ShownSkill] = {}
     for use, inherited in [*((use, False) for use in own), *((use, True) for use in parent)]:
         start = _start(trajectory, use, inherited=inherited)
         if start is None or not _tells(use) or (use.held_back and inherited):
             continue
         for version_id in use.version_ids:
-            shown = Shown(use=use, version_id=version_id, start=start, inherited=inherited)
+            shown = ShownSkill(use=use, version_id=version_id, start=start, inherited=inherited)
             before = found.get(version_id)
             if before is None or (shown.share > 0 and not before.share):
                 found[version_id] = shown
@@ -188,14 +188,14 @@ def shown_to(store: Store, trajectory: Trajectory) -> list[Shown]:
 
 
 def guided_by(store: Store, trajectory: Trajectory) -> dict[str, int]:
-    """The versions that an attempt was shown, each with the first step that it could have guided."""
+    """Return the versions that an attempt was shown, each with the first step it could have guided."""
     return {each.version_id: each.start for each in shown_to(store, trajectory) if not each.control}
 
 
-def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
-    """What the run asked Tacit for by itself, in a shell or over MCP: the answer in the transcript names the use.
+def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[ShownSkill]:
+    """Yield the skills that the run requested from Tacit itself, on the command line or over MCP.
 
-    Only Tacit's own answers count, for anything may stand in a file; and only uses of no other session.
+    Only use ids in Tacit's own answers count, and only uses of this session.
     """
     for step in trajectory.actions:
         if step.failed or not _calls_tacit(step):
@@ -208,7 +208,7 @@ def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
             near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
             own = use.session_id in ("", trajectory.session_id) or use.session_id.startswith(CONNECTION)
             if near and own and _tells(use):
-                yield from (Shown(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
+                yield from (ShownSkill(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
 
 
 def _calls_tacit(step: Step) -> bool:
@@ -217,11 +217,11 @@ def _calls_tacit(step: Step) -> bool:
     return any(command.program == TACIT for command in parse_command(shell_text(step.arguments)))
 
 
-def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -> Iterator[Shown]:
-    """Skills that the client names in the transcript though no use was noted.
+def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -> Iterator[ShownSkill]:
+    """Yield skills that the client names in the transcript although no use was recorded.
 
-    Somebody's own skill may have the same name, so that only what has steps to look for counts, and only the one version
-    that it can have been: recallable, the only one of its name, and made before the run.
+    A skill of the user may have the same name, so only a version with steps counts that is recallable, the only one of its
+    name, and older than the run.
     """
     steps = {plain_skill(step.skill): step for step in reversed(trajectory.steps) if step.skill}
     for name, step in reversed(steps.items()):
@@ -232,11 +232,11 @@ def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -
         at = step.at or trajectory.started_at
         if at is not None and version.created_at <= at:
             use = Use(version_ids=(version.id,), task=trajectory.task.text, at=at, surface=CLIENT)
-            yield Shown(use=use, version_id=version.id, start=step.index)
+            yield ShownSkill(use=use, version_id=version.id, start=step.index)
 
 
 def _tells(use: Use) -> bool:
-    """Whether anything follows from a use: what was left out for want of room was neither shown nor held back by lot."""
+    """Whether a use counts: a skill left out for lack of space was neither shown nor withheld at random."""
     return bool(use.shares) or not use.held_back
 
 
@@ -246,7 +246,7 @@ def _counts(episode: Episode) -> bool:
 
 
 def _start(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
-    """The first step that a use could have guided; nothing if it does not belong to this attempt."""
+    """Return the first step that a use could have guided; nothing if it does not belong to this attempt."""
     begun, ended = trajectory.started_at, trajectory.ended_at
     if begun is None or ended is None:
         return _start_by_words(trajectory, use, inherited=inherited)
@@ -254,7 +254,7 @@ def _start(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
         return None
     if use.at < begun - _reach(use, inherited=inherited) and not _lasts(trajectory, use):
         return None
-    # A step without a time of its own was taken no earlier than the one before it.
+    # A step without a time came no earlier than the one before it.
     dated = begun
     for step in trajectory.steps:
         dated = step.at or dated
@@ -264,7 +264,7 @@ def _start(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
 
 
 def _reach(use: Use, *, inherited: bool) -> timedelta:
-    """How long before the first step something may have been shown that belongs to it."""
+    """Return how long before the first step a use may come."""
     if inherited:
         return PARENT
     if not use.surface.startswith(HOOK):
@@ -273,31 +273,31 @@ def _reach(use: Use, *, inherited: bool) -> timedelta:
 
 
 def _lasts(trajectory: Trajectory, use: Use) -> bool:
-    """Whether something from long before still belongs to an attempt: the session's start, or who asked in the same words."""
+    """Whether a use long before the attempt belongs to it: at session start, or with the same task text."""
     if use.surface.startswith(HOOK):
         return use.task == NAMELESS["start"]
     return task_digest(use.task) in _asked(trajectory)
 
 
 def _start_by_words(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
-    """Where nothing is dated: after the message that was asked for."""
+    """Return the step after the message that the use was requested for, where no times are known."""
     places = {} if inherited else _asked(trajectory)
     return places.get(task_digest(use.task)) if use.task else None
 
 
 def _asked(trajectory: Trajectory) -> Mapping[str, int]:
-    """Everything that was asked in an attempt, as digests, with the index of the message."""
-    said = [(step.text, step.index) for step in trajectory.steps if step.role is Role.USER and not step.is_action]
+    """Return digests of all user messages, each with the index of its message."""
+    messages = [(step.text, step.index) for step in trajectory.steps if step.role is Role.USER and not step.is_action]
     found: dict[str, int] = {}
-    for text, index in [(trajectory.task.text, 0), *said]:
+    for text, index in [(trajectory.task.text, 0), *messages]:
         found.setdefault(task_digest(text), index)
     return {name: index for name, index in found.items() if name}
 
 
 def _aligned(
-    store: Store, trajectory: Trajectory, version: SkillVersion, shown: Shown
+    store: Store, trajectory: Trajectory, version: SkillVersion, shown: ShownSkill
 ) -> Iterator[tuple[str, Alignment | None]]:
-    """How the run stands to what was shown, and to each part of it: a composite's parts are credited for themselves."""
+    """Yield the alignment with a shown version and with each part of a composite, which is credited on its own."""
     if shown.control:
         yield version.id, None
         return
@@ -308,15 +308,15 @@ def _aligned(
         yield part.id, align(trajectory, part.content, start=shown.start)
 
 
-def _evidence(ran: _Ran, version_id: str, aligned: Alignment | None) -> Evidence | None:
-    """One piece of evidence; none where nothing can be told, unless a lot was drawn: then every run counts."""
+def _evidence(ran: _CreditedRun, version_id: str, aligned: Alignment | None) -> Evidence | None:
+    """Return one piece of evidence; none without an alignment, except in a randomised comparison, where every run counts."""
     shown, use, trajectory = ran.shown, ran.shown.use, ran.trajectory
-    # Of a subagent only the following ones are told, and no controls: they are no part of what the lot compares.
+    # Subagents give evidence only where they followed the skill: they are not part of the randomised comparison.
     drawn = shown.share if version_id == shown.version_id and not shown.inherited else 0.0
     if aligned is None and not drawn:
         return None
     if shown.inherited and (aligned is None or aligned.following is Following.IGNORED):
-        return None  # it was told to another context
+        return None  # it was shown to another context
     made = Evidence(
         version_id=version_id,
         outcome=ran.assessment.outcome,
@@ -339,4 +339,4 @@ def _evidence(ran: _Ran, version_id: str, aligned: Alignment | None) -> Evidence
         note="; ".join(aligned.reasons) if aligned else "",
         id="e_",
     )
-    return replace(made, id=content_id("e", made))  # of all that it says: told otherwise, it is other evidence
+    return replace(made, id=content_id("e", made))  # the id covers every field

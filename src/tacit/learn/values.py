@@ -32,7 +32,7 @@ _IDENTIFIER = re.compile(
     r"#?\b(?=[\w-]{0,80}?\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)+\b|"
     r"\b(?:[A-Z][a-z0-9]++){2,}\b|\b\d[\d.,:-]*\d\b"
 )
-_MAX_SAID = 8_000  # what somebody names stands near the start; the rest is pasted text
+_MAX_SCANNED = 8_000  # what somebody names stands near the start; the rest is pasted text
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|a\.m|p\.m)\.?$", re.IGNORECASE)
 
 
@@ -43,7 +43,7 @@ def quoted(text: str) -> tuple[str, ...]:
 
 def named(text: str) -> tuple[str, ...]:
     """Everything in a person's text that names one particular thing, in order, without repeats."""
-    text = text[:_MAX_SAID]
+    text = text[:_MAX_SCANNED]
     found: dict[str, None] = dict.fromkeys(piece.strip() for piece in quoted(text) if piece.strip())
     found.update(dict.fromkeys(particular(text)))
     return tuple(found)
@@ -106,7 +106,7 @@ _PARTS = ("text", "arguments", "observation")
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Sighting:
     """Where a text was first seen."""
 
     origin: Origin
@@ -125,12 +125,12 @@ class _Track:
 
     pieces: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    places: list[Match] = field(default_factory=list)
+    places: list[Sighting] = field(default_factory=list)
     length: int = 0
     words: dict[str, list[int]] | None = None
     """Every run of letters and digits → where it stands; made when first asked for."""
 
-    def add(self, text: str, place: Match) -> None:
+    def add(self, text: str, place: Sighting) -> None:
         if text:
             self.starts.append(self.length)
             self.places.append(place)
@@ -161,7 +161,7 @@ class _Track:
                 return start
         return -1
 
-    def place_at(self, offset: int) -> Match:
+    def place_at(self, offset: int) -> Sighting:
         return self.places[bisect_right(self.starts, offset) - 1]
 
 
@@ -178,7 +178,7 @@ class Timeline:
         if trajectory.task.text and trajectory.task.text not in asked:
             # A subagent's task was written by the agent that started it, not by a person.
             asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
-            self._tracks[asker].add(trajectory.task.text, Match(asker, self.task_step, "text"))
+            self._tracks[asker].add(trajectory.task.text, Sighting(asker, self.task_step, "text"))
         for step in trajectory.steps:
             self._add(step, stated=step.index not in skipped)
         self._joined = {origin: _GAP.join(track.pieces) for origin, track in self._tracks.items()}
@@ -190,17 +190,17 @@ class Timeline:
     def _add(self, step: Step, *, stated: bool) -> None:
         text_origin = step.origin_of("text")
         if stated or text_origin is not Origin.USER:
-            self._tracks[text_origin].add(step.text, Match(text_origin, step.index, "text"))
+            self._tracks[text_origin].add(step.text, Sighting(text_origin, step.index, "text"))
         if step.is_action:
             typed = "\n".join([step.tool, *(str(value) for _, value in leaves(step.arguments))])
-            self._tracks[Origin.AGENT].add(typed, Match(Origin.AGENT, step.index, "arguments"))
+            self._tracks[Origin.AGENT].add(typed, Sighting(Origin.AGENT, step.index, "arguments"))
             plain = _NUMBERED.sub("", step.observation)
-            place = Match(Origin.EXTERNAL, step.index, "observation")
+            place = Sighting(Origin.EXTERNAL, step.index, "observation")
             self._tracks[Origin.EXTERNAL].add(step.observation, place)
             if plain != step.observation:
                 self._tracks[Origin.EXTERNAL].add(plain, place)
 
-    def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> Match | None:
+    def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> Sighting | None:
         """The earliest text that holds this value, looking only at what came before a step's own call."""
         found = [
             place
@@ -210,7 +210,7 @@ class Timeline:
         ]
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
 
-    def copied(self, value: str, *, before: int) -> Match | None:
+    def copied(self, value: str, *, before: int) -> Sighting | None:
         """The observation that a literal was copied from, if nobody wrote it before that."""
         if self._first(value, Origin.EXTERNAL, whole=False) is None:
             return None
@@ -221,7 +221,7 @@ class Timeline:
         """What came back from a step."""
         return self._observations.get(step, "")
 
-    def span(self, place: Match) -> Span:
+    def span(self, place: Sighting) -> Span:
         """The place as a span of the trajectory."""
         return Span(self.trajectory_id, place.step, place.part)
 
@@ -229,7 +229,7 @@ class Timeline:
         """Where the task is stated."""
         return Span(self.trajectory_id, self.task_step, "text")
 
-    def _first(self, value: str, origin: Origin, *, whole: bool) -> Match | None:
+    def _first(self, value: str, origin: Origin, *, whole: bool) -> Sighting | None:
         text = self._joined[origin]
         if not value or not text:
             return None
@@ -262,7 +262,7 @@ _PARAMETER = re.compile(r"\{\w+\}")
 _INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
 
 
-class Ledger:
+class FieldOrigins:
     """Field path → spans, and the origins that follow."""
 
     def __init__(self, trajectory: Trajectory) -> None:

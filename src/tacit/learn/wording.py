@@ -1,6 +1,6 @@
-"""An action with its parameters put in → the sentence that a person or an agent reads as one step.
+"""Words for what is learned: the sentence of a step, and the name, title, category and tags of a procedure.
 
-Says only what the call says. Long texts are counted, not repeated: the call itself stands beside the sentence.
+Sentences contain only what the call contains. Long texts are counted, not repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EDITS = ("old_string", "new_string")
 
 
 def step_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
-    """Word one step; `arguments` are the call's, with parameters in place."""
+    """Write the sentence of one step; `arguments` are those of the call, with parameters in place."""
     if action.kind is ToolKind.SHELL:
         return _shell_text(arguments, action)
     if action.kind is ToolKind.FILE:
@@ -33,7 +33,7 @@ def step_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
-    """The shell text in some arguments, parameters in place."""
+    """Return the shell text in arguments, with parameters in place."""
     for key in ("command", "cmd", "script", "code", "input"):
         value = arguments.get(key)
         if isinstance(value, str):
@@ -44,33 +44,33 @@ def command_of(arguments: Mapping[str, Any]) -> str:
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A plain tool call as one would write it: `cancel_order(order_id={order_id})`."""
+    """Return a plain tool call as code: `cancel_order(order_id={order_id})`."""
     inner = ", ".join(f"{key}={_value(value)}" for key, value in arguments.items())
     return shorten(f"{tool}({inner})", _MAX_COMMAND)
 
 
 def sentence_of(tool: str) -> str:
-    """A tool's name as words: `get_order_details` and `getOrderDetails` → `Get order details`."""
+    """Return a tool's name as words: `get_order_details` and `getOrderDetails` → `Get order details`."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tool)
     words = plain_name(parted).replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:]
 
 
 def code(text: str) -> str:
-    """Text set as code, with a fence that the text cannot close."""
+    """Return text as inline code, with a fence that the text cannot close."""
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     blank = " " if len(fence) > 1 else ""
     return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def shorten(text: str, limit: int) -> str:
-    """One line of at most `limit` characters."""
+    """Return one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def local(text: str) -> str:
-    """Paths and commands as seen from the project's root."""
+    """Return a path or command relative to the project's root."""
     return text.replace("cd {workspace} && ", "").replace("{workspace}/", "")
 
 
@@ -112,7 +112,7 @@ def _file_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
 
 
 def _added(old: str, new: str) -> str:
-    """A short line put before or after a short text that stays."""
+    """A short line before or after a short unchanged text."""
     before, after = new.removesuffix(old).strip(), new.removeprefix(old).strip()
     stays = old.strip()
     for word, line in (("after", after), ("before", before)):
@@ -140,7 +140,7 @@ MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 _NAME_WORDS = 5
 _MAX_TASK = 600
-_MAX_READ = 8_000  # a longer task has a document pasted into it
+_MAX_READ = 8_000  # a longer task contains a pasted document
 _FEW_TOOLS = 3
 
 _VERBS = frozenset(
@@ -191,23 +191,23 @@ _STEMS = tuple((category, frozenset(stem(word) for word in words.split())) for c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Title:
-    """What a procedure is called."""
+    """The name of a procedure."""
 
     name: str
     description: str
     from_task: bool
-    """Whether the person's words named it; else the tools did."""
+    """Whether the name comes from the user's words; else from the tools."""
     example: str = ""
-    """The task in general form, where the description does not already say it."""
+    """The task in general form, where the description does not contain it."""
 
 
 def title_of(task: str, actions: Sequence[ToolCall], *, parameters: Sequence[str] = ()) -> Title:
-    """Name a procedure; `task` is the person's text with `parameters`, those it states, in place."""
+    """Name a procedure; `task` is the user's text with `parameters` in place."""
     clean = _prose(task[:_MAX_READ])
     sentence = imperative(clean)
     calls = [action for action in actions if action.kind is ToolKind.FUNCTION and not action.delegates]
     changing = _changing_tools(actions)
-    # A customer's opening line says little: a few tools that changed something say better what was done.
+    # A short opening line says little: a few changing tools describe the work better.
     if len(calls) * 2 > len(actions) and (not sentence or 0 < len(changing) <= _FEW_TOOLS):
         return _title_of_tools(changing or [calls[-1].step.tool], calls, example=shorten(clean, 300))
     words = _name_words(sentence, clean) if sentence else _content_words(clean)[:_NAME_WORDS]
@@ -225,7 +225,7 @@ def _title_of_tools(tools: Sequence[str], calls: Sequence[ToolCall], *, example:
 
 
 def imperative(text: str) -> str:
-    """The first sentence that tells somebody to do something, without its politeness; empty if none does."""
+    """Return the first sentence that asks for something, without polite phrases; empty if there is none."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         order = _OPENING.sub("", sentence.strip())
         first = re.match(r"[A-Za-z]+", order)
@@ -235,7 +235,7 @@ def imperative(text: str) -> str:
 
 
 def slug(words: Iterable[str]) -> str:
-    """Words as a valid skill name: lower case, hyphens, at most 64 characters."""
+    """Return words as a valid skill name: lower case, hyphens, at most 64 characters."""
     name = ""
     for word in words:
         clean = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
@@ -247,7 +247,7 @@ def slug(words: Iterable[str]) -> str:
 
 
 def category_of(task: str, actions: Sequence[ToolCall]) -> str:
-    """Guess what sort of work it is, from the task's words, else from the tools."""
+    """Guess the category of work from the task's words, else from the tools."""
     found = terms(task[:_MAX_READ])
     for term in found[:1]:  # the verb decides if it can: "fix the deploy script" is debugging
         for category, stems in _STEMS:
@@ -271,7 +271,7 @@ def category_of(task: str, actions: Sequence[ToolCall]) -> str:
 
 
 def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:
-    """The programs and tools that were used."""
+    """Return the programs and tools that were used."""
     found: dict[str, None] = {}
     for action in actions:
         if action.kind is ToolKind.SHELL:
@@ -282,14 +282,14 @@ def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:
 
 
 def _changing_tools(actions: Sequence[ToolCall]) -> list[str]:
-    """Plain tools that changed something, in order, if most changes went through such tools."""
+    """Return plain tools that changed something, in order, if they made most changes."""
     writes = [action for action in actions if action.effect is Effect.WRITE]
     calls = [action.step.tool for action in writes if action.kind is ToolKind.FUNCTION]
     return list(dict.fromkeys(calls)) if len(calls) * 2 > len(writes) else []
 
 
 def _name_words(sentence: str, task: str) -> list[str]:
-    """The verb and what it is done to; a sentence that says too little borrows from the rest of the task."""
+    """Return the verb and its object; a short sentence takes words from the rest of the task."""
     words = _content_words(_CLAUSE.split(sentence)[0])
     if len(words) < 3:
         words = _content_words(sentence)
@@ -299,7 +299,7 @@ def _name_words(sentence: str, task: str) -> list[str]:
 
 
 def _content_words(text: str) -> list[str]:
-    """The words that carry meaning, without parameters, repeats of a stem, and numbers."""
+    """Return the meaningful words, without parameters, repeated stems and numbers."""
     found: dict[str, str] = {}
     for word in re.findall(r"[A-Za-z][A-Za-z']*", re.sub(r"\{\w+\}|`[^`]*`", " ", text)):
         lower = word.lower()
@@ -333,5 +333,5 @@ def _split(tool: str) -> list[str]:
 
 
 def _prose(text: str) -> str:
-    """One line without mark-up that a description may not hold."""
+    """Return one line without mark-up that a description may not contain."""
     return " ".join(re.sub(r"</?[A-Za-z][^>\n]{0,80}>", " ", text).split())

@@ -9,7 +9,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.learn import Distillation, Note, distil, draft_of
+from tacit.learn import Distillation, AttemptNote, distil, draft_of
 
 WORKSPACE = "/workspace/app"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
@@ -78,7 +78,7 @@ def the_procedure(trajectory: Trajectory) -> Candidate:
     return made
 
 
-def notes(distilled: Distillation, kind: str) -> list[Note]:
+def notes(distilled: Distillation, kind: str) -> list[AttemptNote]:
     return [note for note in distilled.notes if note.kind == kind]
 
 

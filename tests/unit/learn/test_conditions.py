@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import product
 
 from tacit.domain.skill import Case
-from tacit.learn.mining.conditions import Attempt, learn_cases, standing_alone
-from tacit.learn.mining.predicates import Literal, literals_of, masks_of
+from tacit.learn.mining.conditions import AttemptRecord, learn_cases, standing_alone
+from tacit.learn.mining.predicates import Predicate, predicates_of, masks_of
 from tacit.text.facts import facts
 
 EFFECTS = {
@@ -21,7 +21,7 @@ EFFECTS = {
 
 def seen(
     *, power: bool = True, valve: bool = True, used: float = 2.0, task: str = "It is cold", **more: str
-) -> Attempt:
+) -> AttemptRecord:
     """A house with these faults, before anything is done, and the fix that it needs."""
     took = [name for name, fine in (("switch_power", power), ("open_valve", valve), ("refill", used < 10)) if not fine]
     panel = f"Power: {'ON' if power else 'OFF'}\nFan: quiet\nValve: {'open' if valve else 'closed'}"
@@ -30,10 +30,10 @@ def seen(
         "read_tank": facts(f'{{"water_used": {used}, "water_limit": 10.0, "serial": "T-4711"}}'),
         **{tool: facts(text) for tool, text in more.items()},
     }
-    return Attempt(known=known, task=task, took=frozenset(took), final={"read_room": facts("The room is warm.")})
+    return AttemptRecord(known=known, task=task, took=frozenset(took), final={"read_room": facts("The room is warm.")})
 
 
-def houses() -> list[Attempt]:
+def houses() -> list[AttemptRecord]:
     """Every combination of three faults, some more than once, without the house that has none."""
     combinations = product((True, False), (True, False), (2.0, 7.5, 10.5, 14.0))
     return [seen(power=p, valve=v, used=u) for p, v, u in combinations if not (p and v and u < 10)]
@@ -75,7 +75,7 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
         task = "It is cold in the flat" if cold else "It is stuffy in the flat"
         house = seen(power=power, task=task, read_vent=f"Vent: {vent}")
         needed = house.took | ({"open_vent"} if vent == "shut" and not cold else set())
-        attempts += [Attempt(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
+        attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
     assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
     assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
@@ -87,7 +87,7 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
         task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
         house = seen(power=power, task=task, read_vent="Vent: shut")
         needed = house.took | ({"open_vent"} if stuffy else set())
-        attempts += [Attempt(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
+        attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
     assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
 
@@ -97,7 +97,7 @@ def test_two_reasons_for_one_effect_make_two_cases() -> None:
     for filter_state, nozzle, power in product(("clean", "dirty"), ("free", "blocked"), (True, False)):
         house = seen(power=power, read_burner=f"Filter: {filter_state}\nNozzle: {nozzle}")
         needed = house.took | ({"clean_burner"} if filter_state == "dirty" or nozzle == "blocked" else set())
-        attempts += [Attempt(known=house.known, task="It is cold", took=frozenset(needed), final=house.final)] * 3
+        attempts += [AttemptRecord(known=house.known, task="It is cold", took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"clean_burner": "clean_burner. The burner is clean", "switch_power": "switch_power"})
     assert sorted(said(found["clean_burner"])) == [
         ["`read_burner` shows `Filter: dirty`"],
@@ -107,24 +107,24 @@ def test_two_reasons_for_one_effect_make_two_cases() -> None:
 
 def test_what_a_name_or_an_amount_says_is_no_condition() -> None:
     attempts = [seen(power=False), seen(power=False), seen(valve=False), seen(valve=False), seen(used=12.0)]
-    for literal in literals_of(attempts):
+    for literal in predicates_of(attempts):
         assert literal.value not in ("T-4711", "12.0", "2.0")
 
 
-def with_hand_over() -> list[Attempt]:
+def with_hand_over() -> list[AttemptRecord]:
     """As `houses`, and some that only a technician can help; there nothing else was done, whatever was shown."""
     attempts = [
-        Attempt(
+        AttemptRecord(
             known={**each.known, "read_lock": facts("Lock: free")}, task=each.task, took=each.took, final=each.final
         )
         for each in houses()
     ]
     for power, valve in product((True, False), (True, False)):
         house = seen(power=power, valve=valve, read_lock="Lock: sealed")
-        attempts.append(Attempt(known=house.known, task=house.task, took=frozenset({"call_technician"})))
+        attempts.append(AttemptRecord(known=house.known, task=house.task, took=frozenset({"call_technician"})))
     for attempt in attempts[:12]:
         attempts.append(
-            Attempt(known=attempt.known, task=attempt.task, took=frozenset({"call_technician"}), succeeded=False)
+            AttemptRecord(known=attempt.known, task=attempt.task, took=frozenset({"call_technician"}), succeeded=False)
         )
     return attempts
 
@@ -142,7 +142,7 @@ def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> No
 
 
 def test_nothing_is_learned_from_failures_alone() -> None:
-    failed = [Attempt(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
+    failed = [AttemptRecord(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
     assert learn_cases(failed, EFFECTS) == dict.fromkeys(EFFECTS, ())
     assert standing_alone(failed) == frozenset()
 
@@ -150,7 +150,7 @@ def test_nothing_is_learned_from_failures_alone() -> None:
 def test_an_effect_that_nothing_explains_gets_no_case() -> None:
     dice = random.Random(1)
     attempts = [
-        Attempt(known=a.known, task=a.task, took=frozenset({"pray"} if dice.random() < 0.5 else ()), final=a.final)
+        AttemptRecord(known=a.known, task=a.task, took=frozenset({"pray"} if dice.random() < 0.5 else ()), final=a.final)
         for a in houses() * 2
     ]
     assert learn_cases(attempts, {"pray": "pray. Nothing happens"}) == {"pray": ()}
@@ -159,7 +159,7 @@ def test_an_effect_that_nothing_explains_gets_no_case() -> None:
 def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
     attempts = houses() * 2
     odd = seen(power=False)
-    attempts.append(Attempt(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
+    attempts.append(AttemptRecord(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
     found = learn_cases(attempts, {"switch_power": EFFECTS["switch_power"]})["switch_power"]
     assert said(found) == [["`read_panel` shows `Power: OFF`"]]
     assert (found[0].support, found[0].against) == (16, 1)
@@ -176,14 +176,14 @@ def test_readings_that_others_need_are_preferred_to_a_reading_for_one_alone() ->
 
 
 def test_masks_tell_in_which_attempts_a_literal_holds() -> None:
-    attempts = [seen(power=False), seen(), Attempt(known={}, task="cold", took=frozenset())]
-    table = dict(masks_of([Literal("read_panel", "Power", "is", "OFF"), Literal("task", "", "has", "cold")], attempts))
-    assert table == {Literal("read_panel", "Power", "is", "OFF"): 0b001, Literal("task", "", "has", "cold"): 0b111}
+    attempts = [seen(power=False), seen(), AttemptRecord(known={}, task="cold", took=frozenset())]
+    table = dict(masks_of([Predicate("read_panel", "Power", "is", "OFF"), Predicate("task", "", "has", "cold")], attempts))
+    assert table == {Predicate("read_panel", "Power", "is", "OFF"): 0b001, Predicate("task", "", "has", "cold"): 0b111}
 
 
 def test_a_mask_says_the_same_as_asking_each_attempt() -> None:
     attempts = with_hand_over()
-    for literal, mask in masks_of(literals_of(attempts), attempts):
+    for literal, mask in masks_of(predicates_of(attempts), attempts):
         assert mask == sum(literal.holds(attempt) << at for at, attempt in enumerate(attempts)), literal
 
 
@@ -195,7 +195,7 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
     for number in range(400):
         row = {key: (str((int(value[0]) + number) % (3 + int(value[0]))),) for key, value in wide.items()}
         took = frozenset({"fix"} if number % 5 == 0 else ())
-        attempts.append(Attempt(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took))
+        attempts.append(AttemptRecord(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took))
     started = time.perf_counter()
     found = learn_cases(attempts, {"fix": "fix state"})
     assert said(found["fix"]) == [["`look` shows `State: bad`"]]
@@ -204,11 +204,11 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
 
 def test_a_reading_that_only_takers_took_explains_nothing() -> None:
     asked = [
-        Attempt(known={"read_shelf": facts("Copies: 1")}, task=f"reserve {n}", took=frozenset({"place_hold"}))
+        AttemptRecord(known={"read_shelf": facts("Copies: 1")}, task=f"reserve {n}", took=frozenset({"place_hold"}))
         for n in range(6)
     ]
     others = [
-        Attempt(known={"read_card": facts("Card: old")}, task=f"renew {n}", took=frozenset({"renew_card"}))
+        AttemptRecord(known={"read_card": facts("Card: old")}, task=f"renew {n}", took=frozenset({"renew_card"}))
         for n in range(6)
     ]
     found = learn_cases([*asked, *others], {"place_hold": "place_hold", "renew_card": "renew_card"})
@@ -219,9 +219,9 @@ def test_a_reading_that_only_takers_took_explains_nothing() -> None:
 
 def test_a_threshold_is_sought_where_values_have_a_gap() -> None:
     low = [
-        Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"})) for n in range(2, 9)
+        AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"})) for n in range(2, 9)
     ]
-    high = [Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)]
+    high = [AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)]
     (case,) = learn_cases([*low, *high], {"order": "order charge"})["order"]
     assert (case.support, case.against) == (7, 0)
     assert 8 < float(case.conditions[0].value) < 40

@@ -15,8 +15,8 @@ from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.learn import distil
 from tacit.learn.consensus.agreement import MADE_BY, consensus
-from tacit.learn.consensus.step_columns import align, own_words, source_of, taken_apart
-from tacit.learn.values import Ledger
+from tacit.learn.consensus.step_columns import align, own_words, load_source, split_lines
+from tacit.learn.values import FieldOrigins
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 
 
@@ -332,7 +332,7 @@ def test_only_change_of_an_attempt_is_not_cut() -> None:
 def test_grounding_names_every_attempt_and_origins_are_the_lowest() -> None:
     attempts = [migration(), migration("phone", "customers"), migration("note", "line_items")]
     found = agreed(attempts)
-    ledgers = {trajectory.id: Ledger(trajectory) for trajectory in attempts}
+    ledgers = {trajectory.id: FieldOrigins(trajectory) for trajectory in attempts}
     for path, spans in found.provenance.grounding.items():
         ranks = [ledgers[span.trajectory_id].origin_of(span).rank for span in spans]
         assert found.origins[path].rank == min(ranks)
@@ -528,8 +528,8 @@ def test_columns_keep_the_order_of_every_attempt(choices: list[list[int]]) -> No
         return
     pairs = [(draft, trajectories[draft.provenance.trajectory_ids[0]]) for draft in drafts]
     own = own_words([trajectory.task.text for _, trajectory in pairs])
-    sources = [source_of(draft, run, number=at, own=own[at]) for at, (draft, run) in enumerate(pairs)]
-    sequences = taken_apart(sources)
+    sources = [load_source(draft, run, number=at, own=own[at]) for at, (draft, run) in enumerate(pairs)]
+    sequences = split_lines(sources)
     columns = align(sequences)
     for number, sequence in enumerate(sequences):
         placed = [unit.key for column in columns for unit in column.units if unit.source == number]

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Task, Trajectory
-from tacit.learn.failures import Blame, Expected, FailureKind, Pool, blame, found_pitfalls, pitfalls
+from tacit.learn.failures import FailureCause, ExpectedCall, FailureKind, FailurePool, explain_failure, found_pitfalls, pitfalls
 from tacit.learn.failures.effects import hands_over
 
 BOOKING = "Book the green room for ten people and tell the caretaker."
@@ -51,34 +51,34 @@ GOOD = run(ROOMS, BOOK, TELL)
 
 
 def test_a_run_that_only_looked_did_not_act() -> None:
-    found = blame(run(ROOMS), (), siblings=[GOOD])
+    found = explain_failure(run(ROOMS), (), siblings=[GOOD])
     assert (found.kind, found.step) == (FailureKind.NO_ACTION, None)
     assert [each.tool for each in found.expected] == ["book_room", "send_note"]
     assert found.by_sibling
 
 
 def test_an_effect_that_successes_have_and_the_run_lacks_is_missing() -> None:
-    found = blame(run(ROOMS, BOOK), (), siblings=[GOOD, GOOD])
+    found = explain_failure(run(ROOMS, BOOK), (), siblings=[GOOD, GOOD])
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
-    assert found.expected == (Expected(tool="send_note", arguments=TELL.arguments, support=2),)
+    assert found.expected == (ExpectedCall(tool="send_note", arguments=TELL.arguments, support=2),)
     assert found.spans == (Span(GOOD.id, 3, "arguments"),)
 
 
 def test_an_effect_beyond_those_of_successes_is_extra() -> None:
-    found = blame(run(ROOMS, BOOK, call("order_lunch", people=10), TELL), (), siblings=[GOOD])
+    found = explain_failure(run(ROOMS, BOOK, call("order_lunch", people=10), TELL), (), siblings=[GOOD])
     assert (found.kind, found.step, found.tool) == (FailureKind.EXTRA_STEP, 3, "order_lunch")
     assert found.spans[0].step == 3
 
 
 def test_one_effect_instead_of_another_is_the_wrong_tool() -> None:
-    found = blame(run(ROOMS, call("reserve_desk", room_id="room-0412"), TELL), (), siblings=[GOOD])
+    found = explain_failure(run(ROOMS, call("reserve_desk", room_id="room-0412"), TELL), (), siblings=[GOOD])
     assert (found.kind, found.step, found.tool) == (FailureKind.WRONG_TOOL, 2, "reserve_desk")
     assert [each.tool for each in found.expected] == ["book_room"]
 
 
 def test_wrong_arguments_are_named_and_no_value_is() -> None:
     failed = run(ROOMS, call("book_room", room_id="room-0977", people=10), TELL)
-    found = blame(failed, (), siblings=[GOOD])
+    found = explain_failure(failed, (), siblings=[GOOD])
     assert (found.kind, found.step, found.keys) == (FailureKind.WRONG_ARGUMENTS, 2, ("room_id",))
     assert found.spans == (Span(failed.id, 2, "arguments"), Span(GOOD.id, 2, "arguments"))
     assert "room_id" in found.reason
@@ -87,20 +87,20 @@ def test_wrong_arguments_are_named_and_no_value_is() -> None:
 
 
 def test_the_same_effects_leave_only_the_end_to_blame() -> None:
-    found = blame(run(BOOK, ROOMS, TELL, says("All done, room 9.", Role.AGENT)), (), siblings=[GOOD])
+    found = explain_failure(run(BOOK, ROOMS, TELL, says("All done, room 9.", Role.AGENT)), (), siblings=[GOOD])
     assert (found.kind, found.step) == (FailureKind.WRONG_END, None)
     assert found.spans
 
 
 def test_a_needless_hand_over_is_at_fault_itself() -> None:
-    found = blame(run(ROOMS, BOOK, LEAVE), (), siblings=[GOOD])
+    found = explain_failure(run(ROOMS, BOOK, LEAVE), (), siblings=[GOOD])
     assert (found.kind, found.step, found.tool) == (FailureKind.WRONG_END, 3, "escalate_to_staff")
 
 
 def test_a_hand_over_that_successes_make_too_is_not_at_fault() -> None:
-    found = blame(run(ROOMS, LEAVE), (), siblings=[run(ROOMS, BOOK, LEAVE)])
+    found = explain_failure(run(ROOMS, LEAVE), (), siblings=[run(ROOMS, BOOK, LEAVE)])
     assert found.kind is FailureKind.NO_ACTION
-    found = blame(run(BOOK, LEAVE), (), siblings=[run(BOOK, TELL, LEAVE)])
+    found = explain_failure(run(BOOK, LEAVE), (), siblings=[run(BOOK, TELL, LEAVE)])
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
 
 
@@ -118,8 +118,8 @@ def test_lists_that_belong_together_may_stand_in_any_order() -> None:
     good = run(call("swap_seats", old=["a1", "b2"], new=["c3", "d4"]))
     turned = run(call("swap_seats", old=["b2", "a1"], new=["d4", "c3"]))
     crossed = run(call("swap_seats", old=["a1", "b2"], new=["d4", "c3"]))
-    assert blame(turned, (), siblings=[good]).kind is FailureKind.WRONG_END
-    assert blame(crossed, (), siblings=[good]).kind is FailureKind.WRONG_ARGUMENTS
+    assert explain_failure(turned, (), siblings=[good]).kind is FailureKind.WRONG_END
+    assert explain_failure(crossed, (), siblings=[good]).kind is FailureKind.WRONG_ARGUMENTS
 
 
 def test_an_argument_in_which_successes_differ_is_not_held_against_a_run() -> None:
@@ -129,33 +129,33 @@ def test_an_argument_in_which_successes_differ_is_not_held_against_a_run() -> No
         call("book_room", room_id="room-0977", people=10),
         call("send_note", to="caretaker", text="Please heat the room"),
     )
-    found = blame(failed, (), siblings=[GOOD, other])
+    found = explain_failure(failed, (), siblings=[GOOD, other])
     assert (found.kind, found.step, found.keys) == (FailureKind.WRONG_ARGUMENTS, 2, ("room_id",))
     assert found.confidence == 0.75
 
 
 def test_most_siblings_decide() -> None:
     lavish = run(ROOMS, BOOK, call("order_lunch", people=10), TELL)
-    found = blame(lavish, (), siblings=[lavish, GOOD, GOOD])
+    found = explain_failure(lavish, (), siblings=[lavish, GOOD, GOOD])
     assert (found.kind, found.step) == (FailureKind.EXTRA_STEP, 3)
     assert found.confidence == 0.6
 
 
 def test_a_call_that_failed_and_then_worked_unchanged_is_no_fault() -> None:
     failed = run(ROOMS, refused("book_room", room_id="room-0412", people=10), BOOK)
-    found = blame(failed, (), siblings=[GOOD])
+    found = explain_failure(failed, (), siblings=[GOOD])
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
 
 
 def test_a_call_that_failed_and_was_tried_with_other_values_is_one_too_many() -> None:
     failed = run(ROOMS, refused("book_room", room_id="room-0977", people=10), BOOK, TELL)
-    found = blame(failed, (), siblings=[GOOD])
+    found = explain_failure(failed, (), siblings=[GOOD])
     assert (found.kind, found.step) == (FailureKind.EXTRA_STEP, 2)
 
 
 def test_an_error_of_the_moment_is_told_apart() -> None:
     failed = run(ROOMS, BOOK, refused("send_note", **TELL.arguments))
-    found = blame(failed, (), siblings=[GOOD])
+    found = explain_failure(failed, (), siblings=[GOOD])
     assert found.kind is FailureKind.WRONG_END
     assert found.passing
     assert pitfalls(STEPS, [found, found]) == ()
@@ -166,8 +166,8 @@ def test_shell_work_is_compared_by_command() -> None:
         return run(*(call("Bash", command=command) for command in commands), task="Release it")
 
     good = shell("git log", "git tag v2", "git push --tags")
-    assert blame(shell("git tag v2"), (), siblings=[good]).kind is FailureKind.MISSING_STEP
-    found = blame(shell("git log", "git tag v3", "git push --tags"), (), siblings=[good])
+    assert explain_failure(shell("git tag v2"), (), siblings=[good]).kind is FailureKind.MISSING_STEP
+    found = explain_failure(shell("git log", "git tag v3", "git push --tags"), (), siblings=[good])
     assert (found.kind, found.step) == (FailureKind.WRONG_ARGUMENTS, 2)
     steps = (SkillStep(text="Tag it", tool="Bash", arguments={"command": "git tag {version}"}),)
     assert pitfalls(steps, [found]) == ()
@@ -175,9 +175,9 @@ def test_shell_work_is_compared_by_command() -> None:
 
 def test_numbers_are_compared_by_value() -> None:
     good = run(call("set_price", amount=120.0))
-    assert blame(run(call("set_price", amount=120)), (), siblings=[good]).kind is FailureKind.WRONG_END
+    assert explain_failure(run(call("set_price", amount=120)), (), siblings=[good]).kind is FailureKind.WRONG_END
     near = run(call("set_price", amount=120.000001))
-    assert blame(near, (), siblings=[good]).kind is FailureKind.WRONG_ARGUMENTS
+    assert explain_failure(near, (), siblings=[good]).kind is FailureKind.WRONG_ARGUMENTS
 
 
 # Without a sibling: signs, read by rules or by what failures of other tasks turned out to be.
@@ -187,21 +187,21 @@ MOW = [run(call("mow_lawn", width=n), task=f"cut the grass of garden {n}") for n
 
 
 def test_without_a_sibling_a_run_without_effects_did_not_act() -> None:
-    found = blame(run(ROOMS, task="paint the wall blue"), PAINT + MOW)
+    found = explain_failure(run(ROOMS, task="paint the wall blue"), PAINT + MOW)
     assert (found.kind, found.step, found.by_sibling) == (FailureKind.NO_ACTION, None, False)
     assert [each.tool for each in found.expected] == ["mix_paint"]
     assert found.spans
 
 
 def test_without_a_sibling_words_tell_what_was_left_out() -> None:
-    found = blame(run(call("mow_lawn", width=2), task="paint the wall blue"), PAINT + MOW)
+    found = explain_failure(run(call("mow_lawn", width=2), task="paint the wall blue"), PAINT + MOW)
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
     assert "mix_paint" in found.reason
 
 
 def test_without_a_sibling_a_failing_call_tried_again_is_one_too_many() -> None:
     failed = run(refused("mix_paint", tone="t8"), call("mix_paint", tone="t9"), task="paint the wall blue")
-    found = blame(failed, PAINT + MOW)
+    found = explain_failure(failed, PAINT + MOW)
     assert (found.kind, found.step) == (FailureKind.EXTRA_STEP, 1)
     assert Span(failed.id, 1, "observation") in found.spans
 
@@ -209,8 +209,8 @@ def test_without_a_sibling_a_failing_call_tried_again_is_one_too_many() -> None:
 def test_an_identifier_that_nobody_mentioned_is_named_as_a_sign() -> None:
     known = run(ROOMS, BOOK, task="paint the wall blue")
     made_up = run(ROOMS, call("book_room", room_id="room-5555", people=10), task="paint the wall blue")
-    assert "nobody had mentioned" not in blame(known, ()).reason
-    assert "nobody had mentioned" in blame(made_up, ()).reason
+    assert "nobody had mentioned" not in explain_failure(known, ()).reason
+    assert "nobody had mentioned" in explain_failure(made_up, ()).reason
 
 
 def explained_failures() -> list[tuple[Trajectory, list[Trajectory]]]:
@@ -226,36 +226,36 @@ def explained_failures() -> list[tuple[Trajectory, list[Trajectory]]]:
 
 def test_failures_with_siblings_teach_what_signs_mean() -> None:
     failed = run(call("mow_lawn", width=2), LEAVE, task="cut the grass of garden 9")
-    assert blame(failed, PAINT + MOW).kind is FailureKind.MISSING_STEP
-    pool = Pool(PAINT + MOW, explained_failures())
+    assert explain_failure(failed, PAINT + MOW).kind is FailureKind.MISSING_STEP
+    pool = FailurePool(PAINT + MOW, explained_failures())
     assert pool.explained == 24
-    taught = blame(failed, pool)
+    taught = explain_failure(failed, pool)
     assert (taught.kind, taught.step, taught.tool) == (FailureKind.WRONG_END, 2, "escalate_to_staff")
     assert taught.confidence > 0.5
-    other = blame(run(call("mow_lawn", width=2), call("mix_paint", tone="t2"), task="cut the grass and paint"), pool)
+    other = explain_failure(run(call("mow_lawn", width=2), call("mix_paint", tone="t2"), task="cut the grass and paint"), pool)
     assert (other.kind, other.step) == (FailureKind.WRONG_ARGUMENTS, 1)
 
 
 def test_few_explained_failures_teach_nothing() -> None:
-    pool = Pool(PAINT + MOW, explained_failures()[:6])
+    pool = FailurePool(PAINT + MOW, explained_failures()[:6])
     assert pool.kinds({"effects": 1}) == {}
 
 
 def test_every_blame_points_at_steps_that_exist_and_is_the_same_again() -> None:
-    pool = Pool(PAINT + MOW, explained_failures())
+    pool = FailurePool(PAINT + MOW, explained_failures())
     for failed, siblings in explained_failures():
         for beside in ((), siblings):
-            found = blame(failed, pool, siblings=beside)
+            found = explain_failure(failed, pool, siblings=beside)
             steps = {(each.id, step.index) for each in (failed, *siblings) for step in each.steps}
             assert found.spans
             assert all((span.trajectory_id, span.step) in steps for span in found.spans)
-            assert found == blame(failed, Pool(PAINT + MOW, explained_failures()), siblings=beside)
+            assert found == explain_failure(failed, FailurePool(PAINT + MOW, explained_failures()), siblings=beside)
 
 
 def test_a_trajectory_without_steps_is_blamed_without_a_fall() -> None:
     empty = Trajectory(task=Task(text=""), steps=())
-    assert blame(empty, ()).kind is FailureKind.NO_ACTION
-    assert blame(empty, (), siblings=[empty]).kind is FailureKind.WRONG_END
+    assert explain_failure(empty, ()).kind is FailureKind.NO_ACTION
+    assert explain_failure(empty, (), siblings=[empty]).kind is FailureKind.WRONG_END
 
 
 # Pitfalls
@@ -270,7 +270,7 @@ STEPS = (
 def test_failures_become_pitfalls_with_their_counts() -> None:
     lacking = [run(ROOMS, BOOK), run(ROOMS, ROOMS, BOOK)]
     wrong = run(ROOMS, call("book_room", room_id="room-0977", people=10), TELL)
-    blames = [blame(failed, (), siblings=[GOOD]) for failed in (*lacking, wrong)]
+    blames = [explain_failure(failed, (), siblings=[GOOD]) for failed in (*lacking, wrong)]
     first, second = found_pitfalls(STEPS, blames)
     assert (first.pitfall.kind, first.pitfall.step, first.pitfall.count) == ("missing step", 2, 2)
     assert first.pitfall.text == "Leaving out send_note."
@@ -280,12 +280,12 @@ def test_failures_become_pitfalls_with_their_counts() -> None:
 
 
 def test_one_run_counts_once() -> None:
-    found = blame(run(ROOMS, BOOK), (), siblings=[GOOD])
+    found = explain_failure(run(ROOMS, BOOK), (), siblings=[GOOD])
     assert [each.count for each in pitfalls(STEPS, [found, found])] == [1]
 
 
-def unexplained(name: str, confidence: float) -> Blame:
-    return Blame(
+def unexplained(name: str, confidence: float) -> FailureCause:
+    return FailureCause(
         trajectory_id=name,
         kind=FailureKind.WRONG_ARGUMENTS,
         step=2,
@@ -303,13 +303,13 @@ def test_one_unexplained_failure_is_no_pitfall_and_two_sure_ones_are() -> None:
 
 def test_a_failure_elsewhere_is_no_pitfall_of_this_skill() -> None:
     other = run(call("mow_lawn", width=2), task="cut the grass")
-    found = blame(run(ROOMS, task="cut the grass"), (), siblings=[other])
+    found = explain_failure(run(ROOMS, task="cut the grass"), (), siblings=[other])
     assert pitfalls(STEPS, [found]) == ()
 
 
 def test_a_needless_end_and_a_wrong_tool_name_what_was_needed() -> None:
-    ended = blame(run(ROOMS, BOOK, LEAVE), (), siblings=[GOOD])
-    swapped = blame(run(ROOMS, call("reserve_desk", room_id="room-0412"), TELL), (), siblings=[GOOD])
+    ended = explain_failure(run(ROOMS, BOOK, LEAVE), (), siblings=[GOOD])
+    swapped = explain_failure(run(ROOMS, call("reserve_desk", room_id="room-0412"), TELL), (), siblings=[GOOD])
     texts = [each.text for each in pitfalls(STEPS, [ended, swapped])]
     assert texts == [
         "Calling reserve_desk where book_room is needed.",

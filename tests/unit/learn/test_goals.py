@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.learn.mining.conditions import Attempt
+from tacit.learn.mining.conditions import AttemptRecord
 from tacit.learn.mining.predicates import goal_checks
 from tacit.text.facts import facts
 
@@ -10,8 +10,8 @@ COLD = "It is cold in the flat"
 DARK = "It is dark in the flat"
 
 
-def ended(task: str, before: str, after: str, *, reading: str, succeeded: bool = True) -> Attempt:
-    return Attempt(
+def ended(task: str, before: str, after: str, *, reading: str, succeeded: bool = True) -> AttemptRecord:
+    return AttemptRecord(
         known={reading: facts(before)},
         task=task,
         took=frozenset({"fix"}),
@@ -20,7 +20,7 @@ def ended(task: str, before: str, after: str, *, reading: str, succeeded: bool =
     )
 
 
-def attempts() -> list[Attempt]:
+def attempts() -> list[AttemptRecord]:
     warm = [ended(COLD, "Air: cold\nFan: on", "Air: warm\nFan: on", reading="read_air") for _ in range(3)]
     lit = [ended(DARK, "Lamp is off.", "Lamp is on.", reading="read_lamp") for _ in range(3)]
     still = ended(COLD, "Air: cold\nFan: on", "Air: cold\nFan: on", reading="read_air", succeeded=False)
@@ -57,7 +57,7 @@ def test_failures_alone_show_no_goal() -> None:
 
 
 def test_attempts_that_do_not_confirm_have_no_check() -> None:
-    assert goal_checks([Attempt(known={"read_air": facts("Air: cold")}, task=COLD, took=frozenset({"fix"}))] * 5) == ()
+    assert goal_checks([AttemptRecord(known={"read_air": facts("Air: cold")}, task=COLD, took=frozenset({"fix"}))] * 5) == ()
 
 
 def test_a_number_that_differs_from_time_to_time_is_not_asked_for() -> None:

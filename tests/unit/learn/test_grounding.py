@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.values import Ledger, Timeline, action_spans, is_inside
+from tacit.learn.values import FieldOrigins, Timeline, action_spans, is_inside
 from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, reply, slip_in
 
@@ -48,59 +48,59 @@ def span(step: int, part: str = "text") -> Span:
     ],
 )
 def test_a_span_has_the_origin_of_who_wrote_that_part(step, part, origin):
-    assert Ledger(STORY).origin_of(span(step, part)) is origin
+    assert FieldOrigins(STORY).origin_of(span(step, part)) is origin
 
 
 def test_steps_are_found_by_their_number_where_they_do_not_begin_at_nought():
     shifted = replace(STORY, steps=tuple(replace(step, index=step.index + 2) for step in STORY.steps), id="")
-    ledger = Ledger(shifted)
-    assert ledger.origin_of(span(2)) is Origin.USER
-    assert ledger.origin_of(span(3, "observation")) is Origin.EXTERNAL
-    assert ledger.origin_of(span(4)) is Origin.AGENT
-    assert ledger.origin_of(span(0, "arguments")) is Origin.EXTERNAL, "there is no such step"
+    field_origins = FieldOrigins(shifted)
+    assert field_origins.origin_of(span(2)) is Origin.USER
+    assert field_origins.origin_of(span(3, "observation")) is Origin.EXTERNAL
+    assert field_origins.origin_of(span(4)) is Origin.AGENT
+    assert field_origins.origin_of(span(0, "arguments")) is Origin.EXTERNAL, "there is no such step"
 
 
 def test_what_a_subagent_was_asked_is_the_asking_agents_word():
     started = replace(STORY, parent_session_id="other", id="")
-    ledger = Ledger(started)
-    assert ledger.origin_of(span(0)) is ledger.origin_of(span(-1)) is Origin.AGENT
-    assert ledger.origin_of(span(1, "observation")) is Origin.EXTERNAL
-    assert ledger.origin_of(Span(started.id, 2, "text")) is Origin.AGENT
+    field_origins = FieldOrigins(started)
+    assert field_origins.origin_of(span(0)) is field_origins.origin_of(span(-1)) is Origin.AGENT
+    assert field_origins.origin_of(span(1, "observation")) is Origin.EXTERNAL
+    assert field_origins.origin_of(Span(started.id, 2, "text")) is Origin.AGENT
 
 
 def test_what_the_operator_laid_down_stays_the_operators_word():
     rules = Step(index=0, role=Role.SYSTEM, text="House rules.")
     for parent in ("", "other"):
-        ledger = Ledger(replace(STORY, steps=(rules,), parent_session_id=parent, id=""))
-        assert ledger.origin_of(span(0)) is Origin.OPERATOR
+        field_origins = FieldOrigins(replace(STORY, steps=(rules,), parent_session_id=parent, id=""))
+        assert field_origins.origin_of(span(0)) is Origin.OPERATOR
 
 
 def test_a_persons_message_is_no_more_than_external_in_what_came_back():
     step = Step(index=0, role=Role.USER, text="look", tool="Bash", observation="from outside")
-    ledger = Ledger(replace(STORY, steps=(step,), id=""))
-    assert ledger.origin_of(span(0, "text")) is Origin.USER
-    assert ledger.origin_of(span(0, "observation")) is Origin.EXTERNAL
+    field_origins = FieldOrigins(replace(STORY, steps=(step,), id=""))
+    assert field_origins.origin_of(span(0, "text")) is Origin.USER
+    assert field_origins.origin_of(span(0, "observation")) is Origin.EXTERNAL
 
 
 def test_a_field_is_trusted_no_more_than_the_least_of_its_spans():
-    ledger = Ledger(STORY)
-    ledger.rest("name", [span(0)])
-    ledger.rest("body", [span(0), span(1, "arguments")])
-    ledger.rest("steps.0", [span(1, "arguments"), span(1, "observation")])
-    ledger.rest("description", [])
-    assert ledger.origins == {
+    field_origins = FieldOrigins(STORY)
+    field_origins.rest("name", [span(0)])
+    field_origins.rest("body", [span(0), span(1, "arguments")])
+    field_origins.rest("steps.0", [span(1, "arguments"), span(1, "observation")])
+    field_origins.rest("description", [])
+    assert field_origins.origins == {
         "name": Origin.USER, "body": Origin.AGENT, "steps.0": Origin.EXTERNAL, "description": Origin.EXTERNAL,
     }  # fmt: skip
 
 
 def test_what_a_field_rests_on_adds_up_in_order_and_each_span_once():
-    ledger = Ledger(STORY)
-    assert ledger.grounding == {}
-    ledger.rest("body", [span(0)])
-    ledger.rest("body", [span(2), span(0)])
-    assert ledger.grounding == {"body": (span(0), span(2))}
-    ledger.grounding["body"] = ()
-    assert ledger.grounding == {"body": (span(0), span(2))}, "what is handed out is a copy"
+    field_origins = FieldOrigins(STORY)
+    assert field_origins.grounding == {}
+    field_origins.rest("body", [span(0)])
+    field_origins.rest("body", [span(2), span(0)])
+    assert field_origins.grounding == {"body": (span(0), span(2))}
+    field_origins.grounding["body"] = ()
+    assert field_origins.grounding == {"body": (span(0), span(2))}, "what is handed out is a copy"
 
 
 # --- what a call was copied from ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.learn.mining.candidates import composites, free_name, name_of
 from tacit.learn.mining.conditions import attempt_of, distinct, known_facts
 from tacit.learn.mining.miner import mine, phase_order
-from tacit.learn.mining.study import MAX_FAILURES, Study, blames_of, general_task, impersonal_task, names_in
+from tacit.learn.mining.study import MAX_FAILURES, Study, failure_causes, general_task, impersonal_task, names_in
 from tacit.learn.mining.units import Group, groups_of, units_of
 from tests.unit.learn.calls import FAILED, Shelf, attempt, greenhouse, season
 
@@ -216,7 +216,7 @@ def _parts(study: Study) -> dict[str, Any]:
 
 
 def test_without_failures_nobody_is_blamed() -> None:
-    assert blames_of(study_of(season())) == []
+    assert failure_causes(study_of(season())) == []
 
 
 def test_only_so_many_failures_are_looked_at_and_each_names_its_attempt() -> None:
@@ -224,7 +224,7 @@ def test_only_so_many_failures_are_looked_at_and_each_names_its_attempt() -> Non
         dataclasses.replace(greenhouse(1, heater=True, vents=False, pump=False), session_id=f"f{n}", id="")
         for n in range(MAX_FAILURES + 5)
     ]
-    blames = blames_of(study_of([*season(), greenhouse(1, heater=True, vents=False, pump=True)], failed))
+    blames = failure_causes(study_of([*season(), greenhouse(1, heater=True, vents=False, pump=True)], failed))
     assert len(blames) == MAX_FAILURES
 
 
@@ -232,7 +232,7 @@ def test_a_failure_with_no_success_beside_it_is_blamed_all_the_same() -> None:
     strange = attempt(
         "Something else altogether", ("check_air", {"house_id": "H999"}, "Vents: open"), ("prime_pump", {}, "ok")
     )
-    assert len(blames_of(study_of(season(), [strange]))) == 1
+    assert len(failure_causes(study_of(season(), [strange]))) == 1
 
 
 def test_every_example_and_goal_of_a_composite_is_grounded() -> None:

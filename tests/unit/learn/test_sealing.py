@@ -8,7 +8,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin
 from tacit.domain.skill import INSTRUCTED, SkillStep, said_in, unaccounted
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn import account_of, sealed
+from tacit.learn import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure
 
 TASK = "Make the totals round to cents."
@@ -19,7 +19,7 @@ CHECK = bash("python3 -m unittest -q", "Ran 9 tests\n\nOK")
 
 
 def made_of(trajectory: Trajectory, *, earlier: tuple[Trajectory, ...] = ()) -> Candidate:
-    return sealed(the_procedure(trajectory), [account_of(trajectory, earlier=earlier)])
+    return limit_origins(the_procedure(trajectory), [attempt_texts(trajectory, earlier=earlier)])
 
 
 def origin_of_the_wish(candidate: Candidate) -> Origin:
@@ -84,7 +84,7 @@ def test_a_field_that_nobody_accounts_for_is_external():
     trajectory = attempt(TASK, *WORK, CHECK)
     draft = the_procedure(trajectory)
     content = dataclasses.replace(draft.content, license="MIT", steps=(*draft.content.steps, SkillStep(text="More")))
-    found = sealed(dataclasses.replace(draft, content=content), [account_of(trajectory)])
+    found = limit_origins(dataclasses.replace(draft, content=content), [attempt_texts(trajectory)])
     assert found.origins["license"] is Origin.EXTERNAL
     assert found.origins[f"steps.{len(draft.content.steps)}"] is Origin.EXTERNAL
     assert set(said_in(content)) - set(unaccounted(content, found.origins)) == set(said_in(content))

@@ -16,12 +16,21 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.consensus.decisive_steps import Failure, decisive, failures_of, habits
-from tacit.learn.consensus.step_columns import Column, Source, Unit, align, own_words, reunited, source_of, taken_apart
+from tacit.learn.consensus.decisive_steps import FailedSource, decisive, failures_of, habits
+from tacit.learn.consensus.step_columns import (
+    DraftSource,
+    StepColumn,
+    StepUnit,
+    align,
+    load_source,
+    own_words,
+    regroup,
+    split_lines,
+)
 from tacit.learn.consensus.template_parameters import Parameters, parameters_of, workspace_parameter
 from tacit.learn.consensus.templates import ENOUGH, template_of
 from tacit.learn.parameters import fill
-from tacit.learn.values import Ledger
+from tacit.learn.values import FieldOrigins
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
     Title,
@@ -49,7 +58,7 @@ _MIN_SAME_LETTERS = 8
 _PARAMETER = re.compile(r"\{\w+\}")
 
 
-def title_of_many(sources: Sequence[Source], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
+def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
     """Name what several tasks have in common; of two tasks the newer one names it."""
     tasks = general_tasks(sources, parameters)
     if len(sources) < ENOUGH:
@@ -60,8 +69,10 @@ def title_of_many(sources: Sequence[Source], parameters: Parameters, actions: Se
     title = _titled(_shared_text(tasks[centre], others), actions, parameters=parameters)
     if not title.from_task:
         return title
-    said = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
-    words = [word for word in title.name.split("-") if sum(stem(word) in text for text in said) * 2 > len(said)]
+    task_stems = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
+    words = [
+        word for word in title.name.split("-") if sum(stem(word) in text for text in task_stems) * 2 > len(task_stems)
+    ]
     if len(words) < _MIN_WORDS:  # "bump" is what is done to a package and its version
         words = [*title.name.split("-"), *_things(title.description)][: _MIN_WORDS + 1]
     return dataclasses.replace(title, name=slug(dict.fromkeys(words)))
@@ -73,7 +84,7 @@ def _things(description: str) -> list[str]:
     return [word for name in names for word in name.split("_") if word not in ("value", "name")]
 
 
-def examples_of(sources: Sequence[Source], parameters: Parameters) -> list[tuple[str, list[int]]]:
+def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[tuple[str, list[int]]]:
     """Different ways in which it was asked for, the oldest first, each with the attempts that said so."""
     found: dict[frozenset[str], tuple[str, list[int]]] = {}
     for at, task in enumerate(general_tasks(sources, parameters)):
@@ -83,7 +94,7 @@ def examples_of(sources: Sequence[Source], parameters: Parameters) -> list[tuple
     return list(found.values())[:MAX_EXAMPLES]
 
 
-def general_tasks(sources: Sequence[Source], parameters: Parameters) -> list[str]:
+def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> list[str]:
     """Each task with the parameters that it states put in."""
     tasks = [source.trajectory.task.text for source in sources]
     found = [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
@@ -105,7 +116,7 @@ def _asks(way: str, task: str) -> bool:
     return re.fullmatch(r"\S+".join(re.escape(piece) for piece in pieces), task, re.IGNORECASE) is not None
 
 
-def most_said(words: Sequence[str]) -> str:
+def most_common_text(words: Sequence[str]) -> str:
     """The most frequent word; of several the first."""
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
@@ -122,11 +133,11 @@ def _shared_text(task: str, others: Sequence[str]) -> str:
     spoken = [[sentence for sentence in _SENTENCE.split(other) if sentence.strip()] for other in others]
     kept: list[str] = []
     for sentence in _SENTENCE.split(task.strip()):
-        said = sum(
+        task_stems = sum(
             max((text_similarity(sentence, other) for other in sentences), default=0.0) >= _SHARED
             for sentences in spoken
         )
-        if said * 2 > len(others) or (order and order.rstrip(".!?") in " ".join(sentence.split())):
+        if task_stems * 2 > len(others) or (order and order.rstrip(".!?") in " ".join(sentence.split())):
             kept.append(sentence.strip())
     return " ".join(kept) or task
 
@@ -145,7 +156,7 @@ class _Grounds:
     """Field path → spans of several trajectories, and the origins that follow."""
 
     def __init__(self, trajectories: Iterable[Trajectory]) -> None:
-        self._ledgers = {trajectory.id: Ledger(trajectory) for trajectory in trajectories}
+        self._ledgers = {trajectory.id: FieldOrigins(trajectory) for trajectory in trajectories}
         self.spans: dict[str, tuple[Span, ...]] = {}
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
@@ -167,7 +178,7 @@ def consensus(
     sources = _sources(drafts, trajectories)
     if not sources:
         raise ValueError("no draft of a procedure whose trajectory is given")
-    columns = _kept(reunited(align(taken_apart(sources))), len(sources))
+    columns = _kept(regroup(align(split_lines(sources))), len(sources))
     required = sum(_is_required(column, len(sources)) for column in columns)
     if len(sources) == 1 or required < _MIN_REQUIRED:
         return sources[-1].candidate
@@ -181,7 +192,7 @@ def consensus(
     )
 
 
-def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]) -> list[Source]:
+def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]) -> list[DraftSource]:
     """The drafts beside their attempts, the oldest first; of two drafts of one attempt the one with more steps."""
     found: dict[str, Candidate] = {}
     for draft in sorted(drafts, key=lambda draft: (-len(draft.content.steps), draft.content.hash())):
@@ -192,7 +203,7 @@ def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]
     attempts = [trajectories[identity] for identity in ordered]
     own = own_words([trajectory.task.text for trajectory in attempts])
     return [
-        source_of(found[trajectory.id], trajectory, number=at, own=own[at]) for at, trajectory in enumerate(attempts)
+        load_source(found[trajectory.id], trajectory, number=at, own=own[at]) for at, trajectory in enumerate(attempts)
     ]
 
 
@@ -200,11 +211,11 @@ def _started(trajectory: Trajectory) -> float:
     return trajectory.started_at.timestamp() if trajectory.started_at else 0.0
 
 
-def _is_required(column: Column, of: int) -> bool:
+def _is_required(column: StepColumn, of: int) -> bool:
     return len(column.sources) == of if of < ENOUGH else len(column.sources) >= REQUIRED * of
 
 
-def _kept(columns: Sequence[Column], of: int) -> list[Column]:
+def _kept(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
     """The columns worth telling: of what a single attempt did only the change that its success rests on."""
     if of < ENOUGH:
         return list(columns)
@@ -229,7 +240,7 @@ class _Step:
 class _Maker:
     """Makes the parts of the content and notes what each rests on."""
 
-    def __init__(self, sources: Sequence[Source], columns: Sequence[Column], *, grounds: _Grounds) -> None:
+    def __init__(self, sources: Sequence[DraftSource], columns: Sequence[StepColumn], *, grounds: _Grounds) -> None:
         self.sources = sources
         self.columns = columns
         self.grounds = grounds
@@ -238,7 +249,7 @@ class _Maker:
         self.steps = self._steps()
         self.parameters.drop_unused([str(leaf) for entry in self.steps for _, leaf in leaves(entry.step.arguments)])
 
-    def content(self, failed: Sequence[Failure]) -> SkillContent:
+    def content(self, failed: Sequence[FailedSource]) -> SkillContent:
         """All that the drafts say together, and what failed attempts add to it."""
         actions = [template.model.action for template in self.templates]
         title = title_of_many(self.sources, self.parameters, actions)
@@ -261,7 +272,7 @@ class _Maker:
             newest,
             name=title.name,
             description=title.description,
-            category=most_said([source.candidate.content.category for source in self.sources]),
+            category=most_common_text([source.candidate.content.category for source in self.sources]),
             tags=tags_of(actions),
             example_queries=tuple(text for text, _ in queries),
             steps=tuple(entry.step for entry in self.steps),
@@ -278,7 +289,7 @@ class _Maker:
             arguments = self.parameters.call(template)
             text = step_text(template.model.action, arguments)
             if template.open_ended:
-                place = self._general(template.model.place, template.model.source)
+                place = self._general(template.model.path, template.model.source)
                 text = text if not place or place in text else f"Change {code(local(place))}"
                 text = f"{text} as the task asks"
             optional = not _is_required(column, len(self.sources))
@@ -296,7 +307,7 @@ class _Maker:
             self.grounds.rest(f"steps.{number}.arguments", spans)
         return steps
 
-    def _spans(self, column: Column, field: str = "steps") -> list[Span]:
+    def _spans(self, column: StepColumn, field: str = "steps") -> list[Span]:
         """What the drafts' steps of a column rest on."""
         return [
             span
@@ -362,7 +373,7 @@ class _Maker:
             found.append(condition)
         return tuple(found)
 
-    def _ends(self, entry: _Step) -> Iterator[tuple[Unit, tuple[Span, ...]]]:
+    def _ends(self, entry: _Step) -> Iterator[tuple[StepUnit, tuple[Span, ...]]]:
         """The units of a step that a draft's postcondition rests on."""
         for unit in (unit for at in entry.columns for unit in self.columns[at].units):
             grounding = self.sources[unit.source].candidate.provenance.grounding
@@ -371,7 +382,7 @@ class _Maker:
                 if spans and spans[0].step == unit.action.index and unit.action.effect is not Effect.WRITE:
                     yield unit, spans
 
-    def _difference(self, failed: Sequence[Failure]) -> str:
+    def _difference(self, failed: Sequence[FailedSource]) -> str:
         """The steps that all successes share and failed attempts went on without."""
         lines: list[str] = []
         for found in decisive(self.columns, failed, successes=len(self.sources)):
@@ -384,7 +395,7 @@ class _Maker:
     def _number(self, column: int) -> int:
         return next(at for at, entry in enumerate(self.steps) if column in entry.columns)
 
-    def _pitfalls(self, failed: Sequence[Failure]) -> tuple[Pitfall, ...]:
+    def _pitfalls(self, failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
         found: list[tuple[Pitfall, Sequence[Span]]] = []
         for lacking in decisive(self.columns, failed, successes=len(self.sources)):
             step = self._number(lacking.column)
@@ -403,9 +414,11 @@ class _Maker:
         seen: dict[str, dict[int, Sequence[Span]]] = {}
         for at, source in enumerate(self.sources):
             content, grounding = source.candidate.content, source.candidate.provenance.grounding
-            told = [(line, grounding.get("body", ())) for line in _pitfall_lines(content.body)]
-            told += [(known.text, grounding.get(f"pitfalls.{i}", ())) for i, known in enumerate(content.pitfalls)]
-            for text, spans in told:
+            pitfall_texts = [(line, grounding.get("body", ())) for line in _pitfall_lines(content.body)]
+            pitfall_texts += [
+                (known.text, grounding.get(f"pitfalls.{i}", ())) for i, known in enumerate(content.pitfalls)
+            ]
+            for text, spans in pitfall_texts:
                 if spans:
                     seen.setdefault(self._general(text, at), {})[at] = spans
         ordered = sorted(seen.items(), key=lambda entry: -len(entry[1]))

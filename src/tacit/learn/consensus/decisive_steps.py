@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.consensus.step_columns import SAME, Column, Source, Unit, likeness, own_words, unit_of
+from tacit.learn.consensus.step_columns import (
+    SAME_STEP_SIMILARITY,
+    DraftSource,
+    StepColumn,
+    StepUnit,
+    own_words,
+    step_similarity,
+    step_unit,
+)
 from tacit.learn.parameters import generalise
 from tacit.learn.values import Timeline, action_spans
 from tacit.learn.wording import code, local, shorten
@@ -25,18 +33,18 @@ _MAX_COMMAND = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedSource:
     """A failed attempt, laid out to be compared."""
 
     trajectory: Trajectory
     timeline: Timeline
-    units: tuple[Unit, ...]
+    units: tuple[StepUnit, ...]
 
-    def at(self, column: Column) -> tuple[int, ...]:
+    def at(self, column: StepColumn) -> tuple[int, ...]:
         """Positions of the calls that are this step."""
-        return tuple(at for at, unit in enumerate(self.units) if column.like(unit) >= _SHOWN)
+        return tuple(at for at, unit in enumerate(self.units) if column.similarity(unit) >= _SHOWN)
 
-    def did(self, column: Column) -> bool:
+    def did(self, column: StepColumn) -> bool:
         """Whether the step was taken and worked."""
         return any(self.units[at].action.worked for at in self.at(column))
 
@@ -59,7 +67,7 @@ class Habit:
     spans: tuple[Span, ...]
 
 
-def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[Source]) -> list[Failure]:
+def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[DraftSource]) -> list[FailedSource]:
     """Lay out failed attempts; one that is a source too is no failure."""
     succeeded = {source.trajectory.id for source in sources}
     ordered = sorted({trajectory.id: trajectory for trajectory in trajectories}.items())
@@ -67,12 +75,12 @@ def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[Source]) -
         [*(source.trajectory.task.text for source in sources), *(failed.task.text for _, failed in ordered)]
     )
     words = {identity: own[len(sources) + at] for at, (identity, _) in enumerate(ordered)}
-    found: list[Failure] = []
+    found: list[FailedSource] = []
     for number, trajectory in enumerate(trajectory for identity, trajectory in ordered if identity not in succeeded):
         actions, timeline = tool_calls(trajectory), Timeline(trajectory)
         general = generalise(actions, timeline, workspace=trajectory.environment.workspace)
         units = tuple(
-            unit_of(
+            step_unit(
                 action,
                 general.arguments(action.step.arguments),
                 source=-1 - number,
@@ -81,11 +89,11 @@ def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[Source]) -
             )
             for at, action in enumerate(actions)
         )
-        found.append(Failure(trajectory=trajectory, timeline=timeline, units=units))
+        found.append(FailedSource(trajectory=trajectory, timeline=timeline, units=units))
     return found
 
 
-def decisive(columns: Sequence[Column], failures: Sequence[Failure], *, successes: int) -> list[Decisive]:
+def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *, successes: int) -> list[Decisive]:
     """The steps that made the difference, in order."""
     found: list[Decisive] = []
     for number, column in enumerate(columns):
@@ -103,17 +111,21 @@ def decisive(columns: Sequence[Column], failures: Sequence[Failure], *, successe
     return found
 
 
-def habits(columns: Sequence[Column], failures: Sequence[Failure], sources: Sequence[Source]) -> list[Habit]:
+def habits(
+    columns: Sequence[StepColumn], failures: Sequence[FailedSource], sources: Sequence[DraftSource]
+) -> list[Habit]:
     """Changes that at least two failed attempts made and no success did, the most frequent first."""
     usual = [unit for column in columns for unit in column.units] + [
         unit for source in sources for unit in _everything(source)
     ]
-    groups: list[list[tuple[Failure, Unit]]] = []
+    groups: list[list[tuple[FailedSource, StepUnit]]] = []
     for failure in failures:
         for unit in failure.units:
-            if unit.action.effect is not Effect.WRITE or any(likeness(unit, other) >= _SHOWN for other in usual):
+            if unit.action.effect is not Effect.WRITE or any(step_similarity(unit, other) >= _SHOWN for other in usual):
                 continue
-            group = next((found for found in groups if likeness(found[0][1], unit) >= SAME), None)
+            group = next(
+                (found for found in groups if step_similarity(found[0][1], unit) >= SAME_STEP_SIMILARITY), None
+            )
             if group is None:
                 groups.append([(failure, unit)])
             else:
@@ -128,20 +140,20 @@ def habits(columns: Sequence[Column], failures: Sequence[Failure], sources: Sequ
     return sorted(found, key=lambda habit: (-habit.pitfall.count, habit.pitfall.text))[:_MAX_HABITS]
 
 
-def _everything(source: Source) -> list[Unit]:
+def _everything(source: DraftSource) -> list[StepUnit]:
     """All that a successful attempt did, kept or not."""
     return [
-        unit_of(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
+        step_unit(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
         for action in tool_calls(source.trajectory)
     ]
 
 
-def _spans(failure: Failure, unit: Unit) -> tuple[Span, ...]:
+def _spans(failure: FailedSource, unit: StepUnit) -> tuple[Span, ...]:
     workspace = failure.trajectory.environment.workspace
     return action_spans(unit.action, failure.timeline, arguments=unit.arguments, workspace=workspace)
 
 
-def _doing(units: Sequence[Unit]) -> str:
+def _doing(units: Sequence[StepUnit]) -> str:
     """What was done, as far as all did the same."""
     first = units[0]
     if first.action.kind is ToolKind.SHELL:
@@ -150,8 +162,8 @@ def _doing(units: Sequence[Unit]) -> str:
         same = len(texts) == 1 and "\n" not in first.action.command
         return f"Running {code(shorten(min(texts), _MAX_COMMAND) if same else first.action.label)}"
     if first.action.kind is ToolKind.FILE:
-        places = {unit.place for unit in units}
+        places = {unit.path for unit in units}
         return (
-            f"Changing {code(local(first.place))}" if len(places) == 1 else f"Changing files with {first.action.label}"
+            f"Changing {code(local(first.path))}" if len(places) == 1 else f"Changing files with {first.action.label}"
         )
     return f"Calling {code(first.action.step.tool)}"

@@ -35,17 +35,19 @@ from tacit.text.tool_calls import (
     tool_call,
 )
 
-ALIKE = 0.45
+LEAST_SIMILARITY = 0.45
 """Steps less alike than this are never one step."""
-SAME = 0.75
+SAME_STEP_SIMILARITY = 0.75
 """Steps at least this alike are one step even where attempts took them in another order."""
 PARAMETER = re.compile(r"\{\w+\}")
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
 _WORD = re.compile(r"\{\w+\}|[A-Za-z0-9]+")
 _MAX_WORDS = 400
-_SHOWING = frozenset({"cat", "head", "tail", "sed", "bat", "nl", "less", "more"})
-_SEARCHING = frozenset({"grep", "rg", "egrep", "ag", "find", "fd", "ls", "tree", "glob", "list_dir", "file_search"})
+_FILE_PRINTERS = frozenset({"cat", "head", "tail", "sed", "bat", "nl", "less", "more"})
+_SEARCH_PROGRAMS = frozenset(
+    {"grep", "rg", "egrep", "ag", "find", "fd", "ls", "tree", "glob", "list_dir", "file_search"}
+)
 
 
 _PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
@@ -53,7 +55,7 @@ _PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class StepUnit:
     """One step of one attempt: the call, and the same call with that attempt's parameters in place."""
 
     source: int
@@ -62,13 +64,13 @@ class Unit:
     """Which step of its draft."""
     action: ToolCall
     arguments: Mapping[str, Any]
-    sort: str = ""
+    kind: str = ""
     """What it does: read, write, search, run, or the tool that it calls."""
-    place: str = ""
+    path: str = ""
     """The one file it is about, parameters in place."""
     labels: tuple[tuple[str, str], ...] = ()
     words: Counter[str] = field(default_factory=Counter)
-    place_words: _PathWords = ((), (), "")
+    path_words: _PathWords = ((), (), "")
     old: Counter[str] = field(default_factory=Counter)
     """Of an edit, the words that go."""
     part: int = 0
@@ -81,7 +83,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class DraftSource:
     """One attempt with the draft made of it."""
 
     candidate: Candidate
@@ -89,7 +91,7 @@ class Source:
     timeline: Timeline
     general: Generalisation
     """The draft's parameters and the values behind them."""
-    units: tuple[Unit, ...]
+    units: tuple[StepUnit, ...]
     own: frozenset[str] = frozenset()
     """Words that only this attempt's task has."""
 
@@ -108,9 +110,9 @@ def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
     ]
 
 
-def source_of(
+def load_source(
     candidate: Candidate, trajectory: Trajectory, *, number: int, own: frozenset[str] = frozenset()
-) -> Source:
+) -> DraftSource:
     """Lay out a draft beside the attempt that it came from; a step that rests on no call of it is left out."""
     calls = {step.index: step for step in trajectory.steps if step.is_action}
     taken: list[tuple[int, SkillStep, ToolCall]] = []
@@ -123,27 +125,29 @@ def source_of(
     timeline = Timeline(trajectory)
     workspace = trajectory.environment.workspace
     general = generalise([action for _, _, action in taken], timeline, workspace=workspace)
-    units = tuple(unit_of(action, step.arguments, source=number, number=at, own=own) for at, step, action in taken)
-    return Source(candidate=candidate, trajectory=trajectory, timeline=timeline, general=general, units=units, own=own)
+    units = tuple(step_unit(action, step.arguments, source=number, number=at, own=own) for at, step, action in taken)
+    return DraftSource(
+        candidate=candidate, trajectory=trajectory, timeline=timeline, general=general, units=units, own=own
+    )
 
 
-def unit_of(
+def step_unit(
     action: ToolCall, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
-) -> Unit:
+) -> StepUnit:
     """A call with its arguments in general form → what alignment compares it by; `own` words are as parameters."""
     texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in PATHS]
-    sort, place = _sort(action, arguments)
+    kind, path = _kind_and_path(action, arguments)
     edits = edits_of(arguments) if action.kind is ToolKind.FILE and action.effect is Effect.WRITE else ()
-    labels = tuple((command.program, command.subcommand) for command in _telling(action.programs))
-    return Unit(
+    labels = tuple((command.program, command.subcommand) for command in _main_commands(action.programs))
+    return StepUnit(
         source=source,
         number=number,
         action=action,
         arguments=arguments,
-        sort=sort,
-        place=place,
+        kind=kind,
+        path=path,
         labels=labels,
-        place_words=_path_words(place, own),
+        path_words=_path_words(path, own),
         words=_counted(texts, own),
         old=_counted([hunk.old for edit in edits for hunk in edit.hunks], own),
     )
@@ -161,32 +165,34 @@ def _masked(words: Sequence[str], own: frozenset[str]) -> list[str]:
     return ["{}" if PARAMETER.fullmatch(word) or word.lower() in own else word for word in words]
 
 
-def _telling(programs: Sequence[Command]) -> list[Command]:
+def _main_commands(programs: Sequence[Command]) -> list[Command]:
     """Without what only frames the output."""
     kept = list(programs)
-    while len(kept) > 1 and kept[-2].connector == "|" and kept[-1].program in _SHOWING:
+    while len(kept) > 1 and kept[-2].connector == "|" and kept[-1].program in _FILE_PRINTERS:
         kept.pop()
     return [command for command in kept if command.program not in ("echo", "printf")] or kept
 
 
-def _sort(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, str]:
+def _kind_and_path(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, str]:
     workspace = action.workspace
     if action.kind is ToolKind.FILE:
         name = plain_name(action.step.tool)
-        if action.effect is Effect.READ and (name in _SEARCHING or "pattern" in arguments or "query" in arguments):
+        if action.effect is Effect.READ and (
+            name in _SEARCH_PROGRAMS or "pattern" in arguments or "query" in arguments
+        ):
             return "search", ""
         files = " ".join(edit.file for edit in edits_of(arguments))
-        place = next((str(arguments[key]) for key in PATHS if key in arguments), files or action.path)
-        place = place.replace("{workspace}/", "").removeprefix(workspace.rstrip("/") + "/" if workspace else "")
-        return str(action.effect), place
+        path = next((str(arguments[key]) for key in PATHS if key in arguments), files or action.path)
+        path = path.replace("{workspace}/", "").removeprefix(workspace.rstrip("/") + "/" if workspace else "")
+        return str(action.effect), path
     if action.kind is ToolKind.FUNCTION:
         return f"call {action.step.tool}", ""
-    commands = _telling(action.programs)
+    commands = _main_commands(action.programs)
     if len(commands) == 1:
         only = commands[0]
-        if action.effect is Effect.READ and only.program in _SEARCHING:
+        if action.effect is Effect.READ and only.program in _SEARCH_PROGRAMS:
             return "search", ""
-        if action.effect is Effect.READ and only.program in _SHOWING and only.operands:
+        if action.effect is Effect.READ and only.program in _FILE_PRINTERS and only.operands:
             return "read", canonical_path(only.operands[-1], workspace=workspace, directory=only.directory)
         if action.effect is Effect.WRITE and only.program in ("sed", "cat", "tee", "echo", "printf"):
             file = only.outputs[0] if only.outputs else only.operands[-1] if only.operands else ""
@@ -194,23 +200,23 @@ def _sort(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, str]:
     return "run", ""
 
 
-def likeness(left: Unit, right: Unit) -> float:
+def step_similarity(left: StepUnit, right: StepUnit) -> float:
     """How much two units are the same step, from 0 to 1; `ALIKE` and more may be one."""
-    if left.sort != right.sort:
+    if left.kind != right.kind:
         return 0.0
-    if left.sort == "run":
+    if left.kind == "run":
         same = 1.0 if left.labels == right.labels else order_similarity(left.labels, right.labels)
         return 0.6 * same + 0.4 * _dice(left.words, right.words) if same > 0.5 else 0.0
-    if left.sort in ("read", "write"):
-        place = _same_place(left, right)
-        if place < 0.5:
+    if left.kind in ("read", "write"):
+        path = _path_similarity(left, right)
+        if path < 0.5:
             return 0.0
-        said = _dice(left.words, right.words)
+        same_words = _dice(left.words, right.words)
         if left.old and right.old:  # which part of the file
-            return 0.5 * place + 0.25 * _dice(left.old, right.old) + 0.25 * said
-        return 0.6 * place + 0.4 * said
-    said = _dice(left.words, right.words)
-    return said if left.sort == "search" else 0.6 + 0.4 * said
+            return 0.5 * path + 0.25 * _dice(left.old, right.old) + 0.25 * same_words
+        return 0.6 * path + 0.4 * same_words
+    same_words = _dice(left.words, right.words)
+    return same_words if left.kind == "search" else 0.6 + 0.4 * same_words
 
 
 def _dice(left: Counter[str], right: Counter[str]) -> float:
@@ -221,11 +227,11 @@ def _dice(left: Counter[str], right: Counter[str]) -> float:
     return 2 * shared / (sum(few.values()) + sum(many.values()))
 
 
-def _same_place(left: Unit, right: Unit) -> float:
+def _path_similarity(left: StepUnit, right: StepUnit) -> float:
     """How alike two paths are; files of another kind are not."""
-    if left.place_words == right.place_words:
+    if left.path_words == right.path_words:
         return 1.0
-    (one, one_name, one_kind), (other, other_name, other_kind) = left.place_words, right.place_words
+    (one, one_name, one_kind), (other, other_name, other_kind) = left.path_words, right.path_words
     if one_kind != other_kind:
         return 0.0
     folders = order_similarity(one, other) if one or other else 1.0
@@ -245,40 +251,42 @@ def _collapsed(words: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Column:
+class StepColumn:
     """Units of different attempts that are one step."""
 
-    units: list[Unit]
+    units: list[StepUnit]
 
     @property
     def sources(self) -> frozenset[int]:
         """The attempts that took this step."""
         return frozenset(unit.source for unit in self.units)
 
-    def like(self, unit: Unit) -> float:
+    def similarity(self, unit: StepUnit) -> float:
         """How well a unit fits in here."""
-        return mean_similarity(unit, self.units, likeness)
+        return mean_similarity(unit, self.units, step_similarity)
 
 
-def align(sequences: Sequence[Sequence[Unit]]) -> list[Column]:
+def align(sequences: Sequence[Sequence[StepUnit]]) -> list[StepColumn]:
     """Put the steps of several attempts into columns; the order of each attempt is kept."""
-    return [Column(units) for units in align_sequences(sequences, likeness, least_similarity=ALIKE)]
+    return [
+        StepColumn(units) for units in align_sequences(sequences, step_similarity, least_similarity=LEAST_SIMILARITY)
+    ]
 
 
-def reunited(columns: Sequence[Column]) -> list[Column]:
+def regroup(columns: Sequence[StepColumn]) -> list[StepColumn]:
     """Bring a step that some took earlier and others later into one column; it stands where most took it."""
-    kept = [Column(list(column.units)) for column in columns]
+    kept = [StepColumn(list(column.units)) for column in columns]
     for small in sorted(kept, key=lambda column: len(column.units)):
         for unit in sorted(small.units, key=lambda unit: unit.key):
             rest = [other for other in small.units if other is not unit]
-            here = Column(rest).like(unit) if rest else 0.0
+            here = StepColumn(rest).similarity(unit) if rest else 0.0
             fitting = [
-                (round(like, 6), len(column.units), -at)
+                (round(similarity, 6), len(column.units), -at)
                 for at, column in enumerate(kept)
                 if column is not small
                 and len(column.units) >= len(small.units)
                 and unit.source not in column.sources
-                and (like := column.like(unit)) >= max(SAME, here)
+                and (similarity := column.similarity(unit)) >= max(SAME_STEP_SIMILARITY, here)
             ]
             if fitting:
                 kept[-max(fitting)[2]].units.append(unit)
@@ -290,22 +298,22 @@ def reunited(columns: Sequence[Column]) -> list[Column]:
 _TEXT_KEYS = ("command", "cmd", "script")
 
 
-def taken_apart(sources: Sequence[Source]) -> list[list[Unit]]:
+def split_lines(sources: Sequence[DraftSource]) -> list[list[StepUnit]]:
     """The units of each attempt; a line of commands is split where another attempt took one of its parts by itself."""
     alone: dict[Hashable, set[int]] = {}
     for source in sources:
         for unit in source.units:
-            if len(unit.labels) == 1 and unit.sort == "run":
+            if len(unit.labels) == 1 and unit.kind == "run":
                 alone.setdefault(unit.labels[0], set()).add(unit.source)
     return [[part for unit in source.units for part in _parts(unit, alone, source)] for source in sources]
 
 
-def _parts(unit: Unit, alone: Mapping[Hashable, set[int]], source: Source) -> list[Unit]:
+def _parts(unit: StepUnit, alone: Mapping[Hashable, set[int]], source: DraftSource) -> list[StepUnit]:
     edits = unit.arguments.get("edits")
-    if unit.sort == "write" and isinstance(edits, list) and len(edits) > 1:
+    if unit.kind == "write" and isinstance(edits, list) and len(edits) > 1:
         return [_part(unit, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(unit))]
     apart = any(alone.get(label, set()) - {unit.source} for label in unit.labels)
-    if unit.sort != "run" or len(unit.labels) < 2 or not apart:
+    if unit.kind != "run" or len(unit.labels) < 2 or not apart:
         return [unit]
     key = next((key for key in _TEXT_KEYS if isinstance(unit.arguments.get(key), str)), "")
     pieces = _pieces(unit.action) if key else []
@@ -314,17 +322,17 @@ def _parts(unit: Unit, alone: Mapping[Hashable, set[int]], source: Source) -> li
     return [_part(unit, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
 
 
-def _edits(unit: Unit) -> list[Any]:
+def _edits(unit: StepUnit) -> list[Any]:
     return list(unit.action.step.arguments["edits"])
 
 
-def _part(unit: Unit, key: str, value: Any, *, part: int, source: Source) -> Unit:
+def _part(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSource) -> StepUnit:
     """One of the things that a call did, as a call of its own."""
     typed = essential(unit.action.step.arguments)
     step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
     general = source.general.arguments(step.arguments)
     action = tool_call(step, unit.action.workspace)
-    made = unit_of(action, general, source=unit.source, number=unit.number, own=source.own)
+    made = step_unit(action, general, source=unit.source, number=unit.number, own=source.own)
     return dataclasses.replace(made, part=part)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
-from tacit.learn.consensus.step_columns import Column, Source
+from tacit.learn.consensus.step_columns import DraftSource, StepColumn
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
-from tacit.learn.values import EMAIL, Match, type_of
+from tacit.learn.values import EMAIL, Sighting, type_of
 from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import shape_of
 
@@ -44,7 +44,7 @@ class _Group:
     slots: list[Slot] = field(default_factory=list)
     calls: dict[int, int] = field(default_factory=dict)
     """Attempt → the step whose call first had it."""
-    places: dict[int, Match | None] = field(default_factory=dict)
+    places: dict[int, Sighting | None] = field(default_factory=dict)
     parameter: Parameter | None = None
 
     def takes(self, slot: Slot) -> bool:
@@ -69,7 +69,7 @@ class _Group:
 class Parameters:
     """The parameters of a procedure, and the way to put them into calls and texts."""
 
-    sources: Sequence[Source]
+    sources: Sequence[DraftSource]
     groups: tuple[_Group, ...]
 
     @property
@@ -91,7 +91,7 @@ class Parameters:
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
         """The way to put the parameters into a text of one attempt; `stated`: only what its task names."""
         bindings = [
-            Binding(parameter=group.parameter, original=value, place=Match(Origin.USER, 0, "text"))
+            Binding(parameter=group.parameter, original=value, place=Sighting(Origin.USER, 0, "text"))
             for group in self.groups
             if group.parameter is not None
             and (len(value := group.values.get(source, "")) > 1 or value.isdigit())
@@ -121,7 +121,9 @@ def workspace_parameter(arguments: Sequence[Mapping[str, Any]]) -> Parameter | N
     return _WORKSPACE if any("{workspace}" in text for text in texts) else None
 
 
-def parameters_of(columns: Sequence[Column], templates: Sequence[Template], sources: Sequence[Source]) -> Parameters:
+def parameters_of(
+    columns: Sequence[StepColumn], templates: Sequence[Template], sources: Sequence[DraftSource]
+) -> Parameters:
     """Group the slots of a procedure's calls, and name what is a parameter."""
     groups: list[_Group] = []
     for column, template in zip(columns, templates, strict=True):
@@ -144,14 +146,14 @@ def parameters_of(columns: Sequence[Column], templates: Sequence[Template], sour
     return Parameters(sources, tuple(groups))
 
 
-def _varies(group: _Group, sources: Sequence[Source]) -> bool:
+def _varies(group: _Group, sources: Sequence[DraftSource]) -> bool:
     same = len(set(group.values.values())) == 1
     known = len(group.values) >= ENOUGH or (len(sources) >= ENOUGH and len(group.values) == len(sources))
     personal = any(EMAIL.search(value) for value in group.values.values())
     return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
 
 
-def _place(group: _Group, at: int, source: Source) -> Match | None:
+def _place(group: _Group, at: int, source: DraftSource) -> Sighting | None:
     """Where a value came from: the binding of the draft, or the task's words; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:
@@ -164,7 +166,7 @@ def _name(
     group: _Group,
     named: Sequence[_Group],
     *,
-    sources: Sequence[Source],
+    sources: Sequence[DraftSource],
     taken: set[str],
     templates: Sequence[Template],
 ) -> None:
@@ -203,13 +205,13 @@ def _name(
         )
 
 
-def _copied(group: _Group, sources: Sequence[Source]) -> bool:
+def _copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
     """Whether an answer said it before the agent did."""
     newest = max(group.values)
     return sources[newest].timeline.copied(group.values[newest], before=group.calls[newest]) is not None
 
 
-def _answering(group: _Group, sources: Sequence[Source], bound: Sequence[int]) -> str:
+def _answering(group: _Group, sources: Sequence[DraftSource], bound: Sequence[int]) -> str:
     """The tool whose answers held the value, if it was always the same."""
     tools = set()
     for at in bound:
@@ -219,7 +221,7 @@ def _answering(group: _Group, sources: Sequence[Source], bound: Sequence[int]) -
     return tools.pop() if len(tools) == 1 else ""
 
 
-def _role(group: _Group, sources: Sequence[Source], templates: Sequence[Template]) -> str:
+def _role(group: _Group, sources: Sequence[DraftSource], templates: Sequence[Template]) -> str:
     """What most attempts would call it."""
     votes: list[str] = []
     for at in sorted(group.values):
@@ -242,7 +244,7 @@ def _role(group: _Group, sources: Sequence[Source], templates: Sequence[Template
     return votes[0]
 
 
-def _type(group: _Group, sources: Sequence[Source]) -> str:
+def _type(group: _Group, sources: Sequence[DraftSource]) -> str:
     kinds: list[str] = []
     for at, value in sorted(group.values.items()):
         bound = sources[at].bindings.get(group.names.get(at, ""))

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tacit.domain.origin import Origin
-from tacit.learn.consensus.step_columns import Column, Source, Unit, likeness
+from tacit.learn.consensus.step_columns import DraftSource, StepColumn, StepUnit, step_similarity
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
 ENOUGH = 3
@@ -59,7 +59,7 @@ class Text:
 class Template:
     """The call that a column stands for."""
 
-    model: Unit
+    model: StepUnit
     arguments: Mapping[str, Any]
     """As the call's, with a `Text` or a `Slot` in place of what may differ."""
     open_ended: bool = False
@@ -67,26 +67,26 @@ class Template:
     slots: tuple[Slot, ...] = ()
 
 
-def template_of(column: Column, sources: Sequence[Source]) -> Template:
+def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
     """Make one call of the units of a column."""
     model = _model(column, newest=len(sources) < ENOUGH)
     others = [unit for unit in column.units if unit is not model and _comparable(unit, model)]
     weaver = _Weaver(model, sources)
     arguments: dict[str, Any] = {}
     for key, value in model.arguments.items():
-        beside = {unit.source: unit.arguments.get(key, _MISSING) for unit in others}
+        others_values = {unit.source: unit.arguments.get(key, _MISSING) for unit in others}
         if key in DESCRIBING:
-            same = sum(other == value for other in beside.values()) + 1
+            same = sum(other == value for other in others_values.values()) + 1
             if not others or same * 2 > len(others) + 1:
                 arguments[key] = value
             continue
-        woven = weaver.weave(value, beside, key=key)
+        woven = weaver.weave(value, others_values, key=key)
         if woven is not _MISSING:
             arguments[key] = woven
     return Template(model=model, arguments=arguments, open_ended=weaver.left_out, slots=tuple(weaver.slots))
 
 
-def _comparable(unit: Unit, model: Unit) -> bool:
+def _comparable(unit: StepUnit, model: StepUnit) -> bool:
     """Whether the arguments say the same things, be it to another client's tool of the same make."""
     if unit.action.step.tool == model.action.step.tool:
         return True
@@ -94,12 +94,14 @@ def _comparable(unit: Unit, model: Unit) -> bool:
     return unit.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
 
 
-def _model(column: Column, *, newest: bool) -> Unit:
+def _model(column: StepColumn, *, newest: bool) -> StepUnit:
     if newest:
         return max(column.units, key=lambda unit: unit.key)
     tools = [unit.action.step.tool for unit in column.units]
     usual = [unit for unit in column.units if tools.count(unit.action.step.tool) == max(map(tools.count, tools))]
-    return max(usual, key=lambda unit: (round(sum(likeness(unit, other) for other in column.units), 6), unit.key))
+    return max(
+        usual, key=lambda unit: (round(sum(step_similarity(unit, other) for other in column.units), 6), unit.key)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,8 @@ class _Token:
 class _Weaver:
     """Holds one unit's arguments against the others'."""
 
-    model: Unit
-    sources: Sequence[Source]
+    model: StepUnit
+    sources: Sequence[DraftSource]
     slots: list[Slot] = field(default_factory=list)
     left_out: bool = False
 
@@ -126,24 +128,29 @@ class _Weaver:
         """Whether there are enough attempts to tell what differs."""
         return len(self.sources) >= ENOUGH
 
-    def weave(self, value: Any, beside: Mapping[int, Any], *, key: str) -> Any:
+    def weave(self, value: Any, others_values: Mapping[int, Any], *, key: str) -> Any:
         """One argument, with slots; `_MISSING` if it differs altogether and is better left out."""
         if isinstance(value, Mapping):
-            parts = {name: self.weave(item, _inside(beside, name), key=str(name)) for name, item in value.items()}
+            parts = {
+                name: self.weave(item, _inside(others_values, name), key=str(name)) for name, item in value.items()
+            }
             return {name: item for name, item in parts.items() if item is not _MISSING}
         if isinstance(value, list | tuple):
-            items = [self.weave(item, _inside(beside, at), key=key) for at, item in enumerate(value)]
+            items = [self.weave(item, _inside(others_values, at), key=key) for at, item in enumerate(value)]
             return [item for item in items if item is not _MISSING]
         if isinstance(value, str):
-            return self._text(value, {at: text for at, text in beside.items() if isinstance(text, str)}, key=key)
-        values = {self.model.source: value, **{at: other for at, other in beside.items() if other is not _MISSING}}
+            return self._text(value, {at: text for at, text in others_values.items() if isinstance(text, str)}, key=key)
+        values = {
+            self.model.source: value,
+            **{at: other for at, other in others_values.items() if other is not _MISSING},
+        }
         if not self.general or len({str(other) for other in values.values()}) == 1:
             return value
         return self._slot(Slot(values=values, names={}, literal=str(value), key=key, alone=True))
 
-    def _text(self, text: str, beside: Mapping[int, str], *, key: str) -> Any:
+    def _text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
         mine = _tokens(text, self.sources[self.model.source])
-        theirs = {at: _tokens(other, self.sources[at]) for at, other in beside.items()}
+        theirs = {at: _tokens(other, self.sources[at]) for at, other in others_values.items()}
         pieces = self._pieces(mine, theirs, key=key)
         open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._stated(piece)]
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
@@ -318,10 +325,10 @@ class _Weaver:
         return Slot(values=values, names=names, literal=mine[at].text, key=key, alone=alone, original=original)
 
 
-def _inside(beside: Mapping[int, Any], name: Any) -> dict[int, Any]:
+def _inside(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
     """The parts of the others' values at the same key or position."""
     found: dict[int, Any] = {}
-    for at, value in beside.items():
+    for at, value in others_values.items():
         if isinstance(value, Mapping):
             found[at] = value.get(name, _MISSING)
         elif isinstance(value, list | tuple) and isinstance(name, int) and name < len(value):
@@ -329,7 +336,7 @@ def _inside(beside: Mapping[int, Any], name: Any) -> dict[int, Any]:
     return found
 
 
-def _tokens(text: str, source: Source) -> list[_Token]:
+def _tokens(text: str, source: DraftSource) -> list[_Token]:
     """Words, blanks and signs; a parameter of the draft is one word with the value behind it."""
     bindings = source.bindings
     found: list[_Token] = []

@@ -1,11 +1,20 @@
-"""A failed trajectory and what successes did → the kind of failure, the first step at fault, and why; pitfalls of a skill.
+"""Failure analysis: the kind of failure, the first wrong step and its cause; pitfalls of a skill.
 
-With a successful attempt at the same task the two are laid side by side; without one, signs in the failed run are weighed
-by what failures of other tasks, which do have such a sibling, turned out to be. Decides nothing about whether a run failed.
+A failed attempt is compared with successful attempts at the same task; without one, its signs are compared with those of
+explained failures at other tasks.
 """
 
-from tacit.learn.failures.analysis import Pool, blame
-from tacit.learn.failures.effects import Blame, Expected, FailureKind
+from tacit.learn.failures.analysis import FailurePool, explain_failure
+from tacit.learn.failures.effects import ExpectedCall, FailureCause, FailureKind
 from tacit.learn.failures.pitfalls import FoundPitfall, found_pitfalls, pitfalls
 
-__all__ = ["Blame", "Expected", "FailureKind", "FoundPitfall", "Pool", "blame", "found_pitfalls", "pitfalls"]
+__all__ = [
+    "ExpectedCall",
+    "FailureCause",
+    "FailureKind",
+    "FailurePool",
+    "FoundPitfall",
+    "explain_failure",
+    "found_pitfalls",
+    "pitfalls",
+]

@@ -1,6 +1,7 @@
-"""A failed attempt alone → signs of what went wrong: refused and repeated calls, values from nowhere, wishes not met.
+"""Explains why an attempt failed: by successful attempts at the same task, else by signs in the failed run alone.
 
-Signs are facts of the run; what they mean is weighed elsewhere. Reads no sibling.
+Signs are repeated and refused calls, invented values and unmet requests. What they mean is learned from failures that have
+a successful attempt at the same task.
 """
 
 from __future__ import annotations
@@ -13,32 +14,39 @@ from dataclasses import dataclass
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.failures.contrast import contrast
-from tacit.learn.failures.effects import Blame, Deed, Deeds, Expected, FailureKind, deeds_of
+from tacit.learn.failures.effects import (
+    AttemptChanges,
+    ComparedCall,
+    ExpectedCall,
+    FailureCause,
+    FailureKind,
+    changes_made,
+)
 from tacit.text.tool_calls import leaves
 from tacit.text.words import term_set
 
 _LEAST_RUNS = 3
-"""Fewer successes with a word, or with an effect, say nothing about either."""
+"""Words or effects with fewer successes are ignored."""
 _TELLING_WORDS = 25
 _MOST_WORDS = 4000
 _MOST_EFFECTS = 64
 _DEPENDENCE = 0.5
-"""Words of one text say partly the same, so only half of their summed weight counts."""
+"""Words of one text depend on each other, so only half of their summed weight counts."""
 
 _Text = tuple[frozenset[str], frozenset[str]]
 """The words of a run, and its effects."""
 
 
-def said(trajectory: Trajectory) -> str:
-    """All that the person said, the task first."""
+def user_text(trajectory: Trajectory) -> str:
+    """Return everything that the user wrote, the task first."""
     words = [step.text for step in trajectory.steps if step.role is Role.USER]
     return "\n".join(words if trajectory.task.text in words else [trajectory.task.text, *words])
 
 
-class Wants:
-    """Learned from successes: words → how likely each effect is needed."""
+class EffectPredictor:
+    """A naive Bayes model learned from successes: words → probability that each effect is needed."""
 
-    def __init__(self, runs: Sequence[Deeds]) -> None:
+    def __init__(self, runs: Sequence[AttemptChanges]) -> None:
         """Count words and effects of successful runs."""
         self._texts = {run.trajectory.id: _text(run) for run in runs}
         texts = list(self._texts.values())
@@ -49,8 +57,8 @@ class Wants:
         self._effects = {what: n for what, n in sorted(effects) if n >= _LEAST_RUNS}
         self._inside = {what: self._telling(what, texts) for what in self._effects}
 
-    def likely(self, text: str, *, without: Sequence[Deeds] = ()) -> Mapping[str, float]:
-        """Each effect with the probability that a task with these words needs it; as if some runs had not been seen."""
+    def likely(self, text: str, *, without: Sequence[AttemptChanges] = ()) -> Mapping[str, float]:
+        """Return the probability of each effect for a task with these words, as if the runs in `without` were not counted."""
         words = term_set(text)
         gone = [self._texts[run.trajectory.id] for run in without if run.trajectory.id in self._texts]
         total = self._total - len(gone)
@@ -67,7 +75,7 @@ class Wants:
         return likely
 
     def _telling(self, what: str, texts: Sequence[_Text]) -> dict[str, int]:
-        """The words that tell most for or against an effect, with the number of its runs that have them."""
+        """Return the most informative words for an effect, each with the number of its runs that contain it."""
         inside = Counter(word for words, done in texts if what in done for word in words)
         count = self._effects[what]
         strength = {
@@ -78,12 +86,12 @@ class Wants:
         return {word: inside[word] for word in order[:_TELLING_WORDS]}
 
 
-def _text(run: Deeds) -> _Text:
-    return term_set(said(run.trajectory)), frozenset(deed.what for deed in run.worked)
+def _text(run: AttemptChanges) -> _Text:
+    return term_set(user_text(run.trajectory)), frozenset(call.what for call in run.worked)
 
 
 def _weight(inside: int, everywhere: int, *, count: int, total: int) -> float:
-    """How much a word speaks for an effect: the logarithm of how much more often it stands where the effect is."""
+    """Return the log ratio of how often a word occurs with and without the effect."""
     return math.log((inside + 0.5) / (count + 1)) - math.log((everywhere - inside + 0.5) / (total - count + 1))
 
 
@@ -93,30 +101,30 @@ _DECLINING = re.compile(
 )
 VALUES = {"effects": 4, "turns": 4, "retried": 2, "repeated": 2, "invented": 2, "wanted": 2, "untouched": 2,
           "declined": 3, "handed over": 2}  # fmt: skip
-"""Each feature with how many values it can have."""
+"""The number of values of each feature."""
 _LIKELY = 0.5
-_MOST_DEEDS = 64
-"""Runs with more effects than this show their signs in the first ones."""
+_MAX_CHANGES = 64
+"""Signs are read from the first changes of longer runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
-    """What is to be seen in a failed run."""
+class FailureSigns:
+    """Signs of failure in one run."""
 
-    retried: Deed | None
-    """A call that failed and whose tool was called again."""
-    repeated: Deed | None
+    retried: ComparedCall | None
+    """A failed call whose tool was called again."""
+    repeated: ComparedCall | None
     """The first call of a tool that was used before."""
-    invented: Deed | None
-    """A call with an identifier that neither the person nor an observation had given before."""
+    invented: ComparedCall | None
+    """A call with an identifier that neither the user nor an observation mentioned before."""
     wanted: tuple[str, ...]
-    """Effects that the person's words speak for and that were not done."""
+    """Effects that the user's words suggest and that are missing."""
     untouched: bool
-    """Something that the person named and the agent looked at was left as it was."""
+    """Whether something that the user named and the agent read was left unchanged."""
     declined: tuple[int, ...]
-    """Steps in which the agent said that it could not do something."""
+    """Steps in which the agent declined something."""
     declined_first: bool
-    """Whether it said so before it did anything."""
+    """Whether it declined before its first change."""
     handed_over: bool
     effects: int
     turns: int
@@ -137,15 +145,15 @@ class Signs:
         }
 
 
-def signs_of(run: Deeds, likely: Mapping[str, float]) -> Signs:
-    """Read the signs of a run; `likely` says how likely its words call for each effect."""
-    done = run.done[:_MOST_DEEDS]
-    names = [deed.what for deed in done]
+def failure_signs(run: AttemptChanges, likely: Mapping[str, float]) -> FailureSigns:
+    """Read the signs of a run; `likely` gives the probability of each effect."""
+    done = run.done[:_MAX_CHANGES]
+    names = [call.what for call in done]
     last = {name: place for place, name in enumerate(names)}
     counts = Counter(names)
     spoken = (step for step in run.trajectory.steps if step.role is Role.AGENT)
     declined = tuple(step.index for step in spoken if _DECLINING.search(step.text))
-    return Signs(
+    return FailureSigns(
         retried=next((d for i, d in enumerate(done) if not d.worked and last[d.what] > i), None),
         repeated=next((d for i, d in enumerate(done) if counts[d.what] > 1 and d.what in names[:i]), None),
         invented=_invented(run),
@@ -159,17 +167,17 @@ def signs_of(run: Deeds, likely: Mapping[str, float]) -> Signs:
     )
 
 
-def _invented(run: Deeds) -> Deed | None:
-    """The first call with an identifier that nobody had mentioned."""
-    waiting = list(run.done[:_MOST_DEEDS])
+def _invented(run: AttemptChanges) -> ComparedCall | None:
+    """Return the first call with an identifier that was not mentioned before."""
+    waiting = list(run.done[:_MAX_CHANGES])
     known: list[str] = [run.trajectory.task.text.casefold()]
     for step in run.trajectory.steps:
         if waiting and waiting[0].index == step.index:
-            deed = waiting.pop(0)
+            call = waiting.pop(0)
             before = "\n".join(known)
             known = [before]
-            if any(value not in before for value in _identifiers(deed)):
-                return deed
+            if any(value not in before for value in _identifiers(call)):
+                return call
         if step.role is not Role.AGENT:
             known.append(step.text.casefold())
         if step.is_action:
@@ -177,13 +185,13 @@ def _invented(run: Deeds) -> Deed | None:
     return None
 
 
-def _identifiers(deed: Deed) -> list[str]:
-    values = (str(value).casefold() for _, value in leaves(deed.action.step.arguments) if isinstance(value, str))
+def _identifiers(call: ComparedCall) -> list[str]:
+    values = (str(value).casefold() for _, value in leaves(call.action.step.arguments) if isinstance(value, str))
     return [value for value in values if _IDENTIFIER.fullmatch(value.strip("#"))]
 
 
-def _untouched(run: Deeds) -> bool:
-    named = {word.casefold() for word in _IDENTIFIER.findall(said(run.trajectory))}
+def _untouched(run: AttemptChanges) -> bool:
+    named = {word.casefold() for word in _IDENTIFIER.findall(user_text(run.trajectory))}
     touched = "\n".join(str(v).casefold() for d in run.done for _, v in leaves(d.action.step.arguments))
     left = sorted(word for word in named if word not in touched)
     if not left:
@@ -196,30 +204,30 @@ MOST_SUCCESSES = 2000
 MOST_FAILURES = 1000
 MOST_SIBLINGS = 32
 LEAST_FAILURES = 20
-"""Fewer contrasted failures than this do not show which kinds a domain has; plain rules decide then."""
+"""With fewer explained failures, fixed rules decide the kind."""
 
 Contrasted = tuple[Trajectory, Sequence[Trajectory]]
 """A failed attempt and the successful attempts at the same task."""
 
 
-class Pool:
-    """What successes and explained failures of other tasks say about failures."""
+class FailurePool:
+    """Statistics of successes and explained failures at other tasks."""
 
     def __init__(self, successes: Sequence[Trajectory], contrasted: Sequence[Contrasted] = ()) -> None:
-        """Count over successful attempts, and over failed ones that have successful siblings."""
-        self._runs = [deeds_of(success) for success in successes[:MOST_SUCCESSES]]
-        self.wants = Wants(self._runs)
+        """Count successful attempts, and failed ones with successful attempts at the same task."""
+        self._runs = [changes_made(success) for success in successes[:MOST_SUCCESSES]]
+        self.predictor = EffectPredictor(self._runs)
         self._kinds: Counter[FailureKind] = Counter()
         self._seen: dict[tuple[FailureKind, str], Counter[int]] = defaultdict(Counter)
         self._learn([(failed, siblings[:MOST_SIBLINGS]) for failed, siblings in contrasted[:MOST_FAILURES] if siblings])
 
     @property
     def explained(self) -> int:
-        """How many failures have taught which signs go with which kind."""
+        """The number of failures that the statistics come from."""
         return self._kinds.total()
 
     def kinds(self, features: Mapping[str, int]) -> dict[FailureKind, float]:
-        """The kinds of failure with their probabilities, by what signs went with them; empty if too few were seen."""
+        """Return the probability of each kind of failure given the signs; empty if too few failures were seen."""
         if self.explained < LEAST_FAILURES:
             return {}
         scores = {kind: self._score(kind, features) for kind in FailureKind if self._kinds[kind]}
@@ -235,45 +243,47 @@ class Pool:
         return score
 
     def _learn(self, contrasted: Sequence[Contrasted]) -> None:
-        """Note the signs of every failure that a sibling explains.
+        """Count the signs of every failure that a successful attempt explains.
 
-        Its own siblings must not tell what its words call for, or that sign would look stronger than it is for a new task.
+        Its own siblings are left out of the word statistics: otherwise the sign would look stronger than for a new task.
         """
-        known: dict[str, Deeds] = {run.trajectory.id: run for run in self._runs}
+        known: dict[str, AttemptChanges] = {run.trajectory.id: run for run in self._runs}
         for failed, siblings in contrasted:
-            run = deeds_of(failed)
+            run = changes_made(failed)
             if not run.done:
                 continue
-            beside = [known.get(sibling.id) or deeds_of(sibling) for sibling in siblings]
-            found = contrast(run, beside)
-            signs = signs_of(run, self.wants.likely(said(failed), without=beside))
+            sibling_runs = [known.get(sibling.id) or changes_made(sibling) for sibling in siblings]
+            found = contrast(run, sibling_runs)
+            signs = failure_signs(run, self.predictor.likely(user_text(failed), without=sibling_runs))
             self._kinds[found.kind] += 1
             for name, value in signs.features.items():
                 self._seen[found.kind, name][value] += 1
 
 
 _BEFORE_ALL = -1
-"""Where the task stands if no step states it."""
+"""Stands for the task text if no step contains it."""
 _RULED = 0.4
-"""How sure a kind is that only the plain rules give."""
+"""Confidence in a kind that only the fixed rules give."""
 
 
-def blame(failed: Trajectory, successes: Sequence[Trajectory] | Pool, *, siblings: Sequence[Trajectory] = ()) -> Blame:
-    """Say how a failed attempt went wrong and at which step.
+def explain_failure(
+    failed: Trajectory, successes: Sequence[Trajectory] | FailurePool, *, siblings: Sequence[Trajectory] = ()
+) -> FailureCause:
+    """Explain how a failed attempt went wrong and at which step.
 
-    `siblings` are successful attempts at the same task, `successes` those at others; give a `Pool` of them if many
-    failures are to be blamed.
+    `siblings` are successful attempts at the same task, `successes` those at others; pass a `FailurePool` to explain many
+    failures.
     """
-    run = deeds_of(failed)
+    run = changes_made(failed)
     if siblings:
-        return contrast(run, [deeds_of(sibling) for sibling in siblings[:MOST_SIBLINGS]])
-    pool = successes if isinstance(successes, Pool) else Pool(successes)
+        return contrast(run, [changes_made(sibling) for sibling in siblings[:MOST_SIBLINGS]])
+    pool = successes if isinstance(successes, FailurePool) else FailurePool(successes)
     return _by_signs(run, pool)
 
 
-def _by_signs(run: Deeds, pool: Pool) -> Blame:
-    likely = pool.wants.likely(said(run.trajectory))
-    signs = signs_of(run, likely)
+def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
+    likely = pool.predictor.likely(user_text(run.trajectory))
+    signs = failure_signs(run, likely)
     kinds = pool.kinds(signs.features)
     if not run.done:
         kind, confidence = FailureKind.NO_ACTION, 1.0 if signs.wanted else 0.8
@@ -283,19 +293,19 @@ def _by_signs(run: Deeds, pool: Pool) -> Blame:
     else:
         kind, confidence = _ruled(signs), _RULED
     fault = _fault(kind, run)
-    return Blame(
+    return FailureCause(
         trajectory_id=run.trajectory.id,
         kind=kind,
         step=fault.index if fault else None,
         tool=fault.tool if fault else "",
-        expected=tuple(Expected(tool=what) for what in signs.wanted),
+        expected=tuple(ExpectedCall(tool=what) for what in signs.wanted),
         reason=_reason(kind, signs, fault),
         spans=_spans(run, signs, fault),
         confidence=confidence,
     )
 
 
-def _ruled(signs: Signs) -> FailureKind:
+def _ruled(signs: FailureSigns) -> FailureKind:
     if signs.retried or (signs.effects > 2 and signs.repeated):
         return FailureKind.EXTRA_STEP
     if signs.handed_over or signs.wanted:
@@ -303,14 +313,14 @@ def _ruled(signs: Signs) -> FailureKind:
     return FailureKind.WRONG_ARGUMENTS
 
 
-def _fault(kind: FailureKind, run: Deeds) -> Step | None:
-    """The step at fault: most failures that have one go wrong with their first effect."""
+def _fault(kind: FailureKind, run: AttemptChanges) -> Step | None:
+    """Return the step at fault: most failures go wrong with their first change."""
     if kind is FailureKind.WRONG_END:
         return run.handed_over
     return None if kind in (FailureKind.NO_ACTION, FailureKind.MISSING_STEP) else run.done[0].action.step
 
 
-def _reason(kind: FailureKind, signs: Signs, fault: Step | None) -> str:
+def _reason(kind: FailureKind, signs: FailureSigns, fault: Step | None) -> str:
     shown = []
     if signs.handed_over:
         shown.append("the task was handed over")
@@ -330,7 +340,7 @@ def _reason(kind: FailureKind, signs: Signs, fault: Step | None) -> str:
     return f"{opening}: {'; '.join(shown)}." if shown else f"{opening}."
 
 
-def _spans(run: Deeds, signs: Signs, fault: Step | None) -> tuple[Span, ...]:
+def _spans(run: AttemptChanges, signs: FailureSigns, fault: Step | None) -> tuple[Span, ...]:
     own = run.trajectory.id
     spans = [Span(own, fault.index, "arguments")] if fault else []
     if signs.retried:

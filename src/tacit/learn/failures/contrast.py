@@ -1,7 +1,7 @@
-"""A failed attempt and successful attempts at the same task → what differs between their effects, as blame.
+"""Explains a failed attempt by comparing its changes with those of successful attempts at the same task.
 
-The successes agree on what had to be done; an effect of the failed run that this does not contain is at fault. Speaks of
-nothing but effects: two runs with the same effects differ in what was said or in how they ended.
+A change that the successes did not make is at fault. Two runs with the same changes differ in what they answered or in how
+they ended.
 """
 
 from __future__ import annotations
@@ -11,26 +11,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.failures.effects import Blame, Deed, Deeds, Expected, FailureKind, Form, Free, free_arguments
+from tacit.learn.failures.effects import (
+    AttemptChanges,
+    ComparedCall,
+    ExpectedCall,
+    FailureCause,
+    FailureKind,
+    Form,
+    Free,
+    free_arguments,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The effects of a failed run laid beside those of one success."""
+class EffectDifference:
+    """The changes of a failed run compared with those of one success."""
 
-    reference: Deeds
+    reference: AttemptChanges
     agreeing: int
-    """How many successes did just the same as the reference."""
+    """How many successes made the same changes as the reference."""
     compared: int
-    wrong: tuple[Deed, ...]
-    """Effects of the failed run that the reference does not contain, in order."""
-    missing: tuple[Deed, ...]
-    """Effects of the reference that the failed run does not contain, in order."""
+    wrong: tuple[ComparedCall, ...]
+    """Changes of the failed run that the reference does not contain, in order."""
+    missing: tuple[ComparedCall, ...]
+    """Changes of the reference that the failed run does not contain, in order."""
     free: Free
 
 
-def contrast(failed: Deeds, siblings: Sequence[Deeds]) -> Blame:
-    """Blame a failed run by what successful attempts at the same task did; there must be one."""
+def contrast(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> FailureCause:
+    """Explain a failed run by successful attempts at the same task; at least one is needed."""
     found = differ(failed, siblings)
     kind = _kind(failed, found)
     fault = found.wrong[0] if found.wrong else None
@@ -40,7 +49,7 @@ def contrast(failed: Deeds, siblings: Sequence[Deeds]) -> Blame:
     step = at_fault.index if at_fault else None
     tool = at_fault.tool if at_fault else ""
     keys = fault.differing(rival, free=found.free) if fault and rival else ()
-    return Blame(
+    return FailureCause(
         trajectory_id=failed.trajectory.id,
         kind=kind,
         step=step,
@@ -51,42 +60,44 @@ def contrast(failed: Deeds, siblings: Sequence[Deeds]) -> Blame:
         spans=_spans(failed, found, step=step, rival=rival),
         confidence=(found.agreeing + 1) / (found.compared + 2),
         by_sibling=True,
-        passing=kind is FailureKind.WRONG_END and not all(deed.worked for deed in failed.done),
+        passing=kind is FailureKind.WRONG_END and not all(call.worked for call in failed.done),
     )
 
 
-def differ(failed: Deeds, siblings: Sequence[Deeds]) -> Difference:
-    """Lay a failed run beside the success that most others agree with; among equals the one most like it."""
+def differ(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> EffectDifference:
+    """Compare a failed run with the success that most others agree with; of equals, with the most similar."""
     free = free_arguments(siblings)
-    groups: dict[tuple[Form, ...], list[Deeds]] = defaultdict(list)
+    groups: dict[tuple[Form, ...], list[AttemptChanges]] = defaultdict(list)
     for sibling in siblings:
-        groups[tuple(sorted(deed.form(free) for deed in sibling.worked))].append(sibling)
+        groups[tuple(sorted(call.form(free) for call in sibling.worked))].append(sibling)
     fits = [(members, *_unmatched(failed.done, members[0].worked, free)) for members in groups.values()]
-    # The first of equals stays: `siblings` come in a fixed order.
+    # The first of equals is taken: `siblings` have a fixed order.
     members, wrong, missing = min(fits, key=lambda fit: (-len(fit[0]), len(fit[1]) + len(fit[2])))
-    return Difference(members[0], len(members), len(siblings), wrong, missing, free)
+    return EffectDifference(members[0], len(members), len(siblings), wrong, missing, free)
 
 
-def _unmatched(done: Sequence[Deed], needed: Sequence[Deed], free: Free) -> tuple[tuple[Deed, ...], tuple[Deed, ...]]:
+def _unmatched(
+    done: Sequence[ComparedCall], needed: Sequence[ComparedCall], free: Free
+) -> tuple[tuple[ComparedCall, ...], tuple[ComparedCall, ...]]:
     return _beyond(done, needed, free), _beyond(needed, done, free)
 
 
-def _beyond(one: Sequence[Deed], other: Sequence[Deed], free: Free) -> tuple[Deed, ...]:
-    """Deeds of the one that have no partner in the other, in order."""
-    left = Counter(deed.form(free) for deed in other)
-    alone: list[Deed] = []
-    for deed in one:
-        form = deed.form(free)
+def _beyond(one: Sequence[ComparedCall], other: Sequence[ComparedCall], free: Free) -> tuple[ComparedCall, ...]:
+    """Return the calls of one run that have no partner in the other, in order."""
+    left = Counter(call.form(free) for call in other)
+    alone: list[ComparedCall] = []
+    for call in one:
+        form = call.form(free)
         if left[form]:
             left[form] -= 1
         else:
-            alone.append(deed)
+            alone.append(call)
     return tuple(alone)
 
 
-def _kind(failed: Deeds, found: Difference) -> FailureKind:
-    done = Counter(deed.what for deed in failed.done)
-    needed = Counter(deed.what for deed in found.reference.worked)
+def _kind(failed: AttemptChanges, found: EffectDifference) -> FailureKind:
+    done = Counter(call.what for call in failed.done)
+    needed = Counter(call.what for call in found.reference.worked)
     if not done and needed:
         return FailureKind.NO_ACTION
     if done == needed:
@@ -99,57 +110,63 @@ def _kind(failed: Deeds, found: Difference) -> FailureKind:
     return FailureKind.WRONG_TOOL
 
 
-def _rival(fault: Deed, missing: Sequence[Deed]) -> Deed | None:
-    """The call that should have been made instead: of the same tool, with the fewest differences."""
-    same = [deed for deed in missing if deed.what == fault.what]
-    return min(same, key=lambda deed: (len(fault.differing(deed)), deed.index), default=None)
+def _rival(fault: ComparedCall, missing: Sequence[ComparedCall]) -> ComparedCall | None:
+    """Return the missing call of the same tool with the fewest differences."""
+    same = [call for call in missing if call.what == fault.what]
+    return min(same, key=lambda call: (len(fault.differing(call)), call.index), default=None)
 
 
-def _expected(found: Difference, siblings: Sequence[Deeds]) -> tuple[Expected, ...]:
-    support = Counter(form for run in siblings for form in {deed.form(found.free) for deed in run.worked})
+def _expected(found: EffectDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
+    support = Counter(form for run in siblings for form in {call.form(found.free) for call in run.worked})
     return tuple(
-        Expected(
-            tool=deed.action.step.tool,
-            arguments=dict(deed.action.step.arguments),
-            support=support[deed.form(found.free)],
+        ExpectedCall(
+            tool=call.action.step.tool,
+            arguments=dict(call.action.step.arguments),
+            support=support[call.form(found.free)],
         )
-        for deed in found.missing
+        for call in found.missing
     )
 
 
-def _reason(kind: FailureKind, found: Difference, failed: Deeds, *, tool: str, keys: tuple[str, ...]) -> str:
-    said = f"{found.agreeing} of {found.compared} successful attempts at the same task"
+def _reason(
+    kind: FailureKind, found: EffectDifference, failed: AttemptChanges, *, tool: str, keys: tuple[str, ...]
+) -> str:
+    successes = f"{found.agreeing} of {found.compared} successful attempts at the same task"
     lacking = _names(found.missing)
     match kind:
         case FailureKind.NO_ACTION:
             before = "handed the task over without a change" if failed.handed_over else "changed nothing"
-            return f"It {before}; {said} called {lacking}."
+            return f"It {before}; {successes} called {lacking}."
         case FailureKind.MISSING_STEP:
-            return f"It never called {lacking} as needed; {said} did." + (f" {tool} differs as well." if tool else "")
+            return f"It never called {lacking} as needed; {successes} did." + (
+                f" {tool} differs as well." if tool else ""
+            )
         case FailureKind.EXTRA_STEP:
-            instead = f" where {said} called {lacking}" if lacking else f" beyond what {said} did"
+            instead = f" where {successes} called {lacking}" if lacking else f" beyond what {successes} did"
             return f"It called {_names(found.wrong)}{instead}."
         case FailureKind.WRONG_TOOL:
-            return f"It called {_names(found.wrong)} where {said} called {lacking}."
+            return f"It called {_names(found.wrong)} where {successes} called {lacking}."
         case FailureKind.WRONG_ARGUMENTS:
             values = f"other values for {', '.join(keys)}" if keys else "other values"
-            return f"It called {tool} with {values} than {said}."
+            return f"It called {tool} with {values} than {successes}."
         case FailureKind.WRONG_END:
             if tool:
-                return f"It ended with {tool}; {said} went on with {lacking}."
-            if not all(deed.worked for deed in failed.done):
-                return f"It called what {said} called, and the call failed."
-            return f"Its changes are those of {said}; what it said or how it ended is at fault."
+                return f"It ended with {tool}; {successes} went on with {lacking}."
+            if not all(call.worked for call in failed.done):
+                return f"It called what {successes} called, and the call failed."
+            return f"Its changes are those of {successes}; what it said or how it ended is at fault."
 
 
-def _names(deeds: Sequence[Deed]) -> str:
-    counts = Counter(deed.what for deed in deeds)
+def _names(calls: Sequence[ComparedCall]) -> str:
+    counts = Counter(call.what for call in calls)
     return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
 
 
-def _spans(failed: Deeds, found: Difference, *, step: int | None, rival: Deed | None) -> tuple[Span, ...]:
+def _spans(
+    failed: AttemptChanges, found: EffectDifference, *, step: int | None, rival: ComparedCall | None
+) -> tuple[Span, ...]:
     shown = (rival,) if rival else found.missing
-    needed = [Span(found.reference.trajectory.id, deed.index, "arguments") for deed in shown]
+    needed = [Span(found.reference.trajectory.id, call.index, "arguments") for call in shown]
     if step is not None:
         return (Span(failed.trajectory.id, step, "arguments"), *needed)
     if needed:
@@ -157,5 +174,5 @@ def _spans(failed: Deeds, found: Difference, *, step: int | None, rival: Deed | 
     return tuple(Span(run.id, run.steps[-1].index, "text") for run in _both(failed, found) if run.steps)
 
 
-def _both(failed: Deeds, found: Difference) -> tuple[Trajectory, Trajectory]:
+def _both(failed: AttemptChanges, found: EffectDifference) -> tuple[Trajectory, Trajectory]:
     return failed.trajectory, found.reference.trajectory

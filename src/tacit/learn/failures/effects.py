@@ -1,7 +1,7 @@
-"""A trajectory → the calls that change something, each in a form in which two attempts can be compared.
+"""The calls of an attempt that change something, in a form in which attempts can be compared.
 
-Shell commands compare by program and subcommand, file edits by path, plain tools by name and arguments. Handing the task
-over to a person is an end, not an effect, and is told apart here.
+Shell commands compare by program and subcommand, edits by path, plain tools by name and arguments. Handing the task over
+to a person is not a change; it is recorded separately.
 """
 
 from __future__ import annotations
@@ -20,55 +20,55 @@ from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, plain_n
 
 
 class FailureKind(StrEnum):
-    """How an attempt went wrong, told by its effects: the calls that change something."""
+    """How an attempt failed, by the calls that change something."""
 
     NO_ACTION = "no action"
-    """Nothing was changed though something had to be."""
+    """It changed nothing although a change was needed."""
     MISSING_STEP = "missing step"
-    """A needed effect is lacking, and none is there that was not needed."""
+    """A needed change is missing, and there is no other change."""
     EXTRA_STEP = "extra step"
-    """All that was needed, and more: something else as well, or an attempt too many."""
+    """All needed changes, and others: another change, or one try too many."""
     WRONG_TOOL = "wrong tool"
-    """One effect instead of another."""
+    """One change instead of another."""
     WRONG_ARGUMENTS = "wrong arguments"
     """The right calls with wrong values."""
     WRONG_END = "wrong end"
-    """The effects are right: what was said or how it ended is not, such as a needless hand-over."""
+    """The changes are right; the answer or the ending is not, for example a needless hand-over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedCall:
     """A call that successful attempts made and the failed one did not."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """As the sibling gave them; empty where only other tasks speak for the call."""
+    """As the successful attempt gave them; empty where only other tasks suggest the call."""
     support: int = 0
     """How many successful attempts made it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blame:
-    """Why an attempt failed, as far as contrast tells."""
+class FailureCause:
+    """Why an attempt failed."""
 
     trajectory_id: str
     kind: FailureKind
     step: int | None
-    """Index of the first step at fault; none where the fault is something that was not done."""
+    """Index of the first wrong step; none where something is missing."""
     tool: str = ""
     """The tool called at that step."""
     keys: tuple[str, ...] = ()
-    """For wrong arguments: the names of those that differ, where that is known."""
-    expected: tuple[Expected, ...] = ()
+    """For wrong arguments: the names of those that differ, where known."""
+    expected: tuple[ExpectedCall, ...] = ()
     reason: str = ""
-    """One sentence of tool and argument names only: no value and nothing that an observation said."""
+    """One sentence with tool and argument names only, no values and no observed text."""
     spans: tuple[Span, ...] = ()
     confidence: float = 0.0
-    """From 0 to 1: how sure the kind is."""
+    """Confidence in the kind, from 0 to 1."""
     by_sibling: bool = False
-    """Whether a successful attempt at the same task showed it."""
+    """Whether a successful attempt at the same task shows it."""
     passing: bool = False
-    """Whether the run made the same calls as successes did and one of them failed: an error of the moment."""
+    """Whether the run made the same calls as the successes and one of them failed: a temporary error."""
 
 
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -81,18 +81,18 @@ _GIVING_UP = frozenset("escalate escalation handoff handover abstain".split())
 
 Form = tuple[str, tuple[tuple[str, str], ...]]
 Free = frozenset[tuple[str, str]]
-"""Calls and their arguments that may have any value."""
+"""Arguments of calls that may have any value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """One effect of an attempt."""
+class ComparedCall:
+    """One changing call of an attempt."""
 
     action: ToolCall
     what: str
-    """What was done, without its values."""
+    """What it does, without values."""
     values: Mapping[str, str]
-    """Argument → value in one form; lists that belong together are one entry, in no order."""
+    """Argument → normalised value; lists of equal length are one entry, without order."""
 
     @property
     def index(self) -> int:
@@ -101,16 +101,16 @@ class Deed:
 
     @property
     def worked(self) -> bool:
-        """Whether nothing says that the call failed."""
+        """Whether nothing shows that the call failed."""
         return self.action.worked
 
     def form(self, free: Free = frozenset()) -> Form:
-        """What was done and with which values, arguments that are free to vary aside: equal if two calls do the same."""
+        """Return what it does and its values except the free ones; equal for two calls that do the same."""
         values = (item for item in self.values.items() if (self.what, item[0]) not in free)
         return self.what, tuple(sorted(values))
 
-    def differing(self, other: Deed, *, free: Free = frozenset()) -> tuple[str, ...]:
-        """Names of the arguments in which two calls of one tool differ."""
+    def differing(self, other: ComparedCall, *, free: Free = frozenset()) -> tuple[str, ...]:
+        """Return the names of the arguments in which two calls of one tool differ."""
         names = sorted(self.values.keys() | other.values.keys())
         differ = (
             part
@@ -122,22 +122,22 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Deeds:
+class AttemptChanges:
     """What an attempt changed, in order, and where it handed the task over."""
 
     trajectory: Trajectory
-    done: tuple[Deed, ...]
+    done: tuple[ComparedCall, ...]
     handed_over: Step | None
 
     @property
-    def worked(self) -> tuple[Deed, ...]:
-        """The effects that nothing says failed."""
-        return tuple(deed for deed in self.done if deed.worked)
+    def worked(self) -> tuple[ComparedCall, ...]:
+        """The calls that did not fail."""
+        return tuple(call for call in self.done if call.worked)
 
 
-def deeds_of(trajectory: Trajectory) -> Deeds:
-    """Collect the effects of an attempt."""
-    done: list[Deed] = []
+def changes_made(trajectory: Trajectory) -> AttemptChanges:
+    """Collect the changing calls of an attempt."""
+    done: list[ComparedCall] = []
     handed_over: Step | None = None
     for action in tool_calls(trajectory):
         if action.effect is not Effect.WRITE:
@@ -145,18 +145,18 @@ def deeds_of(trajectory: Trajectory) -> Deeds:
         if action.kind is ToolKind.FUNCTION and hands_over(action.step.tool):
             handed_over = handed_over or action.step
         else:
-            done.append(Deed(action, *_form(action)))
-    return Deeds(trajectory, tuple(_settled(done)), handed_over)
+            done.append(ComparedCall(action, *_form(action)))
+    return AttemptChanges(trajectory, tuple(_settled(done)), handed_over)
 
 
-def _settled(done: Sequence[Deed]) -> Iterator[Deed]:
-    """Leave out a call that failed and worked later with the same values: the error passed, and nothing was wrong."""
-    working = {deed.form(): deed.index for deed in done if deed.worked}
-    yield from (deed for deed in done if deed.worked or working.get(deed.form(), -1) < deed.index)
+def _settled(done: Sequence[ComparedCall]) -> Iterator[ComparedCall]:
+    """Leave out a call that failed and later worked with the same values: the error was temporary."""
+    working = {call.form(): call.index for call in done if call.worked}
+    yield from (call for call in done if call.worked or working.get(call.form(), -1) < call.index)
 
 
 def hands_over(tool: str) -> bool:
-    """Whether a tool's name says that it passes the task on to a person or gives it up."""
+    """Whether the name of a tool means that it hands the task to a person or gives up."""
     words = [word.casefold() for word in _NAME_WORD.findall(tool.rsplit("__", 1)[-1])]
     joined = {first + second for first, second in pairwise(words)}
     if _GIVING_UP & {*words, *joined}:
@@ -164,18 +164,18 @@ def hands_over(tool: str) -> bool:
     return bool(_PASSING_ON & set(words)) and bool(_TO_WHOM & set(words))
 
 
-def free_arguments(runs: Sequence[Deeds]) -> Free:
-    """Arguments whose values differ between successful attempts at one task: they did not decide.
+def free_arguments(runs: Sequence[AttemptChanges]) -> Free:
+    """Return the arguments whose values differ between successful attempts at one task: they do not matter.
 
-    Only runs that made a call equally often are compared, else other values may be other objects.
+    Only runs that made a call equally often are compared; otherwise other values may be other objects.
     """
     seen: dict[tuple[str, str, int], set[tuple[str, ...]]] = defaultdict(set)
     for run in runs:
-        counts = Counter(deed.what for deed in run.worked)
+        counts = Counter(call.what for call in run.worked)
         for what, count in counts.items():
-            same = [deed for deed in run.worked if deed.what == what]
-            for name in {name for deed in same for name in deed.values}:
-                seen[what, name, count].add(tuple(sorted(deed.values.get(name, "") for deed in same)))
+            same = [call for call in run.worked if call.what == what]
+            for name in {name for call in same for name in call.values}:
+                seen[what, name, count].add(tuple(sorted(call.values.get(name, "") for call in same)))
     return frozenset((what, name) for (what, name, _), values in seen.items() if len(values) > 1)
 
 
@@ -188,7 +188,7 @@ def _form(action: ToolCall) -> tuple[str, dict[str, str]]:
 
 
 def _comparable(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Arguments in one form: lists of one length go together, and then their order says nothing."""
+    """Normalise arguments: lists of equal length form rows, whose order does not matter."""
     by_length: dict[int, list[str]] = defaultdict(list)
     form: dict[str, str] = {}
     for name in sorted(arguments):
@@ -204,7 +204,7 @@ def _comparable(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(value: Any) -> str:
-    """A value as text; numbers that are equal look equal, and so do texts but for case and blanks at the ends."""
+    """Return a value as text; equal numbers look equal, and texts ignore case and outer blanks."""
     if isinstance(value, bool) or value is None:
         return str(value).casefold()
     if isinstance(value, int | float):

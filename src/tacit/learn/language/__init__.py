@@ -3,7 +3,7 @@
 Optional: nothing else in Tacit needs it. What a skill does is never taken from a model.
 """
 
-from tacit.learn.language.answers import Remark, kept_wording
+from tacit.learn.language.answers import ModelRemark, kept_wording
 from tacit.learn.language.refiner import Refined, Refiner, refine
 
-__all__ = ["Refined", "Refiner", "Remark", "kept_wording", "refine"]
+__all__ = ["ModelRemark", "Refined", "Refiner", "kept_wording", "refine"]

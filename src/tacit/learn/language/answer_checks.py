@@ -64,7 +64,7 @@ _NEUTRAL = frozenset(
 
 
 @dataclass(frozen=True)
-class Ground:
+class AnswerCheck:
     """What a model's words are held against."""
 
     material: Material
@@ -90,14 +90,14 @@ class Ground:
         return _stems(self.material.all)
 
 
-def name_fault(name: str, ground: Ground) -> str:
+def name_fault(name: str, ground: AnswerCheck) -> str:
     """What is wrong with a skill's name."""
     if len(name) > 64 or not _NAME.fullmatch(name):
         return "is no name of two to eight lower-case words"
     return text_fault(name.replace("-", " "), ground, least=3, most=64)
 
 
-def text_fault(text: str, ground: Ground, *, least: int, most: int) -> str:
+def text_fault(text: str, ground: AnswerCheck, *, least: int, most: int) -> str:
     """What is wrong with a sentence; empty where nothing is."""
     if not least <= len(text) <= most:
         return f"has {len(text)} characters, not {least} to {most}"
@@ -113,7 +113,7 @@ def text_fault(text: str, ground: Ground, *, least: int, most: int) -> str:
     )
 
 
-def _unknown_things(text: str, ground: Ground) -> str:
+def _unknown_things(text: str, ground: AnswerCheck) -> str:
     """Tools, commands, files, addresses, options and values that nobody used."""
     bare = _CODE.sub(" ", text)
     if found := _SHELL.search(bare):
@@ -129,7 +129,7 @@ def _unknown_things(text: str, ground: Ground) -> str:
     return ""
 
 
-def _unknown_orders(text: str, ground: Ground) -> str:
+def _unknown_orders(text: str, ground: AnswerCheck) -> str:
     for match in _ORDERS.finditer(text):
         order = " ".join(match.group().casefold().split())
         if not _stands_in(order, ground.own):
@@ -137,7 +137,7 @@ def _unknown_orders(text: str, ground: Ground) -> str:
     return ""
 
 
-def _unknown_acts(text: str, ground: Ground) -> str:
+def _unknown_acts(text: str, ground: AnswerCheck) -> str:
     """Acts of weight that the evidence does not speak of, and acts on things that it does not name."""
     words = [word.casefold() for word in _WORD.findall(text)]
     for at, word in enumerate(words):
@@ -159,7 +159,7 @@ def _object(following: list[str]) -> str:
     return ""
 
 
-def _unknown_words(text: str, ground: Ground) -> str:
+def _unknown_words(text: str, ground: AnswerCheck) -> str:
     words = [word for word in terms(text) if word not in STOP_WORDS]
     known = [word for word in words if _known(word, ground.stems)]
     shared = [word for word in words if word in ground.stems]

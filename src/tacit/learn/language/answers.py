@@ -16,9 +16,9 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.language.answer_checks import Ground, name_fault, text_fault
+from tacit.learn.language.answer_checks import AnswerCheck, name_fault, text_fault
 from tacit.learn.parameters import generalise
-from tacit.learn.values import Ledger, Timeline, action_spans
+from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, slug, step_text, tags_of
 from tacit.text.tool_calls import Effect, ToolCall, tool_calls
 
@@ -28,7 +28,7 @@ _MAX_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class ModelRemark:
     """Why something that a model wrote, or should have written, is not there."""
 
     skill: str
@@ -47,17 +47,17 @@ class _Draft:
     """A rewording in progress."""
 
     candidate: Candidate
-    ground: Ground
+    ground: AnswerCheck
     content: SkillContent
     origins: dict[str, Origin]
     grounding: dict[str, tuple[Span, ...]]
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: list[ModelRemark] = field(default_factory=list)
     changed: bool = False
 
     def accepts(self, path: str, fault: str) -> bool:
         """Note a fault, if there is one, and say whether the text may be taken."""
         if fault:
-            self.remarks.append(Remark(skill=self.candidate.content.name, field=path, reason=fault))
+            self.remarks.append(ModelRemark(skill=self.candidate.content.name, field=path, reason=fault))
         return not fault
 
     def write(self, path: str, **changes: Any) -> None:
@@ -68,8 +68,8 @@ class _Draft:
 
 
 def reworded(
-    candidate: Candidate, answer: Mapping[str, Any], *, ground: Ground, renames: bool
-) -> tuple[Candidate, tuple[Remark, ...]]:
+    candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, renames: bool
+) -> tuple[Candidate, tuple[ModelRemark, ...]]:
     """Take from a model's answer what holds; `renames` says whether nothing else knows the candidate by its name."""
     draft = _Draft(
         candidate=candidate,
@@ -100,15 +100,17 @@ def _name(draft: _Draft, name: Any) -> None:
 
 def _description(draft: _Draft, description: Any, when: Any) -> None:
     """Replace the description; the mined one stays among the example queries, where it can still be found."""
-    said = [
+    sentences = [
         _sentence(text)
         for path, text in (("description", description), ("when", when))
         if isinstance(text, str) and text.strip() and draft.accepts(path, _fault(draft, text, least=12, most=300))
     ]
-    if not said:
+    if not sentences:
         return
     mined, examples = draft.content.description, draft.content.example_queries
-    text = " ".join(said if isinstance(description, str) and _sentence(description) in said else [mined, *said])
+    text = " ".join(
+        sentences if isinstance(description, str) and _sentence(description) in sentences else [mined, *sentences]
+    )
     if mined not in examples and mined not in text and len(examples) < _MAX_EXAMPLES:
         path = f"example_queries.{len(examples)}"
         draft.origins[path] = lowest(o for at, o in draft.origins.items() if at == "description")
@@ -248,8 +250,8 @@ def _stood(content: SkillContent, path: str, known: SkillContent) -> str:
     if name not in ("pitfalls", "example_queries"):
         return path
     words = [_words(entry) for entry in getattr(known, name)]
-    said = _words(_text(content, path))
-    return f"{name}.{words.index(said)}" if said in words else path
+    sentences = _words(_text(content, path))
+    return f"{name}.{words.index(sentences)}" if sentences in words else path
 
 
 def _words(entry: object) -> object:
@@ -269,23 +271,23 @@ _UNTRIED = Assessment(reason="a language model proposed it from records; no atte
 
 
 def proposals(
-    candidate: Candidate, answer: Mapping[str, Any], *, ground: Ground, trajectories: Mapping[str, Trajectory]
-) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
+) -> tuple[tuple[Candidate, ...], tuple[ModelRemark, ...]]:
     """Take what holds from a model's list of missed lessons."""
     made: list[Candidate] = []
-    remarks: list[Remark] = []
+    remarks: list[ModelRemark] = []
     listed = answer.get("lessons")
     for entry in [e for e in listed if isinstance(e, dict)][:_MAX_PROPOSALS] if isinstance(listed, list) else []:
         found = _proposal(entry, candidate, ground=ground, trajectories=trajectories)
         if isinstance(found, str):
-            remarks.append(Remark(skill=candidate.content.name, field="proposal", reason=found))
+            remarks.append(ModelRemark(skill=candidate.content.name, field="proposal", reason=found))
         else:
             made.append(found)
     return tuple(made), tuple(remarks)
 
 
 def _proposal(
-    entry: Mapping[str, Any], candidate: Candidate, *, ground: Ground, trajectories: Mapping[str, Trajectory]
+    entry: Mapping[str, Any], candidate: Candidate, *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
 ) -> Candidate | str:
     """One proposal, or what is wrong with it."""
     title, lesson, cited = entry.get("title"), entry.get("lesson"), entry.get("spans")
@@ -318,10 +320,10 @@ def _candidate(
     *,
     actions: Sequence[ToolCall],
     spans: Sequence[Span],
-    ground: Ground,
+    ground: AnswerCheck,
     source: Trajectory,
 ) -> Candidate:
-    timeline, ledger = Timeline(source), Ledger(source)
+    timeline, field_origins = Timeline(source), FieldOrigins(source)
     general = generalise(actions, timeline, workspace=source.environment.workspace)
     steps: list[SkillStep] = []
     for number, action in enumerate(actions):
@@ -329,12 +331,12 @@ def _candidate(
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
         called = action_spans(action, timeline, arguments=arguments, workspace=source.environment.workspace)
         for path in (f"steps.{number}", f"steps.{number}.arguments"):
-            ledger.rest(path, called)
+            field_origins.rest(path, called)
     for number, binding in enumerate(general.bindings):
-        ledger.rest(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
+        field_origins.rest(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
     for path in _WORDED:
-        ledger.rest(path, spans)
-    ledger.rest("tags", [Span(source.id, action.index, "tool") for action in actions])
+        field_origins.rest(path, spans)
+    field_origins.rest("tags", [Span(source.id, action.index, "tool") for action in actions])
     name, lesson = words
     return Candidate(
         content=SkillContent(
@@ -347,7 +349,7 @@ def _candidate(
             parameters=general.parameters,
         ),
         scope=mined.scope,
-        origins=ledger.origins | dict.fromkeys(_WORDED, ground.material.origin),
-        provenance=Provenance(trajectory_ids=(source.id,), grounding=ledger.grounding, made_by=MADE_BY),
+        origins=field_origins.origins | dict.fromkeys(_WORDED, ground.material.origin),
+        provenance=Provenance(trajectory_ids=(source.id,), grounding=field_origins.grounding, made_by=MADE_BY),
         assessment=_UNTRIED,
     )

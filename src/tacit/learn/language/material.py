@@ -16,7 +16,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.learn.values import Ledger
+from tacit.learn.values import FieldOrigins
 from tacit.text.redaction import redact_value
 from tacit.text.safe_markdown import clean
 
@@ -30,7 +30,7 @@ _MAX_BYTES = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MaterialText:
     """A text that was quoted, and who vouches for it."""
 
     text: str
@@ -44,7 +44,7 @@ class Material:
     """What was quoted, as a prompt and as evidence."""
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MaterialText, ...]
     spans: Mapping[str, Span] = field(default_factory=dict)
     """Ids that an answer may point at."""
 
@@ -74,7 +74,9 @@ def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
     document, pieces = _skill(candidate)
     sources = _sources(candidate, trajectories)[:_MAX_TASKS]
     tasks = [_cut(source.task.text, _MAX_TASK) for source in sources]
-    pieces += [Piece(task, _task_origin(source), names=False) for task, source in zip(tasks, sources, strict=True)]
+    pieces += [
+        MaterialText(task, _task_origin(source), names=False) for task, source in zip(tasks, sources, strict=True)
+    ]
     return Material(text=quote({"skill": document, "tasks": tasks}), pieces=tuple(pieces))
 
 
@@ -94,7 +96,7 @@ def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
             spans |= found
             pieces += quoted
         records.append({"task": _cut(source.task.text, _MAX_TASK), "entries": entries})
-        pieces.append(Piece(records[-1]["task"], _task_origin(source), names=False))
+        pieces.append(MaterialText(records[-1]["task"], _task_origin(source), names=False))
     if not spans:
         return None
     brief = {key: document[key] for key in ("name", "description")}
@@ -120,7 +122,7 @@ def _task_origin(trajectory: Trajectory) -> Origin:
     return lowest(stated) if stated else Origin.AGENT if trajectory.parent_session_id else Origin.USER
 
 
-def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[Piece]]:
+def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
     """The mined skill as a document, and its texts with the origin of each."""
     content = candidate.content
     document: dict[str, Any] = {
@@ -143,10 +145,12 @@ def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[Piece]]:
     for key, path in (("error", "signature"), ("notes", "body")):
         if _origin(candidate, path) is Origin.EXTERNAL:
             document[key] = ""
-    told = (*_fields(content), ("signature", document["error"]), ("body", document["notes"]))
-    pieces = [Piece(text, _origin(candidate, path)) for path, text in told if text]
+    shown_fields = (*_fields(content), ("signature", document["error"]), ("body", document["notes"]))
+    pieces = [MaterialText(text, _origin(candidate, path)) for path, text in shown_fields if text]
     examples = enumerate(content.parameters)
-    pieces += [Piece(p.example, _origin(candidate, f"parameters.{n}"), names=False) for n, p in examples if p.example]
+    pieces += [
+        MaterialText(p.example, _origin(candidate, f"parameters.{n}"), names=False) for n, p in examples if p.example
+    ]
     return {key: value for key, value in document.items() if value or key == "steps"}, pieces
 
 
@@ -181,11 +185,13 @@ def _origin(candidate: Candidate, path: str) -> Origin:
     return lowest(own)
 
 
-def _entries(trajectory: Trajectory, number: int) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[Piece]]]:
+def _entries(
+    trajectory: Trajectory, number: int
+) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[MaterialText]]]:
     """What happened, one entry at a time: as it is quoted, with its span ids and its texts."""
-    ledger = Ledger(trajectory)
-    told = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
-    for step in told:
+    field_origins = FieldOrigins(trajectory)
+    shown_fields = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
+    for step in shown_fields:
         at = f"{number}.{step.index}"
         entry = _entry(step, at)
         parts = {at: "arguments" if step.tool else "text"} | ({f"{at}.out": "observation"} if "answer" in entry else {})
@@ -193,7 +199,9 @@ def _entries(trajectory: Trajectory, number: int) -> Iterator[tuple[dict[str, An
         texts = (json.dumps(entry.get("arguments", ""), ensure_ascii=False) + f"\n{step.tool}", entry.get("answer", ""))
         if not step.tool:
             texts = (entry["text"], "")
-        pieces = [Piece(text, ledger.origin_of(span)) for text, span in zip(texts, spans.values(), strict=False)]
+        pieces = [
+            MaterialText(text, field_origins.origin_of(span)) for text, span in zip(texts, spans.values(), strict=False)
+        ]
         yield entry, spans, pieces
 
 

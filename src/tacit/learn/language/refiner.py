@@ -19,8 +19,8 @@ from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.model import LanguageModel, Prompt, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.language.answer_checks import Ground
-from tacit.learn.language.answers import ANSWER, Remark, does_the_same, kept_wording, proposals, reworded
+from tacit.learn.language.answer_checks import AnswerCheck
+from tacit.learn.language.answers import ANSWER, ModelRemark, does_the_same, kept_wording, proposals, reworded
 from tacit.learn.language.material import Material, records_material, wording_material
 
 WORDING = "wording-1"
@@ -75,7 +75,7 @@ class Refined:
     """As many as there were, in their order."""
     proposed: tuple[Candidate, ...] = ()
     """Further ones, which the model made and nothing has tried."""
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[ModelRemark, ...] = ()
     spent: Spending = Spending()
     news: tuple[Candidate, ...] = ()
     """Those that were there to be worded: of a kind that a model may word, and not known before."""
@@ -92,7 +92,7 @@ class Refiner:
         self._failures = 0
         self._over = False
         self._shown: set[tuple[str, ...]] = set()
-        self._remarks: list[Remark] = []
+        self._remarks: list[ModelRemark] = []
 
     @property
     def ended(self) -> bool:
@@ -125,7 +125,7 @@ class Refiner:
                 worded += made[-1] is not each
         return Refined(
             candidates=tuple(made),
-            remarks=self._told(),
+            remarks=self._take_remarks(),
             spent=self._model.spent - before,
             news=tuple(news),
             worded=worded,
@@ -141,7 +141,7 @@ class Refiner:
         return Refined(
             candidates=mined,
             proposed=tuple(found.values()),
-            remarks=self._told(),
+            remarks=self._take_remarks(),
             spent=self._model.spent - before,
         )
 
@@ -152,7 +152,7 @@ class Refiner:
         answer = self._ask(prompt, material, skill=candidate.content.name)
         if answer is None:
             return candidate
-        made, remarks = reworded(candidate, answer, ground=Ground(material), renames=renames)
+        made, remarks = reworded(candidate, answer, ground=AnswerCheck(material), renames=renames)
         self._remarks += remarks
         return made if made is candidate else self._signed(made, prompt)
 
@@ -167,7 +167,7 @@ class Refiner:
         answer = self._ask(prompt, material, skill=candidate.content.name)
         if answer is None:
             return []
-        made, remarks = proposals(candidate, answer, ground=Ground(material), trajectories=trajectories)
+        made, remarks = proposals(candidate, answer, ground=AnswerCheck(material), trajectories=trajectories)
         self._remarks += remarks
         return [self._signed(each, prompt) for each in made]
 
@@ -193,11 +193,11 @@ class Refiner:
         return dataclasses.replace(candidate, provenance=provenance)
 
     def _tell(self, skill: str, reason: str) -> None:
-        self._remarks.append(Remark(skill=skill, field=ANSWER, reason=reason))
+        self._remarks.append(ModelRemark(skill=skill, field=ANSWER, reason=reason))
 
-    def _told(self) -> tuple[Remark, ...]:
-        told, self._remarks = tuple(self._remarks), []
-        return told
+    def _take_remarks(self) -> tuple[ModelRemark, ...]:
+        remarks, self._remarks = tuple(self._remarks), []
+        return remarks
 
 
 def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory], model: LanguageModel) -> Refined:

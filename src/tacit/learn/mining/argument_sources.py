@@ -42,7 +42,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ToolAnswer:
     """One value that a tool had answered."""
 
     leaf: Leaf
@@ -56,10 +56,10 @@ class View:
     """What was known before one call."""
 
     occurrence: Occurrence
-    said: str = ""
+    task_text: str = ""
     heard: tuple[tuple[int, str], ...] = ()
     """What the person said, message by message, with the step's number."""
-    readings: dict[tuple[str, str], list[Reading]] = field(default_factory=dict)
+    readings: dict[tuple[str, str], list[ToolAnswer]] = field(default_factory=dict)
     """Tool and path → the values that stood there."""
     given: set[str] = field(default_factory=set)
     """The values that earlier calls were given."""
@@ -79,14 +79,14 @@ class View:
         """Whether the person had named a value."""
         text = str(value).strip()
         if text not in self._stated:
-            self._stated[text] = stands_in(text, self.said)
+            self._stated[text] = stands_in(text, self.task_text)
         return self._stated[text]
 
     def mentioned(self, value: Any) -> bool:
         """Whether the person had spoken of it, if only by a part of its name."""
         text = str(value).strip()
         if text not in self._mentioned:
-            self._mentioned[text] = is_mentioned(text, self.said)
+            self._mentioned[text] = is_mentioned(text, self.task_text)
         return self._mentioned[text]
 
     def places_of(self, values: Sequence[Any]) -> set[tuple[str, str]]:
@@ -114,7 +114,7 @@ def view_of(occurrence: Occurrence) -> View:
             before.append(step)
     texts = [text for _, text in heard]
     task = occurrence.trajectory.task.text
-    view.said = "\n".join([task, *texts] if task not in texts else texts)
+    view.task_text = "\n".join([task, *texts] if task not in texts else texts)
     view.heard = tuple(heard)
     left = _MAX_VALUES
     for step in reversed(before[-_MAX_READINGS:]):
@@ -125,14 +125,14 @@ def view_of(occurrence: Occurrence) -> View:
         for leaf in found:
             name = re.split(r"\.|\[\]", leaf.path.removesuffix("[]"))[-1]
             place, text = (step.tool, leaf.path), plain(leaf.value)
-            reading = Reading(leaf=leaf, step=step.index, echo=(name, text) in given)
+            reading = ToolAnswer(leaf=leaf, step=step.index, echo=(name, text) in given)
             view.readings.setdefault(place, []).append(reading)
             view._places.setdefault(text, set()).add(place)
     return view
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SelectionRule:
     """A condition on a field of the record around a value: it stands in the task, is a parameter's value, or this."""
 
     field: str
@@ -159,12 +159,12 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ArgumentSource:
     """A place, how much of the calls it explains, and how often it leaves exactly what was used."""
 
     tool: str
     path: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SelectionRule, ...] = ()
     coverage: float = 0.0
     exact: float = 0.0
     echo: float = 0.0
@@ -175,7 +175,7 @@ class Source:
         """The place as `text.places` reads it."""
         return self.path + (f" where {' and '.join(map(str, self.rules))}" if self.rules else "")
 
-    def readings(self, view: View) -> list[Reading]:
+    def readings(self, view: View) -> list[ToolAnswer]:
         """What the place offers in one attempt."""
         found = view.readings.get((self.tool, self.path), ())
         return [reading for reading in found if all(rule.holds(reading.leaf, view) for rule in self.rules)]
@@ -189,9 +189,9 @@ Used = Sequence[tuple[View, Sequence[Any]]]
 """The calls that had an argument, each with its value, or the values of its list."""
 
 
-def measured(tool: str, path: str, used: Used, *, rules: tuple[Rule, ...] = ()) -> Source:
+def measured(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ...] = ()) -> ArgumentSource:
     """A place with its counts over some calls, each weighed."""
-    bare = Source(tool=tool, path=path, rules=rules)
+    bare = ArgumentSource(tool=tool, path=path, rules=rules)
     total = sum(view.weight for view, _ in used) or 1.0
     covered = exact = echo = order = 0.0
     for view, values in used:
@@ -206,7 +206,7 @@ def measured(tool: str, path: str, used: Used, *, rules: tuple[Rule, ...] = ()) 
         meant = [reading for reading in readings if plain(reading.leaf.value) in wanted]
         echo += view.weight * all(reading.echo for reading in meant)
         order += view.weight * min(reading.step for reading in meant)
-    return Source(
+    return ArgumentSource(
         tool=tool,
         path=path,
         rules=rules,
@@ -217,7 +217,7 @@ def measured(tool: str, path: str, used: Used, *, rules: tuple[Rule, ...] = ()) 
     )
 
 
-def sources_of(used: Used, *, at_least: float) -> list[Source]:
+def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
     """The places that explain at least this share of the calls, the best first."""
     total = sum(view.weight for view, _ in used) or 1.0
     counts: Counter[tuple[str, str]] = Counter()
@@ -229,7 +229,7 @@ def sources_of(used: Used, *, at_least: float) -> list[Source]:
     return sorted(found, key=lambda source: (-source.coverage, -source.exact, source.tool, source.path))
 
 
-def refined(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Source:
+def refined(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> ArgumentSource:
     """The same place with up to two conditions, where they leave fewer values to choose from and keep the right ones."""
     floor = source.coverage * _KEPT
     for _ in range(2):
@@ -244,7 +244,7 @@ def refined(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str])
     return source
 
 
-def _rules(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Iterator[Rule]:
+def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Iterator[SelectionRule]:
     """Conditions that the records meant could have in common."""
     fields: dict[str, Counter[str]] = {}
     attempts: dict[tuple[str, str], set[str]] = {}
@@ -263,13 +263,13 @@ def _rules(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str]) 
     taken = {rule.field for rule in source.rules}
     usual = sorted(fields, key=lambda name: (-fields[name].total(), name))[:_MAX_FIELDS]
     for name in (name for name in usual if name not in taken):
-        yield Rule(name)
+        yield SelectionRule(name)
         for path, parameter in names.items():
-            yield Rule(name, parameter, path=path)
+            yield SelectionRule(name, parameter, path=path)
         text, _ = min(fields[name].items(), key=lambda item: (-item[1], item[0]))
         # Words such as a status; never something that could be a person's own.
         if _WORD_VALUE.fullmatch(text) and len(attempts.get((name, text), ())) >= 3:
-            yield Rule(name, value=text)
+            yield SelectionRule(name, value=text)
 
 
 def at(arguments: Any, path: tuple[str, ...]) -> Any | None:

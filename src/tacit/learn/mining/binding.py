@@ -17,7 +17,7 @@ from typing import Any
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
-from tacit.learn.mining.argument_sources import Occurrence, Source, Used, View, at, refined, sources_of, view_of
+from tacit.learn.mining.argument_sources import ArgumentSource, Occurrence, Used, View, at, refined, sources_of, view_of
 from tacit.learn.values import EMAIL
 from tacit.text.value_lookup import TASK, plain
 from tacit.text.value_shapes import FREE, one_of, shape_of, values_of_shape
@@ -209,16 +209,18 @@ def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Pa
         parameter = replace(parameter, reading=best.tool, key=best.key, description=text + where, example="")
         return parameter, _support(lists, [best.explains(view, values) for view, values in lists], spans)
     if words:
-        told = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
-        parameter = replace(parameter, reading=TASK, key=words, description=f"{_spoken(name)} named in the task{told}")
-        spans = [view.span_of_words(values[0]) for (view, values), is_said in zip(lists, heard, strict=True) if is_said]
+        detail = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
+        parameter = replace(
+            parameter, reading=TASK, key=words, description=f"{_spoken(name)} named in the task{detail}"
+        )
+        spans = [view.span_of_words(values[0]) for (view, values), in_task in zip(lists, heard, strict=True) if in_task]
         return parameter, _support(lists, heard, spans)
     seen = f"; seen: {', '.join(choices)}" if choices else ""
     own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in used]
     return replace(parameter, description=f"{_spoken(name)}{seen}"), _support(lists, [False] * len(lists), own)
 
 
-def _best(used: Used, *, names: Mapping[Path, str]) -> Source | None:
+def _best(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
     """The place in earlier answers that explains most, among near equals the one that leaves least to choose."""
     found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
     if not found:
@@ -229,7 +231,7 @@ def _best(used: Used, *, names: Mapping[Path, str]) -> Source | None:
     return min(tried, key=lambda source: (-round(_score(source), 3), source.order, source.tool, source.key))
 
 
-def _score(source: Source) -> float:
+def _score(source: ArgumentSource) -> float:
     return source.coverage + _EXACT * source.exact - _ECHO * source.echo
 
 
@@ -237,22 +239,22 @@ def _task(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
     """The shape of what the person names, its score as a place, and for which calls it was named."""
     heard = [all(view.stated(value) for value in values) for view, values in used]
     total = sum(view.weight for view, _ in used) or 1.0
-    share = sum(view.weight for (view, _), is_said in zip(used, heard, strict=True) if is_said) / total
+    share = sum(view.weight for (view, _), in_task in zip(used, heard, strict=True) if in_task) / total
     if share <= _MAJORITY:
         return "", 0.0, heard
     spoken: dict[str, None] = {}
-    for (_, values), is_said in zip(used, heard, strict=True):
-        spoken.update(dict.fromkeys(str(value) for value in values if is_said))
+    for (_, values), in_task in zip(used, heard, strict=True):
+        spoken.update(dict.fromkeys(str(value) for value in values if in_task))
     shape = one_of(choices) if choices else shape_of(*spoken)
     exact = sum(
         view.weight
-        for (view, values), is_said in zip(used, heard, strict=True)
-        if is_said and set(map(plain, values_of_shape(view.said, shape))) == set(map(plain, values))
+        for (view, values), in_task in zip(used, heard, strict=True)
+        if in_task and set(map(plain, values_of_shape(view.task_text, shape))) == set(map(plain, values))
     )
     return shape, share + _EXACT * exact / total, heard
 
 
-def _seen(source: Source, used: Used) -> Iterator[tuple[View, Any]]:
+def _seen(source: ArgumentSource, used: Used) -> Iterator[tuple[View, Any]]:
     for view, values in used:
         wanted = {plain(value) for value in values}
         found = [reading for reading in source.readings(view) if plain(reading.leaf.value) in wanted]
@@ -303,8 +305,8 @@ def _general(value: Any, views: Sequence[View]) -> bool:
     texts = [str(one) for one in _list(value)]
     if (value and not texts) or any(_personal(one) for one in _list(value)) or any(map(_named_somebody, texts)):
         return False
-    said = any(view.stated(text) for view in views for text in texts)
-    return len({view.occurrence.trajectory.id for view in views}) >= SEVERAL and (tasks > 1 or not said)
+    task_text = any(view.stated(text) for view in views for text in texts)
+    return len({view.occurrence.trajectory.id for view in views}) >= SEVERAL and (tasks > 1 or not task_text)
 
 
 def _personal(value: Any) -> bool:

@@ -30,10 +30,10 @@ from tacit.domain.skill import (
     SkillStep,
 )
 from tacit.domain.trajectory import Role, Span
-from tacit.learn.failures import Blame, found_pitfalls
+from tacit.learn.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.study import Study, failing_calls, step_at
 from tacit.learn.mining.units import MIN_SUPPORT, Unit
-from tacit.learn.values import Ledger, Timeline, action_spans
+from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, sentence_of, shorten, slug
 from tacit.text.cues import words_of
 from tacit.text.facts import TASK
@@ -49,7 +49,7 @@ _MAX_EXAMPLE = 300
 _SPANS = 5
 _MAX_SOURCES = 100
 _MAX_CHECKS = 1
-_TOLD_CUES = 6
+_MAX_SHOWN_CUES = 6
 _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 
@@ -65,12 +65,12 @@ class Findings:
     """What shows that the task is done."""
     alone: bool = False
     """Whether it is never made together with another: it ends the task, such as handing it over."""
-    blames: tuple[Blame, ...] = ()
+    causes: tuple[FailureCause, ...] = ()
     """Why attempts of the group failed."""
 
 
 @dataclass(slots=True)
-class Grounds:
+class FieldSources:
     """Field → spans, over many trajectories; the origin of a field is the lowest of its spans'."""
 
     study: Study
@@ -86,7 +86,7 @@ class Grounds:
         return {path: lowest(map(self._origin, spans)) for path, spans in self.spans.items()}
 
     def _origin(self, span: Span) -> Origin:
-        return Ledger(self.study.trajectory(span.trajectory_id)).origin_of(span)
+        return FieldOrigins(self.study.trajectory(span.trajectory_id)).origin_of(span)
 
 
 def is_mined(provenance: Provenance) -> bool:
@@ -113,7 +113,7 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
 
 def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
     """Write a unit down as a candidate."""
-    grounds = Grounds(study)
+    grounds = FieldSources(study)
     steps, parameters = _Steps(unit, findings, study, grounds).written()
     sources = study.sample(list(unit.made))
     tasks = task_spans(study, sources)
@@ -122,7 +122,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
     _ground_findings(findings, study, grounds, sources)
     for number in range(len(findings.cases)):  # the description tells the cases
         grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
-    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.blames)]
+    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.causes)]
     pitfalls += failing_calls(study, unit.tools)
     for number, (_, spans) in enumerate(pitfalls):
         grounds.rest(f"pitfalls.{number}", spans)
@@ -158,7 +158,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
 class _Steps:
     """Writes the steps of a unit: readings first, in the order in which attempts take them, then its calls."""
 
-    def __init__(self, unit: Unit, findings: Findings, study: Study, grounds: Grounds) -> None:
+    def __init__(self, unit: Unit, findings: Findings, study: Study, grounds: FieldSources) -> None:
         self._unit, self._study, self._grounds = unit, study, grounds
         self._bound = study.bind_unit(unit)
         asked = [condition.reading for case in findings.cases for condition in case.conditions]
@@ -273,7 +273,7 @@ def _reading_order(study: Study) -> dict[str, float]:
     return {tool: sum(found) / len(found) for tool, found in places.items()}
 
 
-def _ground_findings(findings: Findings, study: Study, grounds: Grounds, sources: Sequence[str]) -> None:
+def _ground_findings(findings: Findings, study: Study, grounds: FieldSources, sources: Sequence[str]) -> None:
     for number, case in enumerate(findings.cases):
         for condition in case.conditions:
             grounds.rest(f"cases.{number}", _condition_spans(condition, study, sources))
@@ -326,7 +326,7 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     """Tasks that called for it, without the values that were theirs alone."""
     found: dict[str, None] = {}
     for identity in sources:
-        found.setdefault(shorten(study.told(identity), _MAX_EXAMPLE))
+        found.setdefault(shorten(study.task_of(identity), _MAX_EXAMPLE))
         if len(found) == MAX_EXAMPLES:
             break
     return tuple(found)
@@ -340,24 +340,24 @@ def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
             spelling.setdefault(stem, word.lower())
     strongest = sorted(cues, key=lambda cue: (-cue.weight, cue.term))
     found = dict.fromkeys(spelling[cue.term] for cue in strongest if cue.weight > 0 and cue.term in spelling)
-    return list(found)[:_TOLD_CUES]
+    return list(found)[:_MAX_SHOWN_CUES]
 
 
 def _description(unit: Unit, findings: Findings, tasks: Sequence[str], *, of: int) -> str:
     what = ", then ".join(
         sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in unit.tokens
     )
-    told = [f"{what[:1].upper()}{what[1:]}."]
+    sentences = [f"{what[:1].upper()}{what[1:]}."]
     if findings.cases:
         ways = "; or when ".join(
             " and ".join(c.text.rstrip(".") for c in case.conditions) for case in findings.cases[:3]
         )
-        told.append(f"Needed when {ways}.")
+        sentences.append(f"Needed when {ways}.")
     words = _spelled(findings.cues, tasks)
     if words:
-        told.append(f"Tasks that call for it speak of {', '.join(words)}.")
-    told.append(f"Part of {unit.support} of {of} successful attempts.")
-    return shorten(" ".join(told), MAX_DESCRIPTION)
+        sentences.append(f"Tasks that call for it speak of {', '.join(words)}.")
+    sentences.append(f"Part of {unit.support} of {of} successful attempts.")
+    return shorten(" ".join(sentences), MAX_DESCRIPTION)
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -451,12 +451,12 @@ def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
 
 
 def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
-    grounds = Grounds(study)
+    grounds = FieldSources(study)
     sources = study.sample(kind.members)
     spans = task_spans(study, sources)
     examples = examples_of(study, sources)
-    told = (f"example_queries.{number}" for number in range(len(examples)))
-    for path in ("name", "description", "sub_skills", *told):
+    sentences = (f"example_queries.{number}" for number in range(len(examples)))
+    for path in ("name", "description", "sub_skills", *sentences):
         grounds.rest(path, spans[:_COMPOSITE_SPANS])
     for _, candidate, _ in parts:  # both name the parts
         for path in ("description", "sub_skills"):
@@ -513,20 +513,20 @@ def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
 
 def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
     """What shows that such a task is done, each with what a part rests it on."""
-    said = term_set(task)
+    task_terms = term_set(task)
     found: dict[Condition, tuple[Span, ...]] = {}
     for _, candidate, _ in parts:
         for number, goal in enumerate(candidate.content.postconditions):
             spans = candidate.provenance.grounding.get(f"postconditions.{number}", ())
-            if not goal.when or goal.when in said:
+            if not goal.when or goal.when in task_terms:
                 found[goal] = found.get(goal) or spans
     return found
 
 
 def _composite_description(task: str, parts: Sequence[tuple[str, int]], *, of: int) -> str:
     like = shorten(task, _MAX_TASK).rstrip(".")
-    told = ", ".join(f"{name} ({used} times)" for name, used in parts)
-    return shorten(f"{of} tasks like “{like}” came down to these skills: {told}.", MAX_DESCRIPTION)
+    sentences = ", ".join(f"{name} ({used} times)" for name, used in parts)
+    return shorten(f"{of} tasks like “{like}” came down to these skills: {sentences}.", MAX_DESCRIPTION)
 
 
 def _name(task: str) -> str:

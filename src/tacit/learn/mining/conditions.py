@@ -19,7 +19,7 @@ from math import comb, lgamma, log, log2
 
 from tacit.domain.outline import Outline, Reading
 from tacit.domain.skill import Case
-from tacit.learn.mining.predicates import Literal, literals_of, masks_of
+from tacit.learn.mining.predicates import Predicate, masks_of, predicates_of
 from tacit.text.facts import Facts, holds, identifiers, merged
 from tacit.text.words import term_set
 
@@ -40,7 +40,7 @@ LONE_CHANCE = 0.05
 """An effect that was the only one in all of at least so many successes, where others seldom are, ends the attempt."""
 FULL_LINK = 1.5
 """So many words that no other effect shares make a link complete."""
-MAX_TOLD = 2.0
+MAX_BITS = 2.0
 """Bits that failures may add to a case: they show that something was missing, not what."""
 CHANCE = 0.05
 MAX_AGAINST = 0.25
@@ -50,7 +50,7 @@ CLEAR_LINK = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class AttemptRecord:
     """What one attempt read (each reading as it was first seen), was asked, did, and how it ended."""
 
     known: Mapping[str, Facts]
@@ -61,7 +61,7 @@ class Attempt:
     """What was read after the last effect; None where nothing was."""
 
 
-def standing_alone(attempts: Sequence[Attempt]) -> frozenset[str]:
+def standing_alone(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
     """Effects never taken together with another, where that is no chance: they end an attempt, as handing it over does."""
     times: dict[str, int] = {}
     joined: set[str] = set()
@@ -81,11 +81,11 @@ def standing_alone(attempts: Sequence[Attempt]) -> frozenset[str]:
     )
 
 
-def learn_cases(attempts: Sequence[Attempt], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
+def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
     """For each effect (name → its tool, arguments and answers as text) the cases that call for it; none if unexplained."""
     ordered = [*(each for each in attempts if each.succeeded), *(each for each in attempts if not each.succeeded)]
     won = _mask(attempt.succeeded for attempt in ordered)
-    table = masks_of(literals_of([each for each in attempts if each.succeeded]), ordered)
+    table = masks_of(predicates_of([each for each in attempts if each.succeeded]), ordered)
     everything = (1 << len(ordered)) - 1
     alone = standing_alone(attempts)
     ended = _mask(bool(attempt.took & alone) for attempt in ordered)
@@ -113,7 +113,7 @@ def learn_cases(attempts: Sequence[Attempt], effects: Mapping[str, str]) -> dict
 @dataclass(frozen=True, slots=True)
 class _Rule:
     bits: float
-    literals: tuple[Literal, ...]
+    literals: tuple[Predicate, ...]
     support: int
     against: int
     covers: int
@@ -124,7 +124,7 @@ class _Rule:
         return frozenset(literal.reading for literal in self.literals if not literal.of_task)
 
     @property
-    def rank(self) -> tuple[float, int, float, int, tuple[Literal, ...]]:
+    def rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
         length = sum(len(literal.words) for literal in self.literals if not literal.of_task)
         return (round(self.bits, 6), len(self.literals), -round(self.near, 6), length, self.literals)
 
@@ -134,8 +134,8 @@ class _Problem:
 
     def __init__(
         self,
-        table: Sequence[tuple[Literal, int]],
-        links: Mapping[Literal, float],
+        table: Sequence[tuple[Predicate, int]],
+        links: Mapping[Predicate, float],
         *,
         taken: int,
         won: int,
@@ -153,7 +153,7 @@ class _Problem:
         self._unit = log2(len({mask & heard for _, mask in able}) + 1)
         self._table = self._cheapest(able)
 
-    def _cheapest(self, able: Sequence[tuple[Literal, int]]) -> list[tuple[Literal, int]]:
+    def _cheapest(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
         """Of literals that hold in the same attempts a few, of all others the most telling: work stays bounded."""
         alike: dict[int, list[_Rule]] = {}
         for literal, mask in able:
@@ -231,7 +231,7 @@ class _Problem:
         for _ in range(MAX_LITERALS - 1):
             if any(not rule.against and not positive & ~rule.covers for rule in found):
                 break  # nothing is left that another literal could tell
-            wider: dict[tuple[Literal, ...], _Rule] = {}
+            wider: dict[tuple[Predicate, ...], _Rule] = {}
             for rule in front[:BEAM]:
                 for literal, mask in self._table if rule.against else ():
                     joined = tuple(sorted({*rule.literals, literal}))
@@ -244,15 +244,15 @@ class _Problem:
             found += front[: BEAM * 2]
         return sorted(found, key=lambda rule: rule.rank)
 
-    def _rule(self, literals: tuple[Literal, ...], covers: int, positive: int, heard: int) -> _Rule:
+    def _rule(self, literals: tuple[Predicate, ...], covers: int, positive: int, heard: int) -> _Rule:
         support, inside = (covers & positive).bit_count(), (covers & heard).bit_count()
         errors = _spread(inside, support)
         errors += _spread(heard.bit_count() - inside, positive.bit_count() - support)
         words = sum(1 + self._unit * (1 - min(1.0, self._links[each])) + each.surprise for each in literals)
         near = sum(self._links[each] for each in literals) / len(literals)
-        return _Rule(errors + words - self._told(covers), literals, support, inside - support, covers, near)
+        return _Rule(errors + words - self._gained_bits(covers), literals, support, inside - support, covers, near)
 
-    def _told(self, covers: int) -> float:
+    def _gained_bits(self, covers: int) -> float:
         """Bits that failures add: where the case stood and the effect was not taken, attempts failed more than usual."""
         passed = covers & self._passed
         won = (passed & self._won).bit_count()
@@ -260,8 +260,8 @@ class _Problem:
         if not lost or not self._rate:
             return 0.0
         rate = (lost + 0.5) / (lost + won + 1)
-        told = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
-        return min(MAX_TOLD, max(0.0, told))
+        gained = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
+        return min(MAX_BITS, max(0.0, gained))
 
 
 def _nearly(rule: _Rule, best: _Rule, heard: int) -> bool:
@@ -291,7 +291,7 @@ def _case(rule: _Rule) -> Case:
     return Case(conditions=tuple(conditions), support=rule.support, against=rule.against)
 
 
-def _links(effects: Mapping[str, str], literals: Sequence[Literal]) -> dict[str, dict[Literal, float]]:
+def _links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
     """How near each literal's words are to each effect's, from 0 to 1: shared words, the rarer among effects the more."""
     words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
     spread: dict[str, int] = {}
@@ -301,7 +301,7 @@ def _links(effects: Mapping[str, str], literals: Sequence[Literal]) -> dict[str,
     weight = {word: log((len(words) + 1) / count) for word, count in spread.items()}
     enough = FULL_LINK * log(len(words) + 1)
     known = {literal: term_set(literal.words.replace("_", " ")) for literal in literals}
-    result: dict[str, dict[Literal, float]] = {}
+    result: dict[str, dict[Predicate, float]] = {}
     for effect, found in words.items():
         raw = {literal: sum(sorted(weight[word] for word in known[literal] & found)) for literal in literals}
         result[effect] = {literal: value / enough for literal, value in raw.items()}
@@ -322,11 +322,11 @@ def _mask(flags: Iterable[bool]) -> int:
     return value
 
 
-def attempt_of(outline: Outline, took: Sequence[str]) -> Attempt:
+def attempt_of(outline: Outline, took: Sequence[str]) -> AttemptRecord:
     """An attempt with the situation it found, what it did, and the situation it left."""
     last = len(outline.moves)
     after = [reading for reading in outline.readings if last and reading.after == last]
-    return Attempt(
+    return AttemptRecord(
         known=known_facts(outline),
         task=outline.task,
         took=frozenset(took),
@@ -335,10 +335,10 @@ def attempt_of(outline: Outline, took: Sequence[str]) -> Attempt:
     )
 
 
-def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
+def distinct(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     """One of each: attempts that found the same situation and did the same tell no more together than one of them."""
-    kept: list[Attempt] = []
-    alike: dict[tuple[str, int], list[Attempt]] = {}
+    kept: list[AttemptRecord] = []
+    alike: dict[tuple[str, int], list[AttemptRecord]] = {}
     for attempt in attempts:
         seen = [(tool, hash(frozenset(facts.items()))) for tool, facts in attempt.known.items()]
         near = {id(other): other for sight in seen for other in alike.get(sight, ())}
@@ -350,7 +350,7 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     return kept
 
 
-def counted(case: Case, attempts: Sequence[Attempt], effect: str) -> Case:
+def counted(case: Case, attempts: Sequence[AttemptRecord], effect: str) -> Case:
     """The case with the counts of all successes that stood in it, alike or not."""
     stood = [
         attempt
@@ -361,7 +361,7 @@ def counted(case: Case, attempts: Sequence[Attempt], effect: str) -> Case:
     return Case(conditions=case.conditions, support=support, against=len(stood) - support)
 
 
-def _same_situation(left: Attempt, right: Attempt) -> bool:
+def _same_situation(left: AttemptRecord, right: AttemptRecord) -> bool:
     if (left.took, left.succeeded) != (right.took, right.succeeded):
         return False
     return all(left.known[tool] == right.known[tool] for tool in left.known.keys() & right.known.keys())

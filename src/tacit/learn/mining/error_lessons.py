@@ -17,7 +17,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Course, Failure, Tried
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.attempt_outlines import AGAIN, INSTALL, INSTEAD, recovery_at
-from tacit.learn.lesson import Tally, lesson
+from tacit.learn.lesson import FixCount, lesson
 from tacit.learn.recovery import Recovery
 from tacit.learn.values import Timeline
 from tacit.text.error_signatures import templates, without_name
@@ -56,7 +56,7 @@ class _Choice:
     first: _Help
     """The attempt that it is told by."""
     helped: tuple[_Help, ...]
-    tally: Tally
+    tally: FixCount
 
 
 class _Pool:
@@ -105,7 +105,7 @@ class _Pool:
             if fix.startswith(INSTEAD) and family[0][1].plain and not self._replaces(fix, uses, family):
                 continue
             first = _spokesman(helped)
-            tally = Tally(
+            tally = FixCount(
                 failures=len(family),
                 tried=len(uses),
                 worked=len(helped),
@@ -214,15 +214,15 @@ def _members(helped: Sequence[_Help], first: _Help) -> list[_Help]:
     return [first, *(fresh + again)[: MAX_MEMBERS - 1]]
 
 
-def _varying(told: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, Any]]:
+def _varying(recovery: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, Any]]:
     """What differs between the attempts: arguments of plain calls, and what a command was given before and after."""
-    if told.failed.kind is ToolKind.FUNCTION:
+    if recovery.failed.kind is ToolKind.FUNCTION:
         for side in ("failed", "worked"):
-            for key, leaf in _given(getattr(told, side)):
+            for key, leaf in _given(getattr(recovery, side)):
                 if any((key, leaf) not in _given(getattr(other, side)) for other in others):
                     yield key, leaf
         return
-    both = [operand for operand in _operands(told.failed) if operand in _operands(told.worked)]
+    both = [operand for operand in _operands(recovery.failed) if operand in _operands(recovery.worked)]
     for operand in both:
         if any(operand not in _operands(other.worked) for other in others):
             yield "argument", operand

@@ -17,10 +17,10 @@ from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
 from tacit.learn.mining.conditions import attempt_of, counted, distinct, learn_cases, standing_alone
 from tacit.learn.mining.predicates import goal_checks
-from tacit.learn.mining.study import Source, Study, blames_of, impersonal_task, step_at
+from tacit.learn.mining.study import AttemptSource, Study, failure_causes, impersonal_task, step_at
 from tacit.learn.mining.task_cues import learn_cues
 from tacit.learn.mining.units import MIN_SUPPORT, Group, Unit, groups_of, learn_order
-from tacit.learn.procedure import Held
+from tacit.learn.procedure import HeldProcedure
 from tacit.learn.single_attempt import draft_of
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import essential, leaves
@@ -41,11 +41,11 @@ class Mined:
 
     group: Group
     candidates: tuple[Candidate, ...] = ()
-    held: tuple[tuple[str, Held], ...] = ()
+    held: tuple[tuple[str, HeldProcedure], ...] = ()
     """Attempts that give nothing, and why."""
 
 
-def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Source) -> Iterator[Mined]:
+def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: AttemptSource) -> Iterator[Mined]:
     """Learn what attempts have in common, group by group, where at least one attempt is new.
 
     All attempts together tell which words of a task call for what; the rest is found within each group.
@@ -103,7 +103,7 @@ def _candidates(
     most = units[:MAX_EFFECTS]
     cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in most})
     goal, alone = goal_checks(attempts), standing_alone(attempts)
-    blames = tuple(blames_of(study))
+    causes = tuple(failure_causes(study))
     made: dict[str, Candidate] = {}
     for unit in units:
         findings = Findings(
@@ -112,7 +112,7 @@ def _candidates(
             after=tuple(names[key] for key in order.get(unit.key, ())),
             goal=goal,
             alone=unit.key in alone,
-            blames=blames,
+            causes=causes,
         )
         made[unit.key] = candidate_of(unit, findings, study, name=names[unit.key])
         yield made[unit.key]
@@ -124,13 +124,13 @@ def _is_read(case: Case) -> bool:
     return any(condition.reading != TASK for condition in case.conditions)
 
 
-def _one_by_one(group: Group, source: Source) -> Mined:
+def _one_by_one(group: Group, source: AttemptSource) -> Mined:
     """Too few to generalise: each success speaks for itself."""
     candidates: list[Candidate] = []
-    held: list[tuple[str, Held]] = []
+    held: list[tuple[str, HeldProcedure]] = []
     for outline in group.successes:
         made = draft_of(source.trajectory(outline.trajectory_id), source.assessment(outline.trajectory_id))
-        if isinstance(made, Held):
+        if isinstance(made, HeldProcedure):
             held.append((outline.trajectory_id, made))
         else:
             candidates.append(made)
@@ -158,10 +158,10 @@ def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _words(unit: Unit, study: Study) -> str:
     """What a unit's calls say of themselves: tools, arguments and answers."""
-    told: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for identity in study.sample(list(unit.made))[:_TELLING]:
         for place in unit.made[identity][0]:
             step = step_at(study.trajectory(identity), study.outlines[identity].moves[place].index)
             arguments = " ".join(str(value) for _, value in leaves(essential(step.arguments)))
-            told.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
-    return " ".join(told)
+            texts.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
+    return " ".join(texts)

@@ -32,7 +32,7 @@ _AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$
 _OPPOSITE = {"is": "is not", "has": "lacks"}
 
 
-class Seen(Protocol):
+class ObservedState(Protocol):
     """What literals are made from."""
 
     @property
@@ -45,7 +45,7 @@ class Seen(Protocol):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Literal:
+class Predicate:
     """One comparison. Ordered, so that ties are broken the same way each time."""
 
     reading: str
@@ -86,7 +86,7 @@ class Literal:
             text=self._text(), reading=self.reading, key=self.key, relation=self.relation, value=self.value
         )
 
-    def holds(self, seen: Seen) -> bool:
+    def holds(self, seen: ObservedState) -> bool:
         """Whether it holds in an attempt; what was not read does not hold."""
         if self.of_task:
             return (self.value in _words(seen.task)) == (self.relation == "has")
@@ -105,9 +105,9 @@ class Literal:
         }.get(self.relation, f"{who} shows `{self.key}` {self.relation} `{self.value}`")
 
 
-def literals_of(attempts: Sequence[Seen]) -> list[Literal]:
+def predicates_of(attempts: Sequence[ObservedState]) -> list[Predicate]:
     """Every literal worth asking, sorted."""
-    found: set[Literal] = set()
+    found: set[Predicate] = set()
     readings: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for attempt in attempts:
         for reading, shown in attempt.known.items():
@@ -127,7 +127,7 @@ def _words(task: str) -> frozenset[str]:
     return term_set(task)
 
 
-def masks_of(literals: Iterable[Literal], attempts: Sequence[Seen]) -> list[tuple[Literal, int]]:
+def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -> list[tuple[Predicate, int]]:
     """Each literal with the attempts in which it holds, as bits; without those that hold nowhere."""
     columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
     table = []
@@ -146,7 +146,7 @@ def masks_of(literals: Iterable[Literal], attempts: Sequence[Seen]) -> list[tupl
     return table
 
 
-def _column(reading: str, key: str, other: str, attempts: Sequence[Seen]) -> list[tuple[Facts, int]]:
+def _column(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
     """What attempts saw at one place, each distinct sight once with the attempts that had it."""
     sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
     for at, attempt in enumerate(attempts):
@@ -160,7 +160,7 @@ def _column(reading: str, key: str, other: str, attempts: Sequence[Seen]) -> lis
     ]
 
 
-def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Literal]:
+def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Predicate]:
     if 2 * len(shown) < takers:
         return  # seldom there: a place that is named after one thing
     single = all(len(values) <= 1 for values in shown) and key != SAYS
@@ -172,9 +172,9 @@ def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers:
     if _is_state(states, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
         relation = "is" if single else "has"
         for value, count in states.items():
-            yield Literal(reading, key, relation, value)
+            yield Predicate(reading, key, relation, value)
             if USUAL * count >= len(shown):  # that something rare is not there says nothing
-                yield Literal(reading, key, _OPPOSITE[relation], value)
+                yield Predicate(reading, key, _OPPOSITE[relation], value)
     yield from _of_thresholds(reading, key, shown)
 
 
@@ -184,18 +184,18 @@ def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
     return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of or again)
 
 
-def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Literal]:
+def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Predicate]:
     if not all(len(values) == 1 and _AMOUNT.match(values[0]) for values in shown):
         return
     numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
     gaps = sorted(pairwise(numbers), key=lambda gap: (gap[0] - gap[1], gap))[:MAX_THRESHOLDS]
     for low, high in gaps:  # where a state ends and another begins, there are no values in between
         middle = f"{(low + high) / 2:g}"
-        yield Literal(reading, key, "over", middle)
-        yield Literal(reading, key, "under", middle)
+        yield Predicate(reading, key, "over", middle)
+        yield Predicate(reading, key, "under", middle)
 
 
-def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Literal]:
+def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Predicate]:
     """Two numbers, or two dates, of one answer whose names share a word."""
     kinds = {}
     for key, shown in keys.items():
@@ -207,11 +207,11 @@ def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> It
         for second in names[at + 1 :]:
             shares = term_set(first.replace("_", " ")) & term_set(second.replace("_", " "))
             if kinds[first] == kinds[second] and shares:
-                yield Literal(reading, first, "over", second)
-                yield Literal(reading, first, "under", second)
+                yield Predicate(reading, first, "over", second)
+                yield Predicate(reading, first, "under", second)
 
 
-def _of_words(attempts: Sequence[Seen]) -> Iterable[Literal]:
+def _of_words(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
     counts: dict[str, int] = {}
     tasks = [term_set(attempt.task) for attempt in attempts]
     for words in tasks:
@@ -219,8 +219,8 @@ def _of_words(attempts: Sequence[Seen]) -> Iterable[Literal]:
             counts[word] = counts.get(word, 0) + 1
     usual = [word for word, count in counts.items() if 1 < count < len(tasks) and word.isalpha() and len(word) > 2]
     for word in sorted(usual, key=lambda word: (-counts[word], word))[:MAX_WORDS]:
-        yield Literal(TASK, "", "has", word)
-        yield Literal(TASK, "", "lacks", word)
+        yield Predicate(TASK, "", "has", word)
+        yield Predicate(TASK, "", "lacks", word)
 
 
 def _volatile(value: str) -> bool:
@@ -235,7 +235,7 @@ MIN_TELLING = 0.6
 """Of the states that are not the goal, the share that a check must tell from it."""
 
 
-class Ended(Protocol):
+class EndState(Protocol):
     """What goal checks are made from."""
 
     @property
@@ -261,7 +261,7 @@ class _State:
     task: str
 
 
-def goal_checks(attempts: Sequence[Ended]) -> tuple[Condition, ...]:
+def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
     """What shows that the task is done, one condition for each kind of task; empty where attempts do not confirm."""
     kinds = _kinds(attempts)
     checks = []
@@ -274,9 +274,9 @@ def goal_checks(attempts: Sequence[Ended]) -> tuple[Condition, ...]:
     return tuple(checks)
 
 
-def _kinds(attempts: Sequence[Ended]) -> dict[tuple[str, ...], list[Ended]]:
+def _kinds(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]]:
     """Attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
-    kinds: dict[tuple[str, ...], list[Ended]] = {}
+    kinds: dict[tuple[str, ...], list[EndState]] = {}
     for attempt in attempts:
         if attempt.final:
             kinds.setdefault(tuple(sorted(attempt.final)), []).append(attempt)
@@ -287,30 +287,30 @@ def _kinds(attempts: Sequence[Ended]) -> dict[tuple[str, ...], list[Ended]]:
     }
 
 
-def _best(members: Sequence[Ended], readings: Sequence[str]) -> Literal | None:
+def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | None:
     goal = [_State(each.final or {}, each.task) for each in members if each.succeeded]
     short = [_State(each.final or {}, each.task) for each in members if not each.succeeded]
     short += [_State(each.known, each.task) for each in members if set(readings) & set(each.known)]
     words = term_set(" ".join(state.task for state in goal))
     ranked = []
-    for literal in literals_of(goal):
+    for literal in predicates_of(goal):
         if literal.of_task or not all(literal.holds(state) for state in goal):
             continue
         asked = [state for state in short if literal.reading in state.known]
-        told = sum(not literal.holds(state) for state in asked)
-        if not asked or told >= MIN_TELLING * len(asked):
+        excluded = sum(not literal.holds(state) for state in asked)
+        if not asked or excluded >= MIN_TELLING * len(asked):
             near = len(words & _subject(literal, members))
-            ranked.append((-told, literal.surprise, -near, len(literal.words), literal))
+            ranked.append((-excluded, literal.surprise, -near, len(literal.words), literal))
     return min(ranked)[-1] if ranked else None
 
 
-def _subject(literal: Literal, members: Sequence[Ended]) -> frozenset[str]:
+def _subject(literal: Predicate, members: Sequence[EndState]) -> frozenset[str]:
     """The words of a check, and of what stood in its place before the task was done."""
     before = [value for each in members for value in each.known.get(literal.reading, {}).get(literal.key, ())]
     return term_set(" ".join([literal.words, *dict.fromkeys(before)]).replace("_", " "))
 
 
-def _mark(members: Sequence[Ended], others: Sequence[Ended], near: frozenset[str]) -> str:
+def _mark(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
     """The word that these tasks share and the others lack, best one that the check speaks of; empty without others."""
     if not others:
         return ""

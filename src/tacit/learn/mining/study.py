@@ -16,7 +16,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.learn.failures import Blame, Pool, blame
+from tacit.learn.failures import FailureCause, FailurePool, explain_failure
 from tacit.learn.mining.binding import Bound, Occurrence, bind
 from tacit.learn.mining.conditions import known_facts
 from tacit.learn.mining.units import Group, Unit, Units, units_of
@@ -92,18 +92,21 @@ def _in_order(outline: Outline) -> list[tuple[str, str]]:
 
 def _own_values(outline: Outline) -> set[tuple[str, str]]:
     """Values that belong to one attempt, with what they are called: arguments, and names and numbers that answers hold."""
-    said = outline.task
+    task_text = outline.task
     arguments = (*(move.arguments for move in outline.moves), *(reading.arguments for reading in outline.readings))
     values = {
         (str(value), key)
         for each in arguments
         for key, value in leaves(each)
-        if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 2 and str(value) in said
+        if isinstance(value, str | int)
+        and not isinstance(value, bool)
+        and len(str(value)) >= 2
+        and str(value) in task_text
     }
     for reading in outline.readings:
         for path, shown in reading.facts.items():
             key = re.sub(r"\W+", "_", path.rpartition(".")[2]).strip("_").lower()
-            values |= {(one, key) for one in shown if len(one) >= _SHORTEST and _NAMED.search(one) and one in said}
+            values |= {(one, key) for one in shown if len(one) >= _SHORTEST and _NAMED.search(one) and one in task_text}
     return values
 
 
@@ -111,7 +114,7 @@ SAMPLE = 24
 """Attempts that are looked at whole for one unit."""
 
 
-class Source(Protocol):
+class AttemptSource(Protocol):
     """Where whole attempts come from."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
@@ -124,7 +127,7 @@ class Source(Protocol):
 class Study:
     """One group, its units and its bindings."""
 
-    def __init__(self, group: Group, source: Source) -> None:
+    def __init__(self, group: Group, source: AttemptSource) -> None:
         self.group = group
         self.source = source
         self.units: Units = units_of(group)
@@ -147,7 +150,7 @@ class Study:
         found = (frozenset(self.trajectory(identity).environment.tools) for identity in sorted(sampled))
         return frozenset(tools for tools in found if tools)
 
-    def told(self, trajectory_id: str) -> str:
+    def task_of(self, trajectory_id: str) -> str:
         """What an attempt was asked, in general words."""
         outline = self.outlines[trajectory_id]
         return general_task(outline, self.names[outline.task])
@@ -220,7 +223,7 @@ _MOST = 3
 _SPANS = 5
 
 
-def blames_of(study: Study) -> list[Blame]:
+def failure_causes(study: Study) -> list[FailureCause]:
     """What went wrong in the latest failures of a group."""
     failures = study.group.failures[-MAX_FAILURES:]
     if not failures:
@@ -232,9 +235,9 @@ def blames_of(study: Study) -> list[Blame]:
         for identity, near in siblings.items()
         if near
     ]
-    pool = Pool([study.trajectory(identity) for identity in sample], contrasted)
+    pool = FailurePool([study.trajectory(identity) for identity in sample], contrasted)
     return [
-        blame(study.trajectory(identity), pool, siblings=[study.trajectory(one) for one in near])
+        explain_failure(study.trajectory(identity), pool, siblings=[study.trajectory(one) for one in near])
         for identity, near in siblings.items()
     ]
 

@@ -229,7 +229,7 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
     takers: dict[tuple[str, str], dict[str, set[str]]] = {}
     for outline in successes:
         seen: dict[str, list[Mapping[str, Any]]] = {}
-        said = outline.task.casefold()
+        task = outline.task.casefold()
         shown = {fact.casefold() for reading in outline.readings for facts in reading.facts.values() for fact in facts}
         for move in outline.moves:
             calls[move.tool] += 1
@@ -238,7 +238,7 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
                     values.setdefault((move.tool, key), Counter())[str(value)] += 1
                     asked = takers.setdefault((move.tool, key), {}).setdefault(str(value), set())
                     asked.add(outline.task)
-                    named[move.tool, key] += _is_named(str(value).casefold(), said, shown)
+                    named[move.tool, key] += _is_named(str(value).casefold(), task, shown)
             for earlier in seen.get(move.tool, ()):
                 together.update((move.tool, key) for key in _only_difference(earlier, move.arguments))
             seen.setdefault(move.tool, []).append(move.arguments)
@@ -265,8 +265,8 @@ def _is_somebodys(value: str, tasks: Collection[str]) -> bool:
     return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
 
 
-def _is_named(value: str, said: str, shown: set[str]) -> bool:
-    return value in said or value in shown
+def _is_named(value: str, task: str, shown: set[str]) -> bool:
+    return value in task or value in shown
 
 
 @dataclass(frozen=True, slots=True)
