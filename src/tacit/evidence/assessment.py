@@ -17,13 +17,10 @@ from pathlib import PurePosixPath
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.evidence.aim import checks_in, filled_in, hollow, pointed_outside, swaps
-from tacit.evidence.changes import Change, changes, decides_checks, shell_changes
-from tacit.evidence.postconditions import named_by_person, only_command
-from tacit.evidence.proof import reaches_for_the_tests
-from tacit.evidence.reply import is_manners, outcome_said
-from tacit.evidence.unseen import Reach
-from tacit.evidence.verifiers.tally import tally
+from tacit.evidence.check_strength import checks_in, filled_in, hollow, pointed_outside, reaches_for_the_tests, swaps
+from tacit.evidence.user_reply import is_manners, named_by_person, only_command, outcome_said
+from tacit.evidence.verifiers.test_results import count_results
+from tacit.evidence.workspace_changes import Reach, WorkspaceChange, changes, decides_checks, shell_changes
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import BARE, Command, is_check, parse_command
 from tacit.text.tool_calls import command_of
@@ -63,7 +60,7 @@ _SCRATCH = ("/tmp/", "/var/tmp/", "/private/tmp/")
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([\w./-]+\.\w+)((?:::\S+)?)", re.MULTILINE)
 """A test that failed, as pytest names it: its file, and which of its tests."""
 
-_Made = Mapping[int, tuple[Change, ...]]
+_Made = Mapping[int, tuple[WorkspaceChange, ...]]
 """Index of a step → what it changed; steps that changed nothing are left out."""
 
 
@@ -244,7 +241,7 @@ def _proves_nothing(step: Step, text: str) -> bool:
         return True
     if _SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)):
         return True
-    counted = tally(seen[-_LONGEST_OUTPUT:])
+    counted = count_results(seen[-_LONGEST_OUTPUT:])
     return counted is not None and counted.left_out > 0 and not counted.passed and not counted.failed
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit.domain.trajectory import Role, StepResult
-from tacit.evidence.runs import BEFORE_THE_FIRST, Call, Run, command_in, edits_files
+from tacit.evidence.runs import BEFORE_THE_FIRST, RunCall, SkillRun, command_in, edits_files
 from tacit.text.safe_markdown import one_line
 from tacit.text.tool_calls import Effect
 
@@ -87,7 +87,7 @@ _REACH = 24
 """So many calls after a failed one are looked at for what did its work."""
 
 
-def frictions_of(run: Run) -> tuple[Friction, ...]:
+def frictions_of(run: SkillRun) -> tuple[Friction, ...]:
     """All places of a run where it rubbed against the skill, in the run's order; none if it went its own way throughout."""
     if not run.matched or not run.followed:
         return ()
@@ -110,7 +110,7 @@ def theme_of(friction: Friction) -> str:
     return friction.detail.casefold()[:THEME_MAX]
 
 
-def _failures(run: Run) -> Iterator[Friction]:
+def _failures(run: SkillRun) -> Iterator[Friction]:
     for at, call in enumerate(run.calls):
         refused = _is_denied(call)
         if call.worked and not refused:
@@ -133,7 +133,7 @@ def _failures(run: Run) -> Iterator[Friction]:
             yield _friction(run, call, kind, told, repair)
 
 
-def _repair(run: Run, failed: Call, after: Sequence[Call]) -> Call | None:
+def _repair(run: SkillRun, failed: RunCall, after: Sequence[RunCall]) -> RunCall | None:
     """The call that did what a failed one was meant to do, if there is one before the run went on."""
     place, other = run.places[failed.index], None
     for call in after:
@@ -153,23 +153,27 @@ def _repair(run: Run, failed: Call, after: Sequence[Call]) -> Call | None:
     return None if failed.effect is Effect.CHECK and other is not None and other.effect is not Effect.CHECK else other
 
 
-def _serves(call: Call, failed: Call) -> bool:
+def _serves(call: RunCall, failed: RunCall) -> bool:
     """Whether a call is a change of files on the way to another try of a command."""
     return edits_files(call) and bool(failed.command)
 
 
-def _corrections(run: Run) -> Iterator[Friction]:
+def _corrections(run: SkillRun) -> Iterator[Friction]:
     """What a person objected to right after a step of the skill was done, and what was done then."""
     messages = [step.index for step in run.trajectory.steps if step.role is Role.USER and not step.is_action]
     said = {step.index: step.text for step in run.trajectory.steps}
     for message in run.objections:
         earlier = max((index for index in messages if index < message), default=-1)
         later = min((index for index in messages if index > message), default=1 << 30)
-        before = [c for c in run.calls if earlier < c.index < message and (c.effect is not Effect.READ or c.index in run.at)]
+        before = [
+            c for c in run.calls if earlier < c.index < message and (c.effect is not Effect.READ or c.index in run.at)
+        ]
         if not before or not any(run.is_placed(call) for call in before):
             continue
         placed = [call for call in before if run.is_placed(call)]
-        at_fault = ([call for call in placed if call.effect is Effect.WRITE] or placed)[-1]  # who objects, objects to a change
+        at_fault = ([call for call in placed if call.effect is Effect.WRITE] or placed)[
+            -1
+        ]  # who objects, objects to a change
         after = [c for c in run.calls if message < c.index < later and c.worked and c.effect == at_fault.effect]
         place = run.places[at_fault.index]
         fitting = [c for c in after if run.at.get(c.index, place) == place and c.key != at_fault.key]
@@ -186,7 +190,7 @@ def _corrections(run: Run) -> Iterator[Friction]:
         )
 
 
-def _divergences(run: Run, taken: set[int | None]) -> Iterator[Friction]:
+def _divergences(run: SkillRun, taken: set[int | None]) -> Iterator[Friction]:
     """What a run did in a place where the skill says nothing, or something else that was left out; one for each place."""
     seen: set[int] = set()
     for call in run.calls:
@@ -202,7 +206,7 @@ def _divergences(run: Run, taken: set[int | None]) -> Iterator[Friction]:
         yield _friction(run, call, FrictionKind.DIVERGED, told or f"also did {_told(call)}", call, step=place)
 
 
-def _is_denied(call: Call) -> bool:
+def _is_denied(call: RunCall) -> bool:
     step = call.step
     if step.result in (StepResult.DENIED, StepResult.OK):
         return step.result is StepResult.DENIED
@@ -210,7 +214,7 @@ def _is_denied(call: Call) -> bool:
     return bool(_DENIED.match(said)) or (step.result is StepResult.FAILED and bool(_FORBIDDEN.search(said)))
 
 
-def _missing(run: Run, call: Call) -> tuple[str, ...]:
+def _missing(run: SkillRun, call: RunCall) -> tuple[str, ...]:
     """Files that a call and the skill's step both name, where the answer says that something is not there."""
     if not _MISSING.search(call.step.observation[:_SAID_MAX]):
         return ()
@@ -223,7 +227,7 @@ def _missing(run: Run, call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in named if path in said))
 
 
-def _found(path: str, repair: Call | None) -> str:
+def _found(path: str, repair: RunCall | None) -> str:
     """Where a file was, as the call that worked has it: one of the same name, or the only one that is new."""
     if repair is None:
         return ""
@@ -234,7 +238,7 @@ def _found(path: str, repair: Call | None) -> str:
     return chosen[0] if chosen else ""
 
 
-def _shares_name(call: Call, failed: Call) -> bool:
+def _shares_name(call: RunCall, failed: RunCall) -> bool:
     names = [
         {path.rpartition("/")[2] for text in _texts(each.arguments.values()) for path in _PATH.findall(text)}
         for each in (call, failed)
@@ -252,7 +256,7 @@ def _texts(values: object) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _told(call: Call) -> str:
+def _told(call: RunCall) -> str:
     """A call in a few words: the command, or the tool with what it was given."""
     inner = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
     shown = call.command or f"{call.step.tool}({inner})"
@@ -264,7 +268,7 @@ _CALL_MAX = 80
 
 
 def _friction(
-    run: Run, call: Call, kind: FrictionKind, told: str, repair: Call | None, *, step: int | None = None
+    run: SkillRun, call: RunCall, kind: FrictionKind, told: str, repair: RunCall | None, *, step: int | None = None
 ) -> Friction:
     place = run.places[call.index] if step is None else step
     return Friction(

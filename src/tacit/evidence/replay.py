@@ -21,9 +21,9 @@ from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.sandbox import Alteration, BoxFile, Change, Confines, Ended, Errand, Ran, Sandbox
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.domain.verification import Check
-from tacit.evidence.changes import decides_checks
-from tacit.evidence.independence.ground import Ground
-from tacit.evidence.proof import shows_nothing
+from tacit.evidence.check_strength import shows_nothing
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.workspace_changes import decides_checks
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import is_shell
@@ -65,17 +65,17 @@ class Replay:
     )
     must_change: bool = True
     """Whether a check must fail before the steps: one that passes anyway says nothing about them."""
-    ground: Ground | None = None
+    baseline: WorkspaceBaseline | None = None
     """What the checkout is held against; not given: nobody looks whether the run committed changes of the checks."""
 
-    def on(self, ground: Ground) -> Replay:
+    def on(self, baseline: WorkspaceBaseline) -> Replay:
         """The same replay, held against what was there when the skill was given."""
-        return self if self.ground else replace(self, ground=ground)
+        return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
         """Run the steps and the checks."""
         done = self._replayed()
-        return replace(done, doubt=self.ground.committed()) if self.ground else done
+        return replace(done, doubt=self.baseline.committed()) if self.baseline else done
 
     def _replayed(self) -> Check:
         content, values = self.content, self.parameters

@@ -41,7 +41,7 @@ _SHORTEST_VALUE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RunCall:
     """One tool call as the skill would say it."""
 
     step: Step
@@ -66,7 +66,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class SkillRun:
     """One run beside a skill that it was shown."""
 
     trajectory: Trajectory
@@ -98,7 +98,7 @@ class Run:
         return repr(self.content).casefold()
 
     @cached_property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[RunCall, ...]:
         """The tool calls in order, in the skill's terms."""
         values = {**_values(self), **self.values}
         return tuple(self._call(call, values) for call in tool_calls(self.trajectory))
@@ -112,7 +112,7 @@ class Run:
         done = sorted(self.at)
         return {call.index: self.at.get(call.index, self._place(call, done)) for call in self.calls}
 
-    def call(self, run_step: int) -> Call:
+    def call(self, run_step: int) -> RunCall:
         """The call of one step."""
         return next(call for call in self.calls if call.index == run_step)
 
@@ -120,7 +120,7 @@ class Run:
         """A place in this run."""
         return Span(self.trajectory.id, run_step, part)
 
-    def is_placed(self, call: Call) -> bool:
+    def is_placed(self, call: RunCall) -> bool:
         """Whether a call is one of the skill's own steps, or an attempt at one."""
         place = self.places[call.index]
         return call.index in self.at or (0 <= place < len(self.content.steps) and _resembles(call, self.content, place))
@@ -129,19 +129,19 @@ class Run:
         """Whether a step of the skill was done, or something like it in its place."""
         return number in self.matched or number in self.places.values()
 
-    def says(self, call: Call, number: int) -> bool:
+    def says(self, call: RunCall, number: int) -> bool:
         """Whether a call is what a step of the skill says, whatever its parameters were."""
         if not 0 <= number < len(self.content.steps):
             return False
         return fits(self.content.steps[number], call.step, workspace=self.trajectory.environment.workspace)
 
-    def gap(self, call: Call) -> int:
+    def gap(self, call: RunCall) -> int:
         """The step of the skill that was done last before a call."""
         done = sorted(self.at)
         before = bisect_right(done, call.index) - 1
         return self.at[done[before]] if before >= 0 else BEFORE_THE_FIRST
 
-    def _place(self, call: Call, done: list[int]) -> int:
+    def _place(self, call: RunCall, done: list[int]) -> int:
         """An attempt at a step near by, or the place behind the step that was done last."""
         steps = self.content.steps
         before = bisect_right(done, call.index) - 1
@@ -153,11 +153,11 @@ class Run:
             return max(near, key=lambda number: (number > low, -number))
         return len(steps) if low == len(steps) - 1 else low
 
-    def _call(self, call: ToolCall, values: Mapping[str, str]) -> Call:
+    def _call(self, call: ToolCall, values: Mapping[str, str]) -> RunCall:
         step, workspace = call.step, call.workspace
         arguments = essential(step.arguments)
         general: dict[str, Any] = _mapped(arguments, lambda text: general_text(text, values, workspace=workspace))
-        return Call(
+        return RunCall(
             step=step,
             effect=call.effect,
             worked=call.worked,
@@ -206,12 +206,12 @@ def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -
     return text
 
 
-def edits_files(call: Call) -> bool:
+def edits_files(call: RunCall) -> bool:
     """Whether a call changes the text of a file: what it says belongs to that file."""
     return not call.command and plain_name(call.step.tool) in FILE_WRITERS
 
 
-def is_particular(run: Run, call: Call) -> bool:
+def is_particular(run: SkillRun, call: RunCall) -> bool:
     """Whether a call still holds a value of this very task, which no other task would have."""
     asked = run.trajectory.task.text.casefold()
     words = {word.casefold() for word in _WORD.findall(repr(call.arguments))}
@@ -247,7 +247,7 @@ def _filled(template: str, text: str, *, value: str) -> bool:
     return re.fullmatch(value.join(map(re.escape, pieces)), text, re.DOTALL) is not None
 
 
-def _values(run: Run) -> dict[str, str]:
+def _values(run: SkillRun) -> dict[str, str]:
     """What the parameters were, read off the calls that did a step; where two calls disagree, it is not known."""
     found: dict[str, set[str]] = {}
     by_index = {step.index: step for step in run.trajectory.actions}
@@ -295,7 +295,7 @@ def _bound(template: str, text: str) -> dict[str, str]:
     return match.groupdict() if match else {}
 
 
-def _resembles(call: Call, content: SkillContent, number: int) -> bool:
+def _resembles(call: RunCall, content: SkillContent, number: int) -> bool:
     """Whether a call looks like an attempt at a step: the same program with the same subcommand, or the same tool."""
     label = label_of(content.steps[number])
     return bool(label) and label == call.label

@@ -9,20 +9,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
-from tacit import evidence as outcome
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
+from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.moment import Assumption, Held, Moment
-from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark, pinned
-from tacit.evidence import controls
+from tacit.domain.ports import Store
+from tacit.domain.stored import Stored
+from tacit.evidence import control_runs
 from tacit.evidence.lift import Lift, lift
+from tacit.evidence.reliability import reliability, votes
 
 NOTED = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
 """Remarks that belong to the story; contracts are noted with every look and say nothing to a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class SkillRecord:
     """One skill in figures, all of its current version."""
 
     stored: Stored
@@ -44,7 +45,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HistoryEvent:
     """One thing that happened to a skill."""
 
     at: datetime
@@ -56,37 +57,37 @@ class Event:
     """How many of the same kind in a row it stands for."""
 
 
-def records(store: Store, held: Iterable[Stored]) -> list[Record]:
+def records(store: Store, held: Iterable[Stored]) -> list[SkillRecord]:
     """The record of each of these versions, the most used first."""
     made = [record(store, stored) for stored in held]
     return sorted(made, key=lambda each: (-each.shown, each.stored.version.name))
 
 
-def record(store: Store, stored: Stored) -> Record:
+def record(store: Store, stored: Stored) -> SkillRecord:
     """The record of one version."""
     version_id = stored.version.id
     evidence = store.evidence([version_id])[version_id]
     uses = store.uses(version_id=version_id)
     shown = [use for use in uses if not use.held_back]
-    votes = outcome.votes(evidence)
-    models = sorted({each.model for each in votes if each.model})
-    return Record(
+    counted = votes(evidence)
+    models = sorted({each.model for each in counted if each.model})
+    return SkillRecord(
         stored=stored,
         shown=len(shown),
         held_back=sum(use.held_back and bool(use.shares) for use in uses),
         followed=dict(Counter(stood for each in evidence if not each.control and (stood := _stood(each)))),
-        worked=sum(each.outcome is Outcome.SUCCESS for each in votes),
-        failed=sum(each.outcome is Outcome.FAILURE for each in votes),
+        worked=sum(each.outcome is Outcome.SUCCESS for each in counted),
+        failed=sum(each.outcome is Outcome.FAILURE for each in counted),
         claimed=sum(not each.grade.verified for each in evidence),
-        reliability=outcome.reliability(evidence),
-        models={model: outcome.reliability(evidence, model=model) for model in models},
-        lift=lift(evidence, session=controls.sessions(store, evidence)),
+        reliability=reliability(evidence),
+        models={model: reliability(evidence, model=model) for model in models},
+        lift=lift(evidence, session=control_runs.sessions(store, evidence)),
         used_at=_last(shown),
         pinned=bool(pinned(store.remarks(stored.skill.id, about=About.PIN))),
     )
 
 
-def life(store: Store, skill_id: str) -> list[Event]:
+def life(store: Store, skill_id: str) -> list[HistoryEvent]:
     """Everything that happened to a skill, oldest first; results in a row are told together."""
     versions = store.versions(skill_id)
     events = [event for stored in versions for event in _results(store, stored)]  # what a move rests on comes before it
@@ -97,14 +98,14 @@ def life(store: Store, skill_id: str) -> list[Event]:
     return _in_brief(sorted(events, key=lambda event: event.at))
 
 
-def session_life(store: Store, session_id: str) -> list[Event]:
+def session_life(store: Store, session_id: str) -> list[HistoryEvent]:
     """What was learned in a session as it went: what was assumed and came of it, what was said no to, and the look back."""
     entries: list[Moment | Assumption] = [*store.entries(Assumption, session_id=session_id)]
     entries += store.entries(Moment, session_id=session_id)
     return _in_brief(sorted(map(_happened, entries), key=lambda event: event.at))
 
 
-def _lived(store: Store, subjects: Sequence[str]) -> list[Event]:
+def _lived(store: Store, subjects: Sequence[str]) -> list[HistoryEvent]:
     """Moments that a skill was part of or came from, and which of its assumptions a run bore out or not.
 
     That it was shown, and what it then took for granted, is told by its uses.
@@ -115,7 +116,7 @@ def _lived(store: Store, subjects: Sequence[str]) -> list[Event]:
     return [_happened(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
 
 
-def _happened(entry: Moment | Assumption) -> Event:
+def _happened(entry: Moment | Assumption) -> HistoryEvent:
     version_id = next((source for source in entry.sources if source.startswith("v_")), "")
     if isinstance(entry, Moment):
         what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
@@ -123,36 +124,38 @@ def _happened(entry: Moment | Assumption) -> Event:
         stands = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
         what, why = stands, f"{entry.text}{f': {entry.reason}' if entry.reason else ''}"
         by = entry.settled_by or entry.by
-    return Event(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
+    return HistoryEvent(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
 
 
-def _moves(store: Store, stored: Stored, number: int) -> Iterator[Event]:
+def _moves(store: Store, stored: Stored, number: int) -> Iterator[HistoryEvent]:
     version = stored.version
     for move in store.transitions(version.id):
         if move.before is None:
             made = version.provenance.made_by or move.by
             parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
             what = f"version {number} made{parents}: {move.after}"
-            yield Event(at=move.at, what=what, why=move.reason, by=made, version_id=version.id)
+            yield HistoryEvent(at=move.at, what=what, why=move.reason, by=made, version_id=version.id)
         else:
             resting = f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
             what = f"{move.before} → {move.after}{resting}"
-            yield Event(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
+            yield HistoryEvent(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
 
 
-def _results(store: Store, stored: Stored) -> Iterator[Event]:
+def _results(store: Store, stored: Stored) -> Iterator[HistoryEvent]:
     version_id = stored.version.id
     for each in store.evidence([version_id])[version_id]:
         without = "without it: " if each.control else ""
         stood = f", {each.following}" if each.following else ""
         what = f"{without}{each.outcome} ({each.grade}{stood})"
-        yield Event(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
+        yield HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
 
 
-def _noted(remark: Remark) -> Event:
+def _noted(remark: Remark) -> HistoryEvent:
     pin = {True: "pinned", False: "no longer pinned"}[bool(remark.text)]
     what = pin if remark.about is About.PIN else str(remark.about)
-    return Event(at=remark.at, what=what, why=_in_words(remark.text)[:200], by=remark.by, version_id=remark.subject)
+    return HistoryEvent(
+        at=remark.at, what=what, why=_in_words(remark.text)[:200], by=remark.by, version_id=remark.subject
+    )
 
 
 def _in_words(text: str) -> str:
@@ -166,13 +169,13 @@ def _in_words(text: str) -> str:
     return ", ".join(f"{name}: {value}" for name, value in found.items() if value not in ("", None, [], {}))
 
 
-def _in_brief(events: Sequence[Event]) -> list[Event]:
-    told: list[Event] = []
+def _in_brief(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
+    told: list[HistoryEvent] = []
     for _, same in groupby(events, key=lambda event: (event.what, event.why, event.by, event.version_id)):
         row = list(same)
         first = row[0]
         told.append(
-            Event(
+            HistoryEvent(
                 at=row[-1].at, what=first.what, why=first.why, by=first.by, version_id=first.version_id, count=len(row)
             )
         )

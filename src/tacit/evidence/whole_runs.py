@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from tacit.evidence.proof import narrowed, runs_tests
+from tacit.evidence.check_strength import narrowed, runs_tests
 
 COUNTS = "the skill's own check counts, word for word, or one whole test run such as `pytest -q` or `make test`"
 """What whoever reports an outcome may run instead."""

@@ -11,7 +11,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.heed import Heed
+from tacit.domain.usage_signal import UsageSignal
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
@@ -34,12 +34,12 @@ class Archive:
         """Return the audit chain, or what it records of one subject."""
         return self._context.store.history(subject)
 
-    def life(self, reference: str) -> list[skill_history.Event]:
+    def life(self, reference: str) -> list[skill_history.HistoryEvent]:
         """Return the history of a skill: versions, changes of status with their reasons, results, remarks."""
         store = self._context.store
         return skill_history.life(store, queries.find(store, reference).skill.id)
 
-    def records(self, references: Sequence[str] = ()) -> list[skill_history.Record]:
+    def records(self, references: Sequence[str] = ()) -> list[skill_history.SkillRecord]:
         """Return each skill's figures: of the named ones, or of all that may be recalled."""
         store = self._context.store
         held = [queries.find(store, each) for each in references] or queries.current(store, statuses=RECALLABLE)
@@ -99,7 +99,7 @@ class Archive:
             raise NotFound(f"nothing has the name or id {subject!r}", code="no_such_subject", hint=hint)
         return found[0]
 
-    def session_life(self, session_id: str) -> list[skill_history.Event]:
+    def session_life(self, session_id: str) -> list[skill_history.HistoryEvent]:
         """Return what was learned in one session of an agent, in order."""
         return skill_history.session_life(self._context.store, session_id)
 
@@ -157,7 +157,7 @@ class Archive:
         """Remove for good what a plan names; what is left of its sources is learned from again."""
         context = self._context
         purge = Purge(by=by, at=context.now(), reason=redact(reason).text)
-        signals = {signal.key for signal in context.store.entries(Heed)}
+        signals = {signal.key for signal in context.store.entries(UsageSignal)}
         done = purge_plan.purge(context.store, plan, purge=purge, backups=backups)
         publishing.refresh(context.store, signals)
         publishing.publish(context.store, context.embedder)

@@ -17,7 +17,7 @@ from tacit import gate
 from tacit.config.location import MEMORY
 from tacit.config.settings import Policy
 from tacit.domain.archive import Source, SourceKind, Tombstone
-from tacit.domain.coded_reason import CodedReason, coded
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -170,12 +170,12 @@ def _admit(project: Store, stored: Stored, *, policy: Policy, at: datetime) -> N
     approval = project.approvals(version.id)[-1]
     # An approval holds for the person who gave it; another policy of the project does not change the text.
     same_policy = replace(approval, policy_hash=policy.hash(), id="")
-    holding = gate.holds(same_policy, version, examination=gate.examined_version(version), policy=policy)
+    holding = gate.holds(same_policy, version, examination=gate.examine_version(version), policy=policy)
     if holding:
         approved = coded("approved_at_home", by=approval.by)
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
     elif holding.grave:
-        void = coded("approval_void", why="; ".join(holding.reasons))
+        void = coded("approval_void", why=joined_text(holding.reasons))
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
 
 

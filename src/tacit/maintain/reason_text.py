@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from tacit.domain.care import Advice, CareReason
 from tacit.domain.coded_reason import CodedReason, Value, parse_reasons
+from tacit.gate.findings import REASON_SENTENCES
 from tacit.maintain.promotion_rules import PromotionReason
 
 _RATE = "worked in {low:.0%} to {high:.0%} of {uses} verified uses"
 
 SENTENCES: Mapping[str, str] = {
     "text": "{text}",
+    **REASON_SENTENCES,
     # status changes from evidence
     CareReason.TRUST_EARNED: f"{_RATE}; {{line:.0%}} is enough for trust",
     CareReason.TRUST_LOST: f"{_RATE}; a trusted skill must be able to reach {{line:.0%}}",

@@ -23,9 +23,9 @@ from tacit.domain.skill import Provenance, SkillStep
 from tacit.domain.stored import Episode, Stored
 from tacit.evidence.friction import MADE_BY, Friction, FrictionKind, frictions_of, theme_of
 from tacit.evidence.reliability import reliability, votes
-from tacit.evidence.runs import Call, Run, fits, label_of
+from tacit.evidence.runs import RunCall, SkillRun, fits, label_of
 from tacit.learn import friction_notes, skill_usage
-from tacit.learn.origin_limits import Fence
+from tacit.learn.origin_limits import OriginLimiter
 from tacit.maintain.revision_edits import Revision, RevisionContext, same_revision_content
 from tacit.maintain.revision_proposals import revisions
 from tacit.store.queries import current
@@ -121,7 +121,7 @@ class _LibrarySteps:
             for step in stored.version.content.steps:
                 self._steps.setdefault(label_of(step), []).append((stored.skill.id, step))
 
-    def includes(self, call: Call, *, except_skill: str) -> bool:
+    def includes(self, call: RunCall, *, except_skill: str) -> bool:
         """Whether another skill has this call as a step."""
         return any(owner != except_skill and fits(step, call.step) for owner, step in self._steps.get(call.label, ()))
 
@@ -138,7 +138,7 @@ def examine(store: Store, stored: Stored, *, library: _LibrarySteps | None = Non
     """Return what runs show about one version."""
     version = stored.version
     library = library or _LibrarySteps(current(store, statuses=RECALLABLE))
-    noted = friction_notes.met_in(store, version.id)
+    noted = friction_notes.frictions_by_run(store, version.id)
     kept = store.evidence([version.id])[version.id]
     episodes = _episodes(store, [*noted, *(item.trajectory_id for item in kept)])
     replaced = {identity for identity, episode in episodes.items() if episode.superseded}  # a longer capture exists
@@ -154,7 +154,7 @@ def examine(store: Store, stored: Stored, *, library: _LibrarySteps | None = Non
         quality=usage_quality(evidence, met, votes=votes(evidence)),
         met=met,
         revision=revision,
-        candidate=Fence(store).sealed(_candidate(stored, revision)) if revision else None,
+        candidate=OriginLimiter(store).limit_origins(_candidate(stored, revision)) if revision else None,
         waiting=waiting[-1] if waiting else None,
         comparison=compare_with_parent(store, stored),
     )
@@ -235,8 +235,8 @@ def _revision(
     rejected = [held.version.content for held in known if _refines(held, stored) and held.status in _REJECTED]
     frictions = {run.trajectory.id: frictions_of(run) for run in runs}
     context = RevisionContext(
-        word_step=friction_notes.worded,
-        only_reads=friction_notes.looks,
+        word_step=friction_notes.call_sentence,
+        only_reads=friction_notes.only_reads_step,
         used_elsewhere=lambda call: library.includes(call, except_skill=stored.skill.id),
         frictions=frictions,
         rejected=rejected,
@@ -247,12 +247,12 @@ def _revision(
     return None
 
 
-def _run(store: Store, stored: Stored, episode: Episode) -> Run | None:
+def _run(store: Store, stored: Stored, episode: Episode) -> SkillRun | None:
     """One run compared with a version; None where they cannot be compared."""
     trajectory = store.trajectory(episode.id)
     start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
     at = start.get(stored.version.id, 0)
-    return friction_notes.run_beside(trajectory, stored.version.content, start=at, assessment=episode.assessment)
+    return friction_notes.compare_run(trajectory, stored.version.content, start=at, assessment=episode.assessment)
 
 
 def _candidate(stored: Stored, found: Revision) -> Candidate:

@@ -16,7 +16,7 @@ from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion, accounted
 from tacit.domain.trajectory import Span, Step
 from tacit.evidence.friction import Friction
-from tacit.evidence.runs import Call, Run, command_in, step_key
+from tacit.evidence.runs import RunCall, SkillRun, command_in, step_key
 
 MOST_SPANS = 6
 """How many spans are added to the sources of one field."""
@@ -45,7 +45,7 @@ class Edit:
 
     reason: CodedReason
     spans: tuple[Span, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[SkillRun, ...]
     step: int
     """Number of the step in the present version; -1: before the first."""
     made: SkillStep | None = None
@@ -62,14 +62,14 @@ class RevisionContext:
 
     word_step: Wording
     only_reads: ReadsOnly
-    used_elsewhere: Callable[[Call], bool] = lambda call: False
+    used_elsewhere: Callable[[RunCall], bool] = lambda call: False
     """Whether another skill has this call as a step; then it is not specific to this skill."""
     frictions: Mapping[str, tuple[Friction, ...]] = field(default_factory=dict)
     """Trajectory → the friction in it."""
     rejected: Sequence[SkillContent] = ()
     """Revisions of the same version that a person rejected: none of their edits is made again."""
 
-    def met(self, run: Run) -> tuple[Friction, ...]:
+    def met(self, run: SkillRun) -> tuple[Friction, ...]:
         """Return the friction in a run."""
         return self.frictions.get(run.trajectory.id, ())
 
@@ -79,7 +79,7 @@ def same_revision_content(left: SkillContent, right: SkillContent) -> bool:
     return _without_counts(left) == _without_counts(right)
 
 
-def step_of(before: SkillStep | None, call: Call, word_step: Wording) -> SkillStep:
+def step_of(before: SkillStep | None, call: RunCall, word_step: Wording) -> SkillStep:
     """Return a step that describes a call; the words of the step it replaces are kept where they name its command."""
     text = word_step(call.step, call.arguments)
     old = command_in(before) if before else ""
@@ -106,7 +106,7 @@ def _makes_edit(edit: Edit, content: SkillContent, other: SkillContent) -> bool:
     return key in theirs
 
 
-def applied(version: SkillVersion, edits: Sequence[Edit], runs: Sequence[Run]) -> Revision:
+def applied(version: SkillVersion, edits: Sequence[Edit], runs: Sequence[SkillRun]) -> Revision:
     """Apply all edits at once; `runs` are also sources of the steps that stay."""
     content = version.content
     steps: list[SkillStep] = []
@@ -141,7 +141,7 @@ def revision(
     grounding: Mapping[str, tuple[Span, ...]],
     *,
     reasons: Sequence[CodedReason],
-    runs: Sequence[Run],
+    runs: Sequence[SkillRun],
 ) -> Revision:
     """Return the next version with the origin of every field; `moved` maps old step numbers to new ones."""
     stays = {now for old, now in moved.items() if content.steps[now] == version.content.steps[old]}
@@ -207,7 +207,7 @@ def _corrected_body(
     return dataclasses.replace(changed, body=body)
 
 
-def _spans_of_step(step: int, runs: Sequence[Run]) -> list[Span]:
+def _spans_of_step(step: int, runs: Sequence[SkillRun]) -> list[Span]:
     """Where the runs took a step as it is written."""
     return [run.span(run_step) for run in runs for run_step in run.matched.get(step, ())[-1:]]
 

@@ -18,7 +18,7 @@ from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Span
 from tacit.evidence.friction import Friction, FrictionKind, place_name
-from tacit.evidence.runs import Call, Run, command_in, edits_files, is_particular, step_key
+from tacit.evidence.runs import RunCall, SkillRun, command_in, edits_files, is_particular, step_key
 from tacit.maintain.revision_edits import (
     MOST_SPANS,
     Edit,
@@ -55,17 +55,17 @@ _STEP_FAULTS = frozenset(
     }
 )
 
-_FrictionInRun = tuple[Run, Friction]
+_FrictionInRun = tuple[SkillRun, Friction]
 
 
-def revisions(version: SkillVersion, runs: Sequence[Run], context: RevisionContext) -> list[Revision]:
+def revisions(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> list[Revision]:
     """Return the revisions that the verified successes suggest: first corrections, then a shorter way."""
     proven = [run for run in runs if run.proven]
     found = (_corrections(version, proven, context), shorter(version, proven, context))
     return [each for each in found if each is not None and each.content != version.content]
 
 
-def _corrections(version: SkillVersion, runs: Sequence[Run], context: RevisionContext) -> Revision | None:
+def _corrections(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
     content = version.content
     following = [run for run in runs if run.matched and run.followed]
     if not following or not content.steps:
@@ -82,7 +82,7 @@ def _corrections(version: SkillVersion, runs: Sequence[Run], context: RevisionCo
 # --- a step that does not work ----------------------------------------------------------------------------------------
 
 
-def _replacements(content: SkillContent, runs: Sequence[Run], context: RevisionContext) -> Iterator[Edit]:
+def _replacements(content: SkillContent, runs: Sequence[SkillRun], context: RevisionContext) -> Iterator[Edit]:
     """Edits of steps that were refused or worked only in another way, the same one in several sessions."""
     groups: dict[tuple[int, str], list[_FrictionInRun]] = defaultdict(list)
     for run in runs:
@@ -101,7 +101,7 @@ def _replacements(content: SkillContent, runs: Sequence[Run], context: RevisionC
         yield _replacement(content, step, seen, runs, context)
 
 
-def _can_replace(run: Run, call: Call, step: int) -> bool:
+def _can_replace(run: SkillRun, call: RunCall, step: int) -> bool:
     """Whether a call may replace a step: it is not specific to one task, and a check is replaced by a check only."""
     checks = is_final_check(run.content.steps[step], run.content)
     return not is_particular(run, call) and (call.effect is Effect.CHECK or not checks)
@@ -115,7 +115,7 @@ def _is_persons_correction(seen: Sequence[_FrictionInRun]) -> bool:
 
 
 def _replacement(
-    content: SkillContent, step: int, seen: Sequence[_FrictionInRun], runs: Sequence[Run], context: RevisionContext
+    content: SkillContent, step: int, seen: Sequence[_FrictionInRun], runs: Sequence[SkillRun], context: RevisionContext
 ) -> Edit:
     """The step as it worked; a pitfall where the old step works more often, or where nothing else worked."""
     run, first = seen[0]
@@ -153,7 +153,7 @@ def _pitfall(content: SkillContent, step: int, seen: Sequence[_FrictionInRun]) -
     return Pitfall(text=f"{_code(what)} {happened}; {way}.", kind=str(met.kind), step=step, count=_session_count(seen))
 
 
-def _works_unhindered(run: Run, step: int, context: RevisionContext) -> bool:
+def _works_unhindered(run: SkillRun, step: int, context: RevisionContext) -> bool:
     """Whether a run took a step as written, without friction."""
     return step in run.matched and not any(met.step == step and met.resisted for met in context.met(run))
 
@@ -168,7 +168,7 @@ def _spans(seen: Iterable[_FrictionInRun]) -> Iterator[Span]:
 # --- a step that is missing, or not needed ----------------------------------------------------------------------------
 
 
-def _additions(content: SkillContent, runs: Sequence[Run], context: RevisionContext) -> Iterator[Edit]:
+def _additions(content: SkillContent, runs: Sequence[SkillRun], context: RevisionContext) -> Iterator[Edit]:
     """Edits for calls that every success made in the same place and the skill does not have."""
     sessions = len({run.session for run in runs})
     if sessions < SESSIONS:
@@ -189,16 +189,16 @@ def _additions(content: SkillContent, runs: Sequence[Run], context: RevisionCont
         )
 
 
-def _share(run: Run, context: RevisionContext) -> float:
+def _share(run: SkillRun, context: RevisionContext) -> float:
     """The share of the skill's required changes and checks that a run made."""
     required = [n for n, step in enumerate(run.content.steps) if not step.optional and not context.only_reads(step)]
     return sum(run.did(number) for number in required) / len(required) if required else 0.0
 
 
-def _extras(run: Run, context: RevisionContext) -> dict[tuple[int, str], Call]:
+def _extras(run: SkillRun, context: RevisionContext) -> dict[tuple[int, str], RunCall]:
     """The calls of a run that are no steps of the skill, by place and key, each once."""
     repairs = {met.instead for met in context.met(run) if met.resisted}
-    found: dict[tuple[int, str], Call] = {}
+    found: dict[tuple[int, str], RunCall] = {}
     for call in run.calls:
         extra = call.worked and call.index not in repairs and not run.is_placed(call)
         if (
@@ -211,7 +211,7 @@ def _extras(run: Run, context: RevisionContext) -> dict[tuple[int, str], Call]:
     return found
 
 
-def _omissions(content: SkillContent, runs: Sequence[Run]) -> Iterator[Edit]:
+def _omissions(content: SkillContent, runs: Sequence[SkillRun]) -> Iterator[Edit]:
     """Edits for steps that every success skipped; a final check is never removed for that."""
     sessions = len({run.session for run in runs})
     if sessions < SESSIONS:
@@ -246,7 +246,7 @@ def _session_count(seen: Iterable[_FrictionInRun]) -> int:
     return len({run.session for run, _ in seen})
 
 
-def _name(call: Call) -> str:
+def _name(call: RunCall) -> str:
     return call.command or call.step.tool
 
 
@@ -258,14 +258,14 @@ def _code(text: str) -> str:
 # --- a shorter way ----------------------------------------------------------------------------------------------------
 
 
-def shorter(version: SkillVersion, runs: Sequence[Run], context: RevisionContext) -> Revision | None:
+def shorter(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
     """Return the shortest way in which several sessions reached the same end with fewer changes and checks.
 
     Steps that only read something make no way longer, and stay where all of the runs took them.
     """
     content = version.content
     required = sum(not step.optional and not context.only_reads(step) for step in content.steps)
-    groups: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[SkillRun]] = defaultdict(list)
     for run in runs:
         refused = any(met.resisted for met in context.met(run))  # a step that was refused was not skipped
         way = [] if refused else effective_calls(run)
@@ -284,11 +284,11 @@ def shorter(version: SkillVersion, runs: Sequence[Run], context: RevisionContext
     return None if any(same_revision_content(made.content, other) for other in context.rejected) else made
 
 
-def effective_calls(run: Run) -> list[Call]:
+def effective_calls(run: SkillRun) -> list[RunCall]:
     """Return the changes and checks of a run that worked, each once; of a repeated check the last."""
     worked = [call for call in run.calls if call.worked and call.effect in (Effect.WRITE, Effect.CHECK)]
     last = {call.key: call.index for call in worked if call.effect is Effect.CHECK}
-    found: dict[str, Call] = {}
+    found: dict[str, RunCall] = {}
     for call in worked:
         if call.effect is Effect.WRITE or last[call.key] == call.index:
             found.setdefault(call.key, call)
@@ -303,7 +303,7 @@ def is_final_check(step: SkillStep, content: SkillContent) -> bool:
 
 
 def _shorter_revision(
-    version: SkillVersion, group: Sequence[Run], context: RevisionContext, *, reason: CodedReason
+    version: SkillVersion, group: Sequence[SkillRun], context: RevisionContext, *, reason: CodedReason
 ) -> Revision:
     """The shorter way as steps: the skill's own where they were taken, and the calls made instead."""
     content = version.content
@@ -322,8 +322,8 @@ def _shorter_revision(
 
 
 def _shared_calls(
-    group: Sequence[Run], context: RevisionContext
-) -> Iterator[tuple[int | None, Call, tuple[Span, ...]]]:
+    group: Sequence[SkillRun], context: RevisionContext
+) -> Iterator[tuple[int | None, RunCall, tuple[Span, ...]]]:
     """The calls that the runs of a group share, in order: the skill's step if it is one, the call, and its spans."""
     first = group[0]
     ways = {run.trajectory.id: effective_calls(run) for run in group}
@@ -337,12 +337,12 @@ def _shared_calls(
             yield own, call, tuple(run.span(run.matched[own][-1]) for run in group)
 
 
-def _all_took(step: int, group: Sequence[Run], context: RevisionContext) -> bool:
+def _all_took(step: int, group: Sequence[SkillRun], context: RevisionContext) -> bool:
     """Whether a step only reads something, and all runs of a group took it."""
     return context.only_reads(group[0].content.steps[step]) and all(step in run.matched for run in group)
 
 
-def _reaches_the_end(run: Run, way: Sequence[Call], runs: Sequence[Run]) -> bool:
+def _reaches_the_end(run: SkillRun, way: Sequence[RunCall], runs: Sequence[SkillRun]) -> bool:
     content = run.content
     done = {run.at[call.index] for call in way if call.index in run.at}
     keys = {call.key for call in way}

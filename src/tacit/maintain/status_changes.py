@@ -28,7 +28,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Stored
-from tacit.evidence import controls
+from tacit.evidence import control_runs
 from tacit.evidence.lift import lift
 from tacit.evidence.reliability import votes
 from tacit.evidence.statistics import Drop, EProcess, Faded, wilson
@@ -294,7 +294,7 @@ def useless_skills(library: LibraryView) -> list[Care]:
     found: list[Care] = []
     for stored in measured:
         evidence = library.evidence[stored.version.id]
-        gain = lift(evidence, session=controls.sessions(library.store, evidence)).success
+        gain = lift(evidence, session=control_runs.sessions(library.store, evidence)).success
         interval = (gain.low, gain.high) if gain else None
         change = usefulness_change(stored.status, evidence, shown=shown[stored.version.id], lift=interval)
         if change is not None:

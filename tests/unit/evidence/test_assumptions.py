@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.assumptions import Settled, compare
+from tacit.evidence.assumptions import AssumptionResult, compare
 from tacit.render.conditions import read_condition
 from tests.unit.making import NOW, WORKSPACE
 
@@ -70,7 +70,9 @@ def assumed(text: str, aspect: Aspect = Aspect.APPROACH, *, check: str = "", min
     return Assumption(key="a_1", at=NOW + timedelta(minutes=minutes), text=text, aspect=aspect, check=check)
 
 
-def came_out(text: str, *steps: Step, aspect: Aspect = Aspect.APPROACH, check: str = "", **more: Any) -> Settled:
+def came_out(
+    text: str, *steps: Step, aspect: Aspect = Aspect.APPROACH, check: str = "", **more: Any
+) -> AssumptionResult:
     return compare(assumed(text, aspect, check=check), run(*steps, **more), condition=read_condition(text))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit.evidence.independence.building import lines_run, runs
+from tacit.evidence.independence.build_files import lines_run, runs
 
 MAKEFILE = """\
 OUT = dist/app.js

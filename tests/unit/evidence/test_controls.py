@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Grade, Outcome
+from tacit.domain.holdout import lot
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.lot import lot
 from tacit.domain.origin import Origin
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.evidence import controls
-from tacit.evidence.controls import HELD_BACK, Drawn, Lots, control_id
-from tacit.store.volatile import VolatileStore
+from tacit.evidence import control_runs
+from tacit.evidence.control_runs import HELD_BACK, Drawn, Lots, control_id
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 TASK = "Build the wheel of the package"
@@ -33,78 +33,78 @@ NORM = SkillContent(kind=Kind.NORM, name="be-quiet", description="Say it with li
 
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    with Loop(VolatileStore(), config=Config(policy=Policy(hold_out=0.5)), clock=lambda: NOW) as made:
+def loop() -> Iterator[Tacit]:
+    with Tacit(open_store(":memory:"), config=Config(policy=Policy(hold_out=0.5)), clock=lambda: NOW) as made:
         for content in (WHEEL, NORM):
             made.review(made.propose(content, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
         yield made
 
 
-def sessions(loop: Loop, *, out: bool) -> Iterator[str]:
+def sessions(loop: Tacit, *, out: bool) -> Iterator[str]:
     """Sessions whose lot keeps the skill from them, or gives it to them."""
     skill_id = loop.version("build-the-wheel").skill.id
     return (name for name in (f"session-{n}" for n in range(10_000)) if lot(name, skill_id, 0.5) is out)
 
 
-def test_a_run_without_the_skill_is_told_so_and_kept_as_a_control(loop: Loop) -> None:
+def test_a_run_without_the_skill_is_told_so_and_kept_as_a_control(loop: Tacit) -> None:
     selection = loop.recall(TASK, session=next(sessions(loop, out=True)))
     assert selection.abstained
     assert selection.reason == f"what fits is {HELD_BACK}"
     assert "python -m build" not in selection.text
     assert next((left.name, left.reason) for left in selection.left_out) == ("build-the-wheel", HELD_BACK)
-    use = loop.store.use(selection.use_id)
+    use = loop.context.store.use(selection.use_id)
     assert (use.held_back, use.shares) == (True, (0.5,))
     assert use.version_ids == (loop.version("build-the-wheel").version.id,)
 
 
-def test_a_run_that_the_lot_gave_the_skill_to_carries_the_chance_it_had(loop: Loop) -> None:
+def test_a_run_that_the_lot_gave_the_skill_to_carries_the_chance_it_had(loop: Tacit) -> None:
     selection = loop.recall(TASK, session=next(sessions(loop, out=False)))
     assert [item.name for item in selection.items] == ["build-the-wheel"]
-    use = loop.store.use(selection.use_id)
+    use = loop.context.store.use(selection.use_id)
     assert (use.held_back, use.shares) == (False, (0.5,))
 
 
-def test_norms_stand_in_every_run(loop: Loop) -> None:
+def test_norms_stand_in_every_run(loop: Tacit) -> None:
     for session in (next(sessions(loop, out=True)), next(sessions(loop, out=False))):
         assert "with little output" in loop.recall(TASK, session=session).text
 
 
-def test_whoever_asks_about_an_error_gets_everything(loop: Loop) -> None:
+def test_whoever_asks_about_an_error_gets_everything(loop: Tacit) -> None:
     session = next(sessions(loop, out=True))
     selection = loop.recall(TASK, session=session, state={"error": "error: no module named build"})
     assert [item.name for item in selection.items] == ["build-the-wheel"]
-    assert loop.store.use(selection.use_id).shares == ()
+    assert loop.context.store.use(selection.use_id).shares == ()
 
 
-def test_looking_without_keeping_never_holds_anything_back(loop: Loop) -> None:
+def test_looking_without_keeping_never_holds_anything_back(loop: Tacit) -> None:
     for _ in range(20):
         assert not loop.recall(TASK, keep=False).abstained
-    assert loop.stats().uses == 0
+    assert loop.archive.stats().uses == 0
 
 
-def test_without_a_session_about_the_stated_share_goes_without(loop: Loop) -> None:
+def test_without_a_session_about_the_stated_share_goes_without(loop: Tacit) -> None:
     without = sum(loop.recall(TASK, surface=f"cli {n}").abstained for n in range(200))
     assert 65 < without < 135
 
 
 def test_nothing_is_held_back_where_nobody_asked_for_it() -> None:
-    with Loop(VolatileStore(), clock=lambda: NOW) as loop:
+    with Tacit(open_store(":memory:"), clock=lambda: NOW) as loop:
         loop.review(loop.propose(WHEEL, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
         for session in map(str, range(50)):
             selection = loop.recall(TASK, session=session)
             assert not selection.abstained
-        assert loop.store.use(selection.use_id).shares == ()
+        assert loop.context.store.use(selection.use_id).shares == ()
 
 
 @pytest.mark.parametrize("out", [True, False])
-def test_an_outcome_can_be_recorded_for_either_arm(loop: Loop, out: bool) -> None:
+def test_an_outcome_can_be_recorded_for_either_arm(loop: Tacit, out: bool) -> None:
     selection = loop.recall(TASK, session=next(sessions(loop, out=out)))
     (row,) = loop.record(selection.use_id, outcome="success", grade=Grade.HUMAN)
     assert (row.control, row.share, row.outcome) == (out, 0.5, Outcome.SUCCESS)
-    assert not loop.reliability(row.version_id).known
+    assert not loop.library.reliability(row.version_id).known
 
 
-def test_what_was_shown_brings_its_control_along(loop: Loop) -> None:
+def test_what_was_shown_brings_its_control_along(loop: Tacit) -> None:
     other = dataclasses.replace(WHEEL, name="sign-the-wheel", description="Sign the wheel of the package")
     loop.review(loop.propose(other, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     ids = {name: loop.version(name).skill.id for name in ("build-the-wheel", "sign-the-wheel")}
@@ -121,58 +121,58 @@ def test_what_was_shown_brings_its_control_along(loop: Loop) -> None:
     assert {row.use_id for row in rows} == {selection.use_id, control_id(selection.use_id)}
 
 
-def test_a_control_says_nothing_of_how_reliable_a_skill_is(loop: Loop) -> None:
+def test_a_control_says_nothing_of_how_reliable_a_skill_is(loop: Tacit) -> None:
     version = loop.version("build-the-wheel").version.id
     for session, _ in zip(sessions(loop, out=True), range(12), strict=False):
         loop.record(loop.recall(f"{TASK} {session}", session=session).use_id, outcome="failure", grade=Grade.HUMAN)
-    assert loop.reliability(version).trials == 0
-    assert loop.store.version(version).status in RECALLABLE
+    assert loop.library.reliability(version).trials == 0
+    assert loop.context.store.version(version).status in RECALLABLE
 
 
-def test_both_arms_together_give_the_lift(loop: Loop) -> None:
+def test_both_arms_together_give_the_lift(loop: Tacit) -> None:
     for out, outcome in ((True, "failure"), (False, "success")):
         for session, _ in zip(sessions(loop, out=out), range(12), strict=False):
             loop.record(loop.recall(TASK, session=session).use_id, outcome=outcome, grade=Grade.HUMAN)
-    found = controls.measure(loop.store, loop.version("build-the-wheel"))
+    found = control_runs.measure(loop.context.store, loop.version("build-the-wheel"))
     assert (found.lift.shown, found.lift.held_back) == (12, 12)
     assert found.lift.success is not None
     assert found.lift.success.low > 0.5
     assert found.of_all == found.lift
 
 
-def test_two_runs_of_one_session_are_one_draw(loop: Loop) -> None:
+def test_two_runs_of_one_session_are_one_draw(loop: Tacit) -> None:
     session = next(sessions(loop, out=True))
     for task in (TASK, f"{TASK} again"):
         loop.record(loop.recall(task, session=session).use_id, outcome="failure", grade=Grade.HUMAN)
-    assert controls.measure(loop.store, loop.version("build-the-wheel")).lift.held_back == 1
+    assert control_runs.measure(loop.context.store, loop.version("build-the-wheel")).lift.held_back == 1
 
 
-def test_a_pinned_skill_is_given_to_every_session_until_the_pin_is_taken_out(loop: Loop) -> None:
+def test_a_pinned_skill_is_given_to_every_session_until_the_pin_is_taken_out(loop: Tacit) -> None:
     session = next(sessions(loop, out=True))
-    loop.pin("build-the-wheel", by="ann")
+    loop.reviews.pin("build-the-wheel", by="ann")
     selection = loop.recall(TASK, session=session)
     assert not selection.abstained
-    assert loop.store.use(selection.use_id).shares == ()
-    loop.pin("build-the-wheel", by="ann", off=True)
+    assert loop.context.store.use(selection.use_id).shares == ()
+    loop.reviews.pin("build-the-wheel", by="ann", off=True)
     assert loop.recall(TASK, session=session).abstained
 
 
-def test_renderings_of_an_older_tacit_are_made_anew_with_the_index(loop: Loop) -> None:
+def test_renderings_of_an_older_tacit_are_made_anew_with_the_index(loop: Tacit) -> None:
     version_id = loop.version("build-the-wheel").version.id
-    rendering = loop.store.renderings([version_id]).get(version_id)
+    rendering = loop.context.store.renderings.get([version_id]).get(version_id)
     assert rendering is not None
     assert rendering.unproven == 1
-    loop.store.put_rendering(dataclasses.replace(rendering, unproven=0.0))
+    loop.context.store.renderings.put(dataclasses.replace(rendering, unproven=0.0))
     session = next(sessions(loop, out=True))
     assert not loop.recall(TASK, session=session).abstained
-    loop.index(rebuild=True)
+    loop.library.index(rebuild=True)
     assert loop.recall(TASK, session=session).abstained
 
 
-def test_switching_hold_outs_on_takes_back_no_approval(loop: Loop) -> None:
-    plain = Loop(loop.store, clock=lambda: NOW)
-    assert plain.recheck() == []
-    assert loop.recheck() == []
+def test_switching_hold_outs_on_takes_back_no_approval(loop: Tacit) -> None:
+    plain = Tacit(loop.context.store, clock=lambda: NOW)
+    assert plain.reviews.recheck() == []
+    assert loop.reviews.recheck() == []
 
 
 SIGNED = SkillContent(
@@ -183,72 +183,72 @@ SIGNED = SkillContent(
 )
 
 
-def composed(loop: Loop) -> dict[str, str]:
+def composed(loop: Tacit) -> dict[str, str]:
     """A composite of two skills, approved; the version ids of all three."""
     loop.review(loop.propose(SIGNED, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     parts = ["build-the-wheel", "sign-the-wheel"]
-    made = loop.compose("ship-the-wheel", parts, by="ann", description=BOTH, origin=Origin.USER)
+    made = loop.library.compose("ship-the-wheel", parts, by="ann", description=BOTH, origin=Origin.USER)
     loop.review(made.version_id, "approve", by="ann")
     names = ("ship-the-wheel", "build-the-wheel", "sign-the-wheel")
     return {name: loop.version(name).version.id for name in names}
 
 
-def lots_of_ships(loop: Loop, *, out: bool) -> Iterator[str]:
+def lots_of_ships(loop: Tacit, *, out: bool) -> Iterator[str]:
     skill_id = loop.version("ship-the-wheel").skill.id
     return (name for name in map(str, range(10_000)) if lot(name, skill_id, 0.5) is out)
 
 
-def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Loop) -> None:
+def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Tacit) -> None:
     ids = composed(loop)
     for session, _ in zip(lots_of_ships(loop, out=True), range(10), strict=False):
         selection = loop.recall(BOTH, session=session)
         assert selection.abstained
         assert "python -m build" not in selection.text
         assert {each.name: each.reason for each in selection.left_out} == dict.fromkeys(ids, HELD_BACK)
-        use = loop.store.use(selection.use_id)
+        use = loop.context.store.use(selection.use_id)
         assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
 
 
-def test_parts_beside_a_composite_that_is_shown_draw_no_lot_of_their_own(loop: Loop) -> None:
+def test_parts_beside_a_composite_that_is_shown_draw_no_lot_of_their_own(loop: Tacit) -> None:
     ids = composed(loop)
     for session, _ in zip(lots_of_ships(loop, out=False), range(10), strict=False):
         selection = loop.recall(BOTH, session=session)
         assert [item.name for item in selection.items] == ["ship-the-wheel"]
-        use = loop.store.use(selection.use_id)
+        use = loop.context.store.use(selection.use_id)
         assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
 
 
-def test_what_a_composite_adds_is_measured_against_runs_without_its_steps(loop: Loop) -> None:
+def test_what_a_composite_adds_is_measured_against_runs_without_its_steps(loop: Tacit) -> None:
     composed(loop)
     for out, outcome in ((True, "failure"), (False, "success")):
         for session, _ in zip(lots_of_ships(loop, out=out), range(12), strict=False):
             loop.record(loop.recall(BOTH, session=session).use_id, outcome=outcome, grade=Grade.HUMAN)
     for name in ("ship-the-wheel", "sign-the-wheel"):
-        found = controls.measure(loop.store, loop.version(name)).lift
+        found = control_runs.measure(loop.context.store, loop.version(name)).lift
         assert (found.shown, found.held_back) == (12, 12)
         assert found.success is not None
         assert found.success.low > 0.5
 
 
-def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_session(loop: Loop) -> None:
+def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_session(loop: Tacit) -> None:
     composed(loop)
-    loop.pin("sign-the-wheel", by="ann")
+    loop.reviews.pin("sign-the-wheel", by="ann")
     for session, _ in zip(lots_of_ships(loop, out=True), range(5), strict=False):
         selection = loop.recall(BOTH, session=session)
         assert [item.name for item in selection.items] == ["ship-the-wheel"]
-        assert loop.store.use(selection.use_id).shares == ()
+        assert loop.context.store.use(selection.use_id).shares == ()
 
 
-def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Loop) -> None:
-    query = Query(text=TASK, scope=loop.scope)
+def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
+    query = Query(text=TASK, scope=loop.context.scope)
     lots = Lots(hold_out=0.5, exported=True, dice=lambda: 0.0)
-    drawn = lots.draw(loop.store, loop.weigh(query))
+    drawn = lots.draw(loop.context.store, loop.rank(query))
     assert (drawn.held_back, drawn.shares) == ((), {})
 
 
-def test_a_selection_of_nothing_keeps_no_use(loop: Loop) -> None:
+def test_a_selection_of_nothing_keeps_no_use(loop: Tacit) -> None:
     empty = Selection(query=Query(text="bake a cake"), reason="nothing is known")
-    assert Lots(hold_out=0.5).draw(loop.store, empty) == Drawn(selection=empty)
+    assert Lots(hold_out=0.5).draw(loop.context.store, empty) == Drawn(selection=empty)
     assert loop.recall("bake a cake with cherries").use_id == ""
     with pytest.raises(NotFound):
-        loop.store.use(control_id(""))
+        loop.context.store.use(control_id(""))

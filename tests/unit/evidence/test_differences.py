@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tacit.evidence.differences import Arms, Interval, of_means, of_proportions, pulled, scatter, t_95
+from tacit.evidence.lift import Arms, Interval, of_means, of_proportions, pulled, scatter, t_95
 
 
 def counted(shown: int, of_shown: int, held_back: int, of_held_back: int) -> Arms:

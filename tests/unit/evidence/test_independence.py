@@ -18,9 +18,9 @@ import pytest
 from tacit.config.check_environment import is_usual_place
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Use
-from tacit.evidence.independence import Ground
-from tacit.evidence.independence.beginning import begun_with
-from tacit.evidence.independence.deciding import Deciding
+from tacit.evidence.independence.build_files import Deciding
+from tacit.evidence.independence.repository import begun_with
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers import Command, Tests
 
 NOW = datetime.now(UTC)
@@ -58,9 +58,11 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def ground(folder: Path, *, strict: bool = True, after_s: float = 0.12) -> Ground:
+def baseline(folder: Path, *, strict: bool = True, after_s: float = 0.12) -> WorkspaceBaseline:
     time.sleep(after_s)
-    return Ground(folder=folder, since=datetime.now(UTC), commit=git(folder, "rev-parse", "HEAD"), strict=strict)
+    return WorkspaceBaseline(
+        folder=folder, since=datetime.now(UTC), commit=git(folder, "rev-parse", "HEAD"), strict=strict
+    )
 
 
 def use(at: datetime, commit: str = "c" * 40, **more: Any) -> Use:
@@ -72,8 +74,8 @@ def use(at: datetime, commit: str = "c" * 40, **more: Any) -> Use:
 
 def test_test_that_was_edited_before_the_skill_was_asked_for_is_no_proof_of_an_agent(project):
     (project / "tests" / "test_app.py").write_text("def test_easy(): ...\n")
-    assert "not as it was committed" in ground(project).doubt("pytest -q")
-    assert ground(project, strict=False).doubt("pytest -q") == ""  # a person's own
+    assert "not as it was committed" in baseline(project).doubt("pytest -q")
+    assert baseline(project, strict=False).doubt("pytest -q") == ""  # a person's own
 
 
 def test_work_began_with_the_earliest_use_of_the_day_in_whatever_session():
@@ -88,14 +90,14 @@ def test_use_without_a_commit_neither_begins_anything_nor_borrows_a_commit():
 
 
 def test_without_a_noted_commit_an_agent_is_not_held_against_what_logs_and_dates_say(project):
-    here = Ground(folder=project, since=datetime.now(UTC), strict=True)
+    here = WorkspaceBaseline(folder=project, since=datetime.now(UTC), strict=True)
     assert "no commit to compare with" in here.doubt("pytest -q")
 
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_use_that_is_dated_ahead_vouches_for_nothing(project, strict):
     commit = git(project, "rev-parse", "HEAD")
-    here = Ground.of(use(datetime.now(UTC) + timedelta(days=9), commit), project, strict=strict)
+    here = WorkspaceBaseline.of(use(datetime.now(UTC) + timedelta(days=9), commit), project, strict=strict)
     assert "future" in here.doubt("pytest -q")
 
 
@@ -103,7 +105,7 @@ def test_use_that_is_dated_ahead_vouches_for_nothing(project, strict):
 
 
 def test_forged_object_is_not_compared_with(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "tests" / "test_app.py").write_text("def test_easy(): ...\n")
     blob = git(project, "hash-object", "-w", "tests/test_app.py")
     name = git(project, "rev-parse", "HEAD:tests")
@@ -116,7 +118,7 @@ def test_forged_object_is_not_compared_with(project):
 
 
 def test_folder_of_the_commit_is_looked_at_even_if_it_looks_like_an_environment(project):
-    here = ground(project)
+    here = baseline(project)
     shell(project, "mkdir tests/bin; touch tests/pyvenv.cfg tests/bin/python; echo > tests/test_app.py")
     assert "tests/test_app.py" in here.doubt("pytest -q")
 
@@ -126,30 +128,30 @@ def test_test_that_is_swapped_while_the_check_runs_and_put_back_is_seen(project,
     swap = (
         "import shutil; shutil.copy('tests/test_app.py', 'x'); shutil.copy('x', 'tests/test_app.py'); print('1 passed')"
     )
-    here = ground(project, strict=False)
-    check = kind(f"{sys.executable} -c {shlex.quote(swap)}", project, ground=here).verify()
+    here = baseline(project, strict=False)
+    check = kind(f"{sys.executable} -c {shlex.quote(swap)}", project, baseline=here).verify()
     assert "while the check ran" in check.doubt
-    quiet = kind(f"{sys.executable} -c \"print(open('app.py') and '1 passed')\"", project, ground=here).verify()
+    quiet = kind(f"{sys.executable} -c \"print(open('app.py') and '1 passed')\"", project, baseline=here).verify()
     assert "while the check ran" not in quiet.doubt
 
 
 def test_folder_that_was_prepared_and_moved_into_place_is_compared(project):
     shell(project, "cp -r tests ../ready; echo 'def test_easy(): ...' > ../ready/test_app.py")
-    here = ground(project)
+    here = baseline(project)
     shell(project, "mv tests ../gone; mv ../ready tests; touch tests")
     assert "tests/test_app.py" in here.doubt("pytest -q")
 
 
 def test_stash_that_was_dropped_leaves_a_doubt(project):
-    here = ground(project)
+    here = baseline(project)
     shell(project, "echo x >> app.py; git -c user.name=a -c user.email=a@b.c stash -q; git stash drop -q")
     assert "put aside" in here.doubt("pytest -q")
 
 
 def test_worktree_that_was_made_for_the_check_is_no_ground(project, tmp_path):
-    here = ground(project)
+    here = baseline(project)
     git(project, "worktree", "add", "-q", str(tmp_path / "tree"), "HEAD")
-    there = Ground(folder=tmp_path / "tree", since=here.since, commit=here.commit, strict=True)
+    there = WorkspaceBaseline(folder=tmp_path / "tree", since=here.since, commit=here.commit, strict=True)
     assert "worktree was made" in there.doubt("pytest -q")
 
 
@@ -168,19 +170,19 @@ def searched(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def test_program_that_the_build_calls_and_that_came_since_is_told(project, tmp_path, monkeypatch):
-    here = ground(project)
+    here = baseline(project)
     searched(monkeypatch, program(tmp_path / "fake" / "pytest").parent)
     assert "pytest" in here.doubt("make check")
 
 
 def test_program_in_an_odd_place_is_none_for_an_agent_however_old(project, tmp_path, monkeypatch):
     searched(monkeypatch, program(tmp_path / "fake" / "pytest").parent)
-    assert "neither in the system's folders" in ground(project).doubt("make check")
-    assert ground(project, strict=False).doubt("make check") == ""
+    assert "neither in the system's folders" in baseline(project).doubt("make check")
+    assert baseline(project, strict=False).doubt("make check") == ""
 
 
 def test_environment_of_the_workspace_that_was_made_since_is_told(project, monkeypatch):
-    here = ground(project)
+    here = baseline(project)
     (project / "env").mkdir()
     (project / "env" / "pyvenv.cfg").touch()
     searched(monkeypatch, program(project / "env" / "bin" / "pytest").parent)
@@ -209,7 +211,7 @@ def test_what_the_workspace_s_python_loads_by_itself_is_looked_at_whoever_calls_
     (packages / "known" / "hooks.py").write_text("")
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin")
     program(project / ".venv" / "bin" / "python")
-    here = ground(project, strict=False)
+    here = baseline(project, strict=False)
     assert here.doubt("make check") == ""
     (packages / "requests.py").write_text("an honest installation")
     assert here.doubt("make check") == ""
@@ -222,14 +224,14 @@ def test_runner_of_node_that_was_changed_is_told(project):
     file = project / "node_modules" / "jest" / "build" / "index.js"
     file.parent.mkdir(parents=True)
     file.write_text("")
-    here = ground(project, strict=False)
+    here = baseline(project, strict=False)
     assert here.doubt("npm test") == ""
     file.write_text("x")
     assert "jest" in here.doubt("npm test")
 
 
 def test_script_that_the_build_runs_after_going_to_its_folder_is_told(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "tools" / "runner").write_text("#!/bin/sh\ntrue\n")
     assert "tools/runner" in here.doubt("make test")
 
@@ -261,13 +263,13 @@ def replaced(path: str, old: str, new: str) -> Callable[[Path], int]:
     ids=["python_files", "doctest", "helper", "test block"],
 )
 def test_test_is_known_by_what_the_commit_says_and_holds(project, change, told):
-    here = ground(project)
+    here = baseline(project)
     change(project)
     assert told in here.doubt("pytest -q")
 
 
 def test_mending_the_code_beside_its_tests_is_work(project):
-    here = ground(project)
+    here = baseline(project)
     replaced("app.py", "a - b", "a + b")(project)
     replaced("lib.rs", "fn a() {}", "fn a() { work() }")(project)
     assert here.doubt("pytest -q") == ""

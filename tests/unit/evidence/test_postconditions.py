@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.evidence import assess
-from tacit.evidence.postconditions import named_by_person
+from tacit.evidence.user_reply import named_by_person
 from tests.unit.making import edit, shell
 
 CHANGE = edit("app/server.py")

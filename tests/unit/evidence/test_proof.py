@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.evidence.proof import narrowed, reaches_for_the_tests, runs_tests, shows_nothing
+from tacit.evidence.check_strength import narrowed, reaches_for_the_tests, runs_tests, shows_nothing
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.evidence import assess
-from tacit.evidence.reply import is_manners, outcome_said
+from tacit.evidence.user_reply import is_manners, outcome_said
 from tests.unit.making import attempt, edit, shell
 
 CHANGE = edit("invoice/schema.py")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.evidence import Use
-from tacit.evidence.independence import Ground
-from tacit.evidence.independence.programs import files_run, programs_of
+from tacit.evidence.independence.build_files import files_run, programs_of
 from tacit.evidence.independence.repository import Repository
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers import Command, verify
 
 FILES = {
@@ -45,14 +45,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def ground(folder: Path, *, strict: bool = False) -> Ground:
+def baseline(folder: Path, *, strict: bool = False) -> WorkspaceBaseline:
     time.sleep(0.06)  # clocks of files tick more coarsely than others
     commit = git(folder, "rev-parse", "HEAD").strip() if (folder / ".git").exists() else ""
-    return Ground(folder=folder, since=datetime.now(UTC) + timedelta(seconds=0.05), commit=commit, strict=strict)
+    return WorkspaceBaseline(
+        folder=folder, since=datetime.now(UTC) + timedelta(seconds=0.05), commit=commit, strict=strict
+    )
 
 
 def test_work_that_leaves_the_check_alone_raises_no_doubt(project):
-    here = ground(project, strict=True)
+    here = baseline(project, strict=True)
     (project / "app.py").write_text("x = 2\n")
     (project / "new.py").write_text("z = 3\n")
     (project / "docs" / "guide.md").write_text("Run it with `pytest`; os._exit is evil.\n")
@@ -84,7 +86,7 @@ def test_work_that_leaves_the_check_alone_raises_no_doubt(project):
     ],
 )
 def test_change_of_what_decides_the_check_is_told(project, change, told):
-    here = ground(project)
+    here = baseline(project)
     env = {**os.environ} | {
         f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
     }
@@ -95,29 +97,29 @@ def test_change_of_what_decides_the_check_is_told(project, change, told):
 def test_what_was_uncommitted_before_is_not_the_runs(project):
     (project / "tests" / "test_app.py").write_text("def test_b(): ...\n")
     (project / "tests" / "test_new.py").write_text("def test_c(): ...\n")
-    here, strict = ground(project), ground(project, strict=True)
+    here, strict = baseline(project), baseline(project, strict=True)
     (project / "app.py").write_text("x = 2\n")
     assert here.doubt("pytest") == ""
     assert "not as it was committed" in strict.doubt("pytest")  # whoever reports may have chosen the moment
 
 
 def test_line_endings_of_a_checkout_are_no_change(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "tests" / "test_app.py").write_bytes(b"def test_a(): ...\r\n")
     assert here.doubt() == ""
 
 
 def test_without_a_commit_there_is_doubt_only_where_one_must_be_strict(tmp_path):
     (tmp_path / "test_a.py").write_text("")
-    assert ground(tmp_path).doubt("pytest") == ""
-    assert "no commit" in ground(tmp_path, strict=True).doubt("pytest")
-    here = ground(tmp_path)
+    assert baseline(tmp_path).doubt("pytest") == ""
+    assert "no commit" in baseline(tmp_path, strict=True).doubt("pytest")
+    here = baseline(tmp_path)
     (tmp_path / "test_a.py").write_text("x")
     assert "test_a.py" in here.doubt("pytest")
 
 
 def test_commit_that_is_gone_is_a_doubt(project):
-    here = Ground(folder=project, since=datetime.now(UTC), commit="1" * 40)
+    here = WorkspaceBaseline(folder=project, since=datetime.now(UTC), commit="1" * 40)
     assert "no longer there" in here.doubt()
 
 
@@ -132,11 +134,13 @@ def test_use_without_a_commit_is_held_against_what_was_checked_out_then(project)
     assert here.before(since) == second
     (project / ".git" / "logs" / "HEAD").unlink()
     assert here.before(since) == second
-    assert "tests/test_app.py" in Ground(folder=project, since=since - timedelta(days=2), commit=second).doubt("pytest")
+    assert "tests/test_app.py" in WorkspaceBaseline(
+        folder=project, since=since - timedelta(days=2), commit=second
+    ).doubt("pytest")
 
 
 def test_committed_changes_matter_to_a_clean_copy_and_uncommitted_ones_do_not(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "tests" / "test_app.py").write_text("x")
     assert here.committed() == ""
     git(project, "commit", "-qam", "x")
@@ -144,7 +148,7 @@ def test_committed_changes_matter_to_a_clean_copy_and_uncommitted_ones_do_not(pr
 
 
 def test_program_that_came_since_is_told(project, tmp_path):
-    here = ground(project)
+    here = baseline(project)
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / "pytest").write_text("#!/bin/sh\n")
@@ -160,7 +164,7 @@ def test_startup_file_of_an_environment_is_told(project, tmp_path):
     program = tmp_path / "venv" / "bin" / "python"
     program.parent.mkdir()
     program.symlink_to(sys.executable)
-    here = ground(project)
+    here = baseline(project)
     assert here.doubt(f"{program} -m pytest") == ""
     (packages / "evil.pth").write_text("import os")
     assert "evil.pth" in here.doubt(f"{program} -m pytest")
@@ -178,8 +182,8 @@ def test_verifier_is_held_against_the_use(project):
     use = Use(version_ids=("v_1",), task="t", at=datetime.now(UTC) - timedelta(seconds=60))
     check = verify(Command("test -f app.py", cwd=project), use=use, project=None)
     assert check.doubt  # everything there is newer than the use
-    own = Ground(folder=project, since=datetime.now(UTC) + timedelta(seconds=60))
-    assert not verify(Command("test -f app.py", cwd=project, ground=own), use=use, project=None).doubt
+    own = WorkspaceBaseline(folder=project, since=datetime.now(UTC) + timedelta(seconds=60))
+    assert not verify(Command("test -f app.py", cwd=project, baseline=own), use=use, project=None).doubt
 
 
 PRODUCTS = """\
@@ -211,7 +215,7 @@ def building(project: Path) -> Path:
     ["make test", "python3 -m unittest -q", "test -s dist/app.js", "grep -q 2 NOTES.md", "grep -q entry CHANGELOG.md"],
 )
 def test_what_the_build_writes_is_the_work_and_no_changed_check(building, check):
-    here = ground(building, strict=True)
+    here = baseline(building, strict=True)
     (building / "dist").mkdir()
     (building / "dist" / "app.js").write_text("built\n")
     (building / "NOTES.md").write_text("2\n")
@@ -233,7 +237,7 @@ def test_what_the_build_writes_is_the_work_and_no_changed_check(building, check)
     ],
 )
 def test_what_the_check_runs_stays_what_decides_it_even_if_the_build_wrote_it(building, path, check):
-    here = ground(building)
+    here = baseline(building)
     (building / path).parent.mkdir(exist_ok=True)
     (building / path).write_text("true\n")
     assert f"`{path}`" in here.doubt(check)

@@ -15,8 +15,8 @@ from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.verification import Check
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Person, Tests
-from tacit.evidence.verifiers.offered import BUILT_IN, Context, described, verifier
-from tacit.evidence.verifiers.skill_checks import Postconditions
+from tacit.evidence.verifiers.project_checks import Postconditions
+from tacit.evidence.verifiers.registry import BUILT_IN, Context, described, verifier
 
 SKILL = SkillContent(
     kind=Kind.NORM, name="s", description="d", body="b",

@@ -14,35 +14,33 @@ import pytest
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent
-from tacit.evidence.independence import Ground
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers import CIResult, Command, FileState, Person, Tests
-from tacit.evidence.verifiers.files import State
-from tacit.evidence.verifiers.junit import parse_junit
-from tacit.evidence.verifiers.skill_checks import Postconditions, is_own
-from tacit.evidence.verifiers.tally import Tally, tally
+from tacit.evidence.verifiers.project_checks import Postconditions, State, is_own
+from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit
 
 
 @pytest.mark.parametrize(
     ("output", "counts"),
     [
-        ("..\n2 passed in 0.1s", Tally(2)),
-        ("\x1b[32m2 passed\x1b[0m, 1 skipped, 1 xfailed in 0.1s", Tally(2, 0, 2)),
-        ("1 failed, 3 passed in 1s", Tally(3, 1)),
-        ("1 error in 0.1s", Tally(0, 1)),
-        ("4 skipped in 0.1s", Tally(0, 0, 4)),
-        ("no tests ran in 0.01s", Tally()),
-        ("Ran 3 tests in 0.1s\n\nOK", Tally(3)),
-        ("Ran 3 tests in 0.1s\n\nOK (skipped=3)", Tally(0, 0, 3)),
-        ("Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=1)", Tally(1, 2)),
-        ("Test Suites: 1 passed, 1 total\nTests:       2 passed, 2 total", Tally(2)),
-        ("ok  \tapp/core\t0.012s\nFAIL\tapp/web\t0.1s", Tally(1, 1)),
-        ("test result: ok. 12 passed; 0 failed; 1 ignored", Tally(12, 0, 1)),
-        ("ok 1 - adds\nnot ok 2 - takes\nok 3 # SKIP later", Tally(1, 1, 1)),
+        ("..\n2 passed in 0.1s", ResultCounts(2)),
+        ("\x1b[32m2 passed\x1b[0m, 1 skipped, 1 xfailed in 0.1s", ResultCounts(2, 0, 2)),
+        ("1 failed, 3 passed in 1s", ResultCounts(3, 1)),
+        ("1 error in 0.1s", ResultCounts(0, 1)),
+        ("4 skipped in 0.1s", ResultCounts(0, 0, 4)),
+        ("no tests ran in 0.01s", ResultCounts()),
+        ("Ran 3 tests in 0.1s\n\nOK", ResultCounts(3)),
+        ("Ran 3 tests in 0.1s\n\nOK (skipped=3)", ResultCounts(0, 0, 3)),
+        ("Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=1)", ResultCounts(1, 2)),
+        ("Test Suites: 1 passed, 1 total\nTests:       2 passed, 2 total", ResultCounts(2)),
+        ("ok  \tapp/core\t0.012s\nFAIL\tapp/web\t0.1s", ResultCounts(1, 1)),
+        ("test result: ok. 12 passed; 0 failed; 1 ignored", ResultCounts(12, 0, 1)),
+        ("ok 1 - adds\nnot ok 2 - takes\nok 3 # SKIP later", ResultCounts(1, 1, 1)),
         ("everything is fine", None),
     ],
 )
 def test_counts_of_common_runners_are_read(output, counts):
-    assert tally(output) == counts
+    assert count_results(output) == counts
 
 
 def test_test_run_needs_a_test_that_ran(tmp_path):
@@ -90,7 +88,7 @@ def test_junit_is_counted_and_its_commit_read():
         b"<testcase><failure>no</failure></testcase><properties><property name='commit' value='abc1234'/></properties>"
     )
     report = parse_junit(SUITE % failing, "x")
-    assert report.tally == Tally(1, 1, 1)
+    assert report.count_results == ResultCounts(1, 1, 1)
     assert report.commits == ["abc1234"]
 
 
@@ -127,9 +125,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def ground(folder: Path) -> Ground:
+def baseline(folder: Path) -> WorkspaceBaseline:
     time.sleep(0.06)  # clocks of files tick more coarsely than others
-    return Ground(folder=folder, since=datetime.now(UTC) + timedelta(seconds=0.05))
+    return WorkspaceBaseline(folder=folder, since=datetime.now(UTC) + timedelta(seconds=0.05))
 
 
 def result(file: Path, document: object) -> Path:
@@ -155,8 +153,8 @@ DONE = {"status": "completed"}
     ],
 )
 def test_ci_results_are_read(project, tmp_path, document, passed):
-    here = ground(project)
-    check = CIResult(result(tmp_path / "r", document), ground=here).verify()
+    here = baseline(project)
+    check = CIResult(result(tmp_path / "r", document), baseline=here).verify()
     assert check.passed is passed
     assert check.counts_as is Grade.MACHINE
 
@@ -179,24 +177,24 @@ def test_ci_results_are_read(project, tmp_path, document, passed):
     ids=str,
 )
 def test_ci_result_that_shows_nothing_is_no_evidence(project, tmp_path, document):
-    here = ground(project)
+    here = baseline(project)
     with pytest.raises(VerifierOutage):
-        CIResult(result(tmp_path / "r", document), ground=here).verify()
+        CIResult(result(tmp_path / "r", document), baseline=here).verify()
 
 
 def test_ci_result_of_the_commit_that_is_checked_out_counts_and_an_old_file_does_not(project, tmp_path):
     head = subprocess.run(["git", "-C", project, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     old = result(tmp_path / "old.json", {"conclusion": "success"})
-    here = ground(project)
+    here = baseline(project)
     with pytest.raises(VerifierOutage, match="older"):
-        CIResult(old, ground=here).verify()
+        CIResult(old, baseline=here).verify()
     named = result(tmp_path / "new.json", {"conclusion": "success", "head_sha": head})
-    assert CIResult(named, ground=here).verify().counts_as is Grade.MACHINE
+    assert CIResult(named, baseline=here).verify().counts_as is Grade.MACHINE
 
 
 def test_ci_result_in_the_workspace_is_in_doubt(project):
-    here = ground(project)
-    check = CIResult(result(project / "r.json", {"conclusion": "success"}), ground=here).verify()
+    here = baseline(project)
+    check = CIResult(result(project / "r.json", {"conclusion": "success"}), baseline=here).verify()
     assert "could write it" in check.doubt
 
 
@@ -204,7 +202,7 @@ def test_ci_result_in_the_workspace_is_in_doubt(project):
 
 
 def test_file_states(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "new.txt").write_text("version 2")
     digest = hashlib.sha256(b"version 2").hexdigest()
     for asked, holds in (
@@ -219,16 +217,16 @@ def test_file_states(project):
 
 @pytest.mark.parametrize("asked", ["app.py exists", "app.py contains x = 1", "gone.txt absent"])
 def test_what_was_so_before_shows_nothing(project, asked):
-    check = FileState.parse(asked).on(ground(project)).verify()
+    check = FileState.parse(asked).on(baseline(project)).verify()
     assert check.passed
     assert "before the run" in check.doubt
 
 
 def test_removed_file_is_changed_and_absent(project):
-    here = ground(project)
+    here = baseline(project)
     (project / "app.py").unlink()
-    assert FileState("app.py", State.ABSENT, ground=here).verify().counts_as is Grade.MACHINE
-    assert FileState("app.py", State.CHANGED, ground=here).verify().passed
+    assert FileState("app.py", State.ABSENT, baseline=here).verify().counts_as is Grade.MACHINE
+    assert FileState("app.py", State.CHANGED, baseline=here).verify().passed
 
 
 @pytest.mark.parametrize("asked", ["", " ", "a contains", "a sha256 abc", "a exists now"])

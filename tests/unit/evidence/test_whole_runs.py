@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.evidence.aim import misaimed, swaps
+from tacit.evidence.check_strength import misaimed, swaps
 from tacit.evidence.whole_runs import has_target, is_phony, why_not_whole
 
 

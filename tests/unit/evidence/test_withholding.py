@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
-from tacit.evidence.withholding import LEAST, unproven
+from tacit.evidence.control_runs import LEAST, unproven
 from tests.unit.evidence.test_lift import runs
 
 

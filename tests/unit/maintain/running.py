@@ -10,7 +10,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind, Parameter, Provenance, SkillContent, SkillStep, SkillVersion, said_in
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.evidence.friction import frictions_of
-from tacit.evidence.runs import Run
+from tacit.evidence.runs import SkillRun
 from tacit.maintain.revision_edits import RevisionContext
 from tests.unit.making import NOW, WORKSPACE
 
@@ -68,13 +68,13 @@ def ran(
     proven: bool = True,
     task: str = TASK,
     objections: Sequence[int] = (),
-) -> Run:
+) -> SkillRun:
     """A run of these steps, aligned as told."""
     numbered = tuple(dataclasses.replace(step, index=index) for index, (step, _) in enumerate(steps))
     trajectory = Trajectory(
         task=Task(text=task), steps=numbered, environment=Environment(workspace=WORKSPACE), session_id=session
     )
-    return Run(
+    return SkillRun(
         trajectory=trajectory,
         content=content,
         matched={step: tuple(places) for step, places in matched.items()},
@@ -96,7 +96,7 @@ def version_of(content: SkillContent = HANDBOOK, origin: Origin = Origin.AGENT) 
 
 
 def revision_context(
-    *runs: Run, rejected: Sequence[SkillContent] = (), used_elsewhere: str = "nowhere"
+    *runs: SkillRun, rejected: Sequence[SkillContent] = (), used_elsewhere: str = "nowhere"
 ) -> RevisionContext:
     """What was met in each run, and plain words for steps."""
     met = {run.trajectory.id: frictions_of(run) for run in runs}

@@ -10,7 +10,7 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, unaccounted
 from tacit.domain.trajectory import StepResult
-from tacit.evidence.runs import Run
+from tacit.evidence.runs import SkillRun
 from tacit.maintain.revision_edits import Revision, same_revision_content
 from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, revisions
 from tests.unit.maintain.running import HANDBOOK, did, failed, person_said, ran, revision_context, used, version_of
@@ -20,17 +20,17 @@ def commands(content: SkillContent) -> list[str]:
     return [step.arguments["command"] for step in content.steps]
 
 
-def revised(*runs: Run, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
+def revised(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
     [found] = revisions(version_of(content), runs, revision_context(*runs, rejected=rejected))
     assert unaccounted(found.content, found.origins) == ()
     return found
 
 
-def nothing(*runs: Run, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> bool:
+def nothing(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> bool:
     return revisions(version_of(content), runs, revision_context(*runs, rejected=rejected)) == []
 
 
-def plain(session: str, edition: str = "2026") -> Run:
+def plain(session: str, edition: str = "2026") -> SkillRun:
     """A run that goes as the skill says."""
     return ran(
         did("make docs"),
@@ -41,7 +41,7 @@ def plain(session: str, edition: str = "2026") -> Run:
     )
 
 
-def moved(session: str, edition: str = "2026", *, to: str = "site", proven: bool = True) -> Run:
+def moved(session: str, edition: str = "2026", *, to: str = "site", proven: bool = True) -> SkillRun:
     """A run in which the file was elsewhere."""
     return ran(
         did("make docs"),
@@ -118,7 +118,7 @@ def test_one_session_in_which_a_person_corrected_a_step_is_enough() -> None:
 
 
 def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_session() -> None:
-    def run(session: str) -> Run:
+    def run(session: str) -> SkillRun:
         return ran(
             did("make docs"),
             did("cp build/handbook.pdf out/2026.pdf"),
@@ -187,7 +187,7 @@ def test_a_refused_call_becomes_a_pitfall_in_our_own_words() -> None:
 
 
 def test_a_step_that_all_successes_added_is_added_and_later_ones_move() -> None:
-    def run(session: str) -> Run:
+    def run(session: str) -> SkillRun:
         return ran(
             did("make docs"),
             did("gzip -k build/handbook.pdf"),
@@ -280,7 +280,7 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
     assert commands(found.content) == ["make docs", "./deploy --all", "make test"]
 
 
-def short(session: str, task: str = "Publish the handbook for spring") -> Run:
+def short(session: str, task: str = "Publish the handbook for spring") -> SkillRun:
     return ran(
         did("make release"),
         did("make test", effect="check"),
@@ -302,7 +302,7 @@ def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_l
     look = SkillStep(text="Read it", tool="Bash", arguments={"command": "cat EDITION"})
     skill = dataclasses.replace(HANDBOOK, steps=(look, *HANDBOOK.steps))
 
-    def whole(session: str) -> Run:
+    def whole(session: str) -> SkillRun:
         return ran(
             did("make docs"),
             did("cp build/handbook.pdf out/2026.pdf"),
@@ -312,7 +312,7 @@ def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_l
             content=skill,
         )
 
-    def quick(session: str) -> Run:
+    def quick(session: str) -> SkillRun:
         return ran(
             did("cat EDITION", effect="read"),
             did("make release"),
@@ -364,7 +364,7 @@ def test_plain_tools_are_revised_like_commands() -> None:
         steps=(SkillStep(text="Cancel", tool="cancel_order", arguments={"id": "{order}", "reason": "by mistake"}),),
     )
 
-    def run(session: str, order: str) -> Run:
+    def run(session: str, order: str) -> SkillRun:
         wrong, effect = used("cancel_order", {"id": order, "reason": "by mistake"}, seen="Error: unknown reason")
         return ran(
             (dataclasses.replace(wrong, result=StepResult.FAILED), effect),
@@ -385,7 +385,7 @@ def test_other_values_of_parameters_change_nothing_however_many_sessions_needed_
         steps=(SkillStep(text="Return", tool="return_items", arguments={"id": "{order}", "items": ["{item}"]}),),
     )
 
-    def run(session: str) -> Run:
+    def run(session: str) -> SkillRun:
         wrong, effect = used("return_items", {"id": "W1", "items": ["1"]}, seen="Error: no such item")
         return ran(
             (dataclasses.replace(wrong, result=StepResult.FAILED), effect),

@@ -1,5 +1,1 @@
-"""Independence: did the run that is judged change what judges it? A workspace, a moment and a commit → a doubt, or none."""
-
-from tacit.evidence.independence.ground import Ground
-
-__all__ = ["Ground"]
+"""Independence: did the judged run change its own check? Compares a workspace with its state when the skill was shown."""

@@ -13,11 +13,12 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tacit.config.checkout import checkout_around, git_folder, shared_folder
 from tacit.domain.errors import VerifierOutage
+from tacit.domain.evidence import Use
 
 _SYSTEM = "/usr/bin:/usr/local/bin:/bin:/opt/homebrew/bin"
 _LIMIT_S = 60.0
@@ -26,7 +27,7 @@ _MOVED = re.compile(rb"(?P<before>[0-9a-f]{40,64}) (?P<after>[0-9a-f]{40,64}) .*
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """One file of a commit."""
 
     mode: str
@@ -64,7 +65,7 @@ class Repository:
         """Where git keeps what all worktrees share."""
         return shared_folder(self.git)
 
-    def tree(self, commit: str) -> dict[str, Entry]:
+    def tree(self, commit: str) -> dict[str, TreeEntry]:
         """Each file of a commit by its path from the root."""
         resolved = self._ask("rev-parse", "--verify", f"{commit}^{{commit}}") or b""
         commit = resolved.decode().strip()
@@ -72,14 +73,14 @@ class Repository:
         root = re.match(rb"tree ([0-9a-f]{40,64})\n", about)
         if root is None:
             raise VerifierOutage(f"{commit} is no commit to compare with", hint="run `git fsck` in the checkout")
-        found: dict[str, Entry] = {}
+        found: dict[str, TreeEntry] = {}
         waiting = [("", root[1].decode())]
         while waiting:
             held = self._objects({name for _, name in waiting})
             entries = [(folder, *entry) for folder, name in waiting for entry in _entries(held[name], len(commit) // 2)]
             waiting = [(f"{folder}{path}/", name) for folder, mode, path, name in entries if mode == _FOLDER]
             found |= {
-                f"{folder}{path}": Entry(mode, name)
+                f"{folder}{path}": TreeEntry(mode, name)
                 for folder, mode, path, name in entries
                 if mode not in (_FOLDER, _SUBMODULE)
             }
@@ -89,7 +90,7 @@ class Repository:
         """What a file of a commit holds."""
         return self._objects([blob])[blob]
 
-    def texts(self, tree: Mapping[str, Entry], named: re.Pattern[str]) -> dict[str, str]:
+    def texts(self, tree: Mapping[str, TreeEntry], named: re.Pattern[str]) -> dict[str, str]:
         """The files of a commit whose paths match, as text."""
         chosen = {path: entry.blob for path, entry in tree.items() if named.fullmatch(path)}
         held = self._objects(chosen.values())
@@ -186,3 +187,19 @@ def _moves(log: Path) -> list[re.Match[bytes]]:
     except OSError:
         return []
     return [moved for line in lines if (moved := _MOVED.fullmatch(line))]
+
+
+_BEFORE = timedelta(days=1)
+AHEAD = timedelta(minutes=1)
+"""Clocks differ by so much; what is dated further ahead was not written by any clock."""
+
+
+def begun_with(use: Use, uses: Iterable[Use]) -> Use:
+    """The earliest use of the day before this one that a commit is known of; this one if there is none."""
+    before = [one for one in uses if one.commit and use.at - _BEFORE <= one.at <= use.at]
+    return min(before, key=lambda one: one.at, default=use) if use.commit else use
+
+
+def is_ahead(at: datetime, now: datetime) -> bool:
+    """Whether a time lies in the future."""
+    return at > now + AHEAD

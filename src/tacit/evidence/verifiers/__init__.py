@@ -1,7 +1,7 @@
-"""Verifiers: checks that Tacit runs itself, so that an outcome is verified, and whether the run left them independent.
+"""Verifiers: checks that Tacit runs itself, so that an outcome is verified.
 
-A check that cannot be run raises `VerifierOutage`: that is no evidence. A check that the run itself could decide is no
-more than its own word (`Check.doubt`). Verifiers by name, and those of other packages, are in `offered`.
+A check that cannot be run raises `VerifierOutage`, which is no evidence. A check that the run itself could influence counts
+as a self-report (`Check.doubt`). Verifiers by name, and those of other packages, are in `registry`.
 """
 
 from __future__ import annotations
@@ -11,28 +11,27 @@ from typing import Protocol, runtime_checkable
 
 from tacit.domain.evidence import Use
 from tacit.domain.verification import Check, Verifier
-from tacit.evidence.independence.ground import Ground
-from tacit.evidence.verifiers.ci import CIResult
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers.command import Command, Tests
-from tacit.evidence.verifiers.files import FileState
-from tacit.evidence.verifiers.people import Person
+from tacit.evidence.verifiers.project_checks import FileState, Person
+from tacit.evidence.verifiers.test_results import CIResult
 
 __all__ = ["CIResult", "Command", "FileState", "Ground", "Groundable", "Person", "Tests", "verify"]
 
 
 @runtime_checkable
-class Groundable(Protocol):
-    """A verifier that can be held against what was there when the skill was given."""
+class BaselineVerifier(Protocol):
+    """A verifier that can be compared with the workspace as it was when the skill was shown."""
 
-    def on(self, ground: Ground) -> Verifier:
-        """The same check on that ground; one that stands on its own already stays there."""
+    def on(self, baseline: WorkspaceBaseline) -> Verifier:
+        """Return the same check with a baseline; one that has a baseline keeps it."""
 
 
 def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
-    """Run a verifier for a use; it looks where it says, else where one stands in the project."""
+    """Run a verifier for a use, in its own folder if it names one, else in the current folder of the project."""
     folder = getattr(verifier, "cwd", None) or getattr(verifier, "checkout", None)
     if folder is None and project is not None:
         folder = Path.cwd() if Path.cwd().is_relative_to(project) else project
-    if folder is not None and isinstance(verifier, Groundable):
-        verifier = verifier.on(Ground.of(use, Path(folder)))
+    if folder is not None and isinstance(verifier, BaselineVerifier):
+        verifier = verifier.on(WorkspaceBaseline.of(use, Path(folder)))
     return verifier.verify()

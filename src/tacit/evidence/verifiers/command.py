@@ -6,18 +6,20 @@ that is no evidence. A command runs with the caller's rights, not in a sandbox; 
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import tempfile
 import time
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from tacit.config.check_environment import check_environment
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.verification import Check
-from tacit.evidence.aim import misaimed
-from tacit.evidence.independence.ground import Ground
-from tacit.evidence.proof import shows_nothing
-from tacit.evidence.verifiers.junit import read_junit
-from tacit.evidence.verifiers.running import run
-from tacit.evidence.verifiers.tally import Tally, tally
+from tacit.evidence.check_strength import misaimed, shows_nothing
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.verifiers.test_results import ResultCounts, count_results, read_junit
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import parse_command
 
@@ -38,26 +40,26 @@ class Command:
     _: KW_ONLY
     search_path: str = ""
     """Where its programs are looked for, on the caller's word; empty: where this process looks, the workspace aside."""
-    ground: Ground | None = None
+    baseline: WorkspaceBaseline | None = None
     """What it is held against; not given: nobody looks whether the run changed the check."""
     reservation: str = ""
     """What whoever chose the check already holds against it."""
 
-    def on(self, ground: Ground) -> Command:
+    def on(self, baseline: WorkspaceBaseline) -> Command:
         """The same check, held against what was there when the skill was given."""
-        if self.ground:
+        if self.baseline:
             return self
-        doubt = self.reservation or misaimed(self.command, str(self.cwd or ground.folder))
-        return replace(self, ground=ground, reservation=doubt)
+        doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
+        return replace(self, baseline=baseline, reservation=doubt)
 
     def verify(self) -> Check:
         """Run it and report."""
         began_s = time.time()  # before anything is looked at: what changes from here on is seen
         doubt = self.reservation or weakness(self.command) or self._shaky()
-        folder = self.cwd or (self.ground.folder if self.ground else Path.cwd())
+        folder = self.cwd or (self.baseline.folder if self.baseline else Path.cwd())
         status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
-        doubt = doubt or (self.ground.disturbed(began_s, self.command) if self.ground else "")
-        found = tally(output) if _counts(self.command) else None
+        doubt = doubt or (self.baseline.disturbed(began_s, self.command) if self.baseline else "")
+        found = count_results(output) if _counts(self.command) else None
         if _counts(self.command):
             _require_a_run(self.command, status, found)
         if status == 0 and found and found.failed:
@@ -67,7 +69,7 @@ class Command:
         )
 
     def _shaky(self) -> str:
-        return self.ground.doubt(self.command, search_path=self.search_path) if self.ground else ""
+        return self.baseline.doubt(self.command, search_path=self.search_path) if self.baseline else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +85,27 @@ class Tests:
     _: KW_ONLY
     report: Path | None = None
     """The JUnit file that the run writes, from the folder it runs in; not given: its output is read."""
-    ground: Ground | None = None
+    baseline: WorkspaceBaseline | None = None
     reservation: str = ""
 
-    def on(self, ground: Ground) -> Tests:
+    def on(self, baseline: WorkspaceBaseline) -> Tests:
         """The same check, held against what was there when the skill was given."""
-        if self.ground:
+        if self.baseline:
             return self
-        doubt = self.reservation or misaimed(self.command, str(self.cwd or ground.folder))
-        return replace(self, ground=ground, reservation=doubt)
+        doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
+        return replace(self, baseline=baseline, reservation=doubt)
 
     def verify(self) -> Check:
         """Run the tests and count."""
         began_s, weak = time.time(), self.reservation or weakness(self.command)
-        doubt = weak or (self.ground.doubt(self.command) if self.ground else "")
-        folder = self.cwd or (self.ground.folder if self.ground else Path.cwd())
+        doubt = weak or (self.baseline.doubt(self.command) if self.baseline else "")
+        folder = self.cwd or (self.baseline.folder if self.baseline else Path.cwd())
         report = folder / self.report if self.report else None
         if report:
             report.unlink(missing_ok=True)  # an old report must not speak for this run
         status, output = run(self.command, folder, timeout_s=self.timeout_s)
-        doubt = doubt or (self.ground.disturbed(began_s, self.command) if self.ground else "")
-        found = read_junit(report).tally if report else tally(output)
+        doubt = doubt or (self.baseline.disturbed(began_s, self.command) if self.baseline else "")
+        found = read_junit(report).count_results if report else count_results(output)
         _require_a_run(self.command, status, found)
         failed = status != 0 or found is None or found.failed > 0
         if failed and status == 0:
@@ -123,7 +125,7 @@ def _counts(command: str) -> bool:
     return any(part.program in _COUNTING for part in parse_command(command))
 
 
-def _require_a_run(command: str, status: int, found: Tally | None) -> None:
+def _require_a_run(command: str, status: int, found: ResultCounts | None) -> None:
     """Raise unless tests really ran: nothing collected and everything skipped are no evidence."""
     hint = "let it run at least one test, and print how many"
     if found is None and not _crashed(status):
@@ -134,3 +136,53 @@ def _require_a_run(command: str, status: int, found: Tally | None) -> None:
 
 def _crashed(status: int) -> bool:
     return status < 0 or status > _SIGNAL_STATUS
+
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SIGNAL_BASE = 128
+"""A shell adds this to the signal that ended a command."""
+_FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+"""Signals that say nothing about the work; a crash (segmentation fault, abort) is a failure."""
+
+
+def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") -> tuple[int, str]:
+    """Run a command to its end; what is missing, stopped from outside or too slow is an outage."""
+    if not command.strip():
+        raise VerifierOutage("there is no command to run", hint="give a command whose exit status shows the outcome")
+    with tempfile.TemporaryDirectory() as caches:
+        environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
+        status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
+    if status in (_NOT_EXECUTABLE, _NOT_FOUND):
+        hint = "install the program or correct the command; no outcome was recorded"
+        raise VerifierOutage(f"`{command}` could not be run (exit {status})", hint=hint)
+    killer = -status if status < 0 else status - _SIGNAL_BASE
+    if killer in _FROM_OUTSIDE:
+        raise VerifierOutage(f"`{command}` was killed by signal {killer}", hint="run it again")
+    return status, output.decode("utf-8", "replace")
+
+
+def _ended(command: str, folder: Path, *, environment: dict[str, str], timeout_s: float) -> tuple[int, bytes]:
+    """Exit status and output. The command gets a process group of its own, so that nothing of it outlives a time limit."""
+    try:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise VerifierOutage(f"`{command}` could not be started: {error}", hint="check the folder") from error
+    with process:
+        try:
+            output, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            hint = "give it more time, or check something smaller"
+            raise VerifierOutage(f"`{command}` did not end within {timeout_s:g} s", hint=hint) from error
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, output

@@ -18,13 +18,11 @@ from tacit.domain.errors import ConfigError, Mistake, NotPermitted
 from tacit.domain.evidence import Outcome, Use
 from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
-from tacit.evidence.independence.ground import Ground
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.replay import Replay
-from tacit.evidence.verifiers.ci import CIResult
 from tacit.evidence.verifiers.command import Command, Tests, weakness
-from tacit.evidence.verifiers.files import FileState
-from tacit.evidence.verifiers.people import Person
-from tacit.evidence.verifiers.skill_checks import Postconditions, is_own, own_checks
+from tacit.evidence.verifiers.project_checks import FileState, Person, Postconditions, is_own, own_checks
+from tacit.evidence.verifiers.test_results import CIResult
 from tacit.evidence.whole_runs import COUNTS, has_target, is_phony, why_not_whole
 
 if TYPE_CHECKING:
@@ -48,11 +46,11 @@ class Context:
     """The use with which the session began; not given: this one. Whoever asks again does not begin anew."""
 
     @property
-    def ground(self) -> Ground:
+    def baseline(self) -> WorkspaceBaseline:
         """Where a check runs and what it is held against. Only a person may have it run in a part of the project."""
         here = Path.cwd()
         folder = here if self.person and here.is_relative_to(self.project) else self.project
-        return Ground.of((not self.person and self.first) or self.use, folder, strict=not self.person)
+        return WorkspaceBaseline.of((not self.person and self.first) or self.use, folder, strict=not self.person)
 
 
 Make = Callable[[str, Context], Verifier]
@@ -63,7 +61,7 @@ def command(argument: str, context: Context) -> Verifier:
     _require(argument, "a command, such as 'pytest -q'")
     _require_strength(argument, context)
     reserved = _reservation(argument, context)
-    return Command(argument, timeout_s=context.timeout_s, ground=context.ground, reservation=reserved)
+    return Command(argument, timeout_s=context.timeout_s, baseline=context.baseline, reservation=reserved)
 
 
 def tests(argument: str, context: Context) -> Verifier:
@@ -71,13 +69,13 @@ def tests(argument: str, context: Context) -> Verifier:
     _require(argument, "the command that runs the tests, such as 'make test'")
     _require_strength(argument, context)
     reserved = _reservation(argument, context)
-    return Tests(argument, timeout_s=context.timeout_s, ground=context.ground, reservation=reserved)
+    return Tests(argument, timeout_s=context.timeout_s, baseline=context.baseline, reservation=reserved)
 
 
 def postconditions(argument: str, context: Context) -> Verifier:
     """The skill's own checks; ARG gives values, such as 'table=invoices'."""
     return Postconditions(
-        context.contents, parameters=_values(argument), timeout_s=context.timeout_s, ground=context.ground
+        context.contents, parameters=_values(argument), timeout_s=context.timeout_s, baseline=context.baseline
     )
 
 
@@ -86,21 +84,21 @@ def file(argument: str, context: Context) -> Verifier:
     _require(argument, "a file and its state, such as 'dist/app.js exists'")
     asked = FileState.parse(argument)
     reserved = "" if context.person else "whoever reports the outcome chose the file and what must be so of it"
-    return FileState(asked.path, asked.state, asked.value, ground=context.ground, reservation=reserved)
+    return FileState(asked.path, asked.state, asked.value, baseline=context.baseline, reservation=reserved)
 
 
 def ci(argument: str, context: Context) -> Verifier:
     """A result file of continuous integration: JUnit XML, or JSON with a conclusion."""
     _require(argument, "the path of a result file, such as results/junit.xml")
     reserved = "" if context.person else "a result file says what its writer wrote, and no person brings this one"
-    return CIResult(Path.cwd() / argument, ground=context.ground, reservation=reserved)
+    return CIResult(Path.cwd() / argument, baseline=context.baseline, reservation=reserved)
 
 
 def replay(argument: str, context: Context) -> Verifier:
     """The skill's steps and checks again, in a sandbox on a clean copy; ARG gives values."""
     if len(context.contents) != 1:
         raise Mistake("one skill can be replayed at a time", hint="name it with --followed VERSION")
-    return Replay(context.contents[0], context.project, _values(argument), ground=context.ground)
+    return Replay(context.contents[0], context.project, _values(argument), baseline=context.baseline)
 
 
 def person(argument: str, context: Context) -> Verifier:
@@ -173,12 +171,12 @@ def _reservation(text: str, context: Context) -> str:
 
 def _is_target(context: Context, target: str) -> bool:
     """Whether the committed makefile says how to make a target, and no file of its name stands in for having made it."""
-    ground = context.ground
+    baseline = context.baseline
     for name in ("GNUmakefile", "makefile", "Makefile"):
-        held = ground.held_before(ground.folder / name)
+        held = baseline.held_before(baseline.folder / name)
         if held is not None:
             text = held.decode("utf-8", "replace")
-            return has_target(text, target) and (is_phony(text, target) or not (ground.folder / target).exists())
+            return has_target(text, target) and (is_phony(text, target) or not (baseline.folder / target).exists())
     return False
 
 

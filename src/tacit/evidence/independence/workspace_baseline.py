@@ -13,20 +13,25 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from tacit.config.check_environment import check_environment, is_usual_place
 from tacit.domain.evidence import Use
-from tacit.evidence.independence.beginning import is_ahead
-from tacit.evidence.independence.building import BUILD_FILE, lines_run, runs
-from tacit.evidence.independence.deciding import SETTINGS, Deciding
-from tacit.evidence.independence.environment import brought, odd_place
-from tacit.evidence.independence.programs import files_run, programs_of
-from tacit.evidence.independence.repository import Entry, Repository, hashed
-from tacit.evidence.proof import reaches_for_the_tests
+from tacit.evidence.check_strength import reaches_for_the_tests
+from tacit.evidence.independence.build_files import (
+    BUILD_FILE,
+    SETTINGS,
+    Deciding,
+    files_run,
+    lines_run,
+    programs_of,
+    runs,
+)
+from tacit.evidence.independence.repository import TreeEntry, Repository, hashed, is_ahead
 
 _SKIPPED = frozenset(".git .tacit __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis".split())
 _MOST_FILES = 300_000
@@ -44,7 +49,7 @@ _CODE = frozenset("py pyc pth so toml ini cfg js cjs mjs ts cts mts tsx jsx json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class WorkspaceBaseline:
     """A workspace, and the moment and commit from which on what changed there was changed by the run."""
 
     folder: Path
@@ -54,7 +59,7 @@ class Ground:
     """Whether whoever reports may have chosen the moment: then what decides must be as it was committed, and a commit known."""
 
     @classmethod
-    def of(cls, use: Use, folder: Path, *, strict: bool = False) -> Ground:
+    def of(cls, use: Use, folder: Path, *, strict: bool = False) -> WorkspaceBaseline:
         """The ground of a use."""
         return cls(folder=folder, since=use.at, commit=use.commit, strict=strict)
 
@@ -132,7 +137,7 @@ class Ground:
         except OSError:
             return False
 
-    def _lines(self, here: Repository, tree: dict[str, Entry], command: str) -> list[str]:
+    def _lines(self, here: Repository, tree: dict[str, TreeEntry], command: str) -> list[str]:
         """What the build runs for a check, as it was committed."""
         return lines_run(command, here.texts(tree, BUILD_FILE))
 
@@ -162,7 +167,7 @@ class Ground:
         return all(_changed_at(folder) > self.since.timestamp() - _FILE_TICK_S for folder in folders)
 
     def _changed(
-        self, root: Path, tree: dict[str, Entry], *, files: list[str], run: set[str], deciding: Deciding
+        self, root: Path, tree: dict[str, TreeEntry], *, files: list[str], run: set[str], deciding: Deciding
     ) -> str:
         """A file that decides what the check means, and that the run wrote, moved or removed."""
         tops = {path.partition("/")[0] for path in tree if "/" in path}
@@ -179,13 +184,13 @@ class Ground:
                 return f"the run removed `{path}`, which decides what the check means"
         return ""
 
-    def _differs(self, root: Path, path: str, entry: Entry | None, *, inside: bool = False) -> bool:
+    def _differs(self, root: Path, path: str, entry: TreeEntry | None, *, inside: bool = False) -> bool:
         file = root / path
         if not (self.is_newer(file) or self._is_moved(root, path) or (self.strict and (entry or inside))):
             return False
         return entry is None or not (_is_same(file, entry) or self._is_fetched(file, entry))
 
-    def _is_fetched(self, file: Path, entry: Entry) -> bool:
+    def _is_fetched(self, file: Path, entry: TreeEntry) -> bool:
         """Whether a commit holds only the name of a large file (git LFS), and this is that file."""
         here = Repository.around(self.folder)
         pointer = here.content(entry.blob) if here and not file.is_symlink() else b""
@@ -219,7 +224,7 @@ class Ground:
         return ""
 
     def _called(
-        self, here: Repository, tree: dict[str, Entry], files: list[str], *, lines: list[str], deciding: Deciding
+        self, here: Repository, tree: dict[str, TreeEntry], files: list[str], *, lines: list[str], deciding: Deciding
     ) -> str:
         """A changed file that the build runs, or that reaches for what runs the tests, or that holds tests of its own."""
         root = here.root if tree else self.folder
@@ -253,7 +258,7 @@ def _is_prose(path: str) -> bool:
     return path.endswith((".md", ".rst", ".txt", ".adoc"))
 
 
-def _deciding(here: Repository, tree: dict[str, Entry], texts: tuple[str, ...]) -> Deciding:
+def _deciding(here: Repository, tree: dict[str, TreeEntry], texts: tuple[str, ...]) -> Deciding:
     """What decides the checks here, by the settings that were committed."""
     return Deciding.of(here.texts(tree, SETTINGS), texts)
 
@@ -267,7 +272,7 @@ def _is_beside(path: str, tops: set[str]) -> bool:
     return not local and (suffix in _CODE or not suffix) and loaded
 
 
-def _files(root: Path, tree: dict[str, Entry]) -> Iterator[str]:
+def _files(root: Path, tree: dict[str, TreeEntry]) -> Iterator[str]:
     """The path of each file of a workspace, environments and caches left out; links to folders count as files."""
     held = {str(above) for path in tree for above in PurePosixPath(path).parents}
     for folder, folders, files in os.walk(root):
@@ -295,7 +300,7 @@ def _changed_at(path: Path) -> float:
         return 0.0
 
 
-def _is_same(file: Path, entry: Entry) -> bool:
+def _is_same(file: Path, entry: TreeEntry) -> bool:
     try:
         data = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
     except OSError:
@@ -316,3 +321,87 @@ def _beginning(file: Path) -> bytes:
 
 def _reaching(text: bytes) -> set[str]:
     return reaches_for_the_tests(text.decode("latin-1"))
+
+
+IsNewer = Callable[[Path], bool]
+
+_STARTUP = re.compile(
+    r".*\.pth|(?:sitecustomize|usercustomize|conftest|_?pytest|py|pluggy|iniconfig|unittest|nose2?|coverage|xdist)(?:\.py|\.so)?"
+)
+"""What a Python loads by itself, or what runs the tests, in a folder of installed packages."""
+_PLUGGED = re.compile(r"^\[pytest11\]\n(?P<lines>(?:[^\[\n][^\n]*\n?|\n)*)", re.MULTILINE)
+_PLUG = re.compile(r"^[^=\n]+=\s*(\w+)", re.MULTILINE)
+_NODE_RUNNERS = ("jest", "jest-*", "@jest/*", "vitest", "@vitest/*", "mocha", "chai", "expect", "ava", "tap")
+_MOST_BYTES = 100_000
+
+
+def brought(programs: Iterable[tuple[str, Path]], workspace: Path, *, is_newer: IsNewer, search_path: str = "") -> str:
+    """A program, or something that it loads by itself, that came since; a search path on the caller's word is theirs."""
+    called = list(dict.fromkeys(programs))
+    for name, program in called:
+        if not search_path and is_newer(program):
+            return f"`{name}` ({program}) was put there after the skill was given"
+    folders = [program.parent.parent for _, program in called]
+    for environment in dict.fromkeys((*folders, *_environments(workspace, search_path))):
+        if found := _changed(environment, is_newer):
+            return f"`{found}` of {environment} was changed after the skill was given"
+    for runner in (found for name in _NODE_RUNNERS for found in (workspace / "node_modules").glob(name)):
+        if any(is_newer(file) for file in runner.rglob("*.*js")):
+            return f"`{runner.name}` of node_modules was changed after the skill was given"
+    return ""
+
+
+def odd_place(programs: Iterable[tuple[str, Path]], workspace: Path) -> str:
+    """A program that lies neither in the workspace, whose files are compared, nor where programs are usually found."""
+    for name, program in programs:
+        if not (program.is_relative_to(workspace) or is_usual_place(program.parent)):
+            return f"`{name}` ({program}) lies neither in the system's folders nor in an environment"
+    return ""
+
+
+def _environments(workspace: Path, search_path: str) -> Iterator[Path]:
+    """The workspace's own environments, those of the search path, and the account's packages."""
+    variables = check_environment(workspace, search_path=search_path)
+    yield from (marker.parent for marker in workspace.glob("*/pyvenv.cfg"))
+    for folder in variables["PATH"].split(os.pathsep):
+        if (Path(folder).parent / "pyvenv.cfg").is_file():
+            yield Path(folder).parent
+    if home := variables.get("HOME"):
+        yield Path(home) / ".local"
+
+
+def _changed(environment: Path, is_newer: IsNewer) -> str:
+    if is_newer(environment / "pyvenv.cfg"):
+        return "pyvenv.cfg"
+    return next(filter(None, (_loaded(found, is_newer) for found in environment.glob("lib/python*/site-packages"))), "")
+
+
+def _loaded(packages: Path, is_newer: IsNewer) -> str:
+    """What a Python, or a test runner in it, loads by itself of these packages, and that came since."""
+    for loaded in packages.iterdir():
+        if _STARTUP.fullmatch(loaded.name) and _is_tampered(loaded, is_newer):
+            return loaded.name
+        if loaded.suffix in (".dist-info", ".egg-info"):
+            plugs = _plugs(loaded / "entry_points.txt")
+            if plugs and is_newer(loaded / "entry_points.txt"):
+                return loaded.name
+            for plug in plugs:
+                if _is_tampered(packages / plug, is_newer) or is_newer(packages / f"{plug}.py"):
+                    return plug
+    return ""
+
+
+def _plugs(file: Path) -> list[str]:
+    """The packages that pytest loads because they say so."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            text = opened.read(_MOST_BYTES)
+    except OSError:
+        return []
+    return [plug for group in _PLUGGED.finditer(text) for plug in _PLUG.findall(group["lines"])]
+
+
+def _is_tampered(loaded: Path, is_newer: IsNewer) -> bool:
+    if loaded.is_dir() and not loaded.is_symlink():
+        return any(is_newer(file) for file in loaded.rglob("*.py"))
+    return is_newer(loaded)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.heed import Heed
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
+from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence import confirmed_at, reinforced
-from tacit.evidence.heeding import CEILING, LEAST_WORDS, heeded, prominence_of, telling
+from tacit.evidence.usage import CEILING, LEAST_WORDS, prominence_of, telling, was_used
 from tests.unit.making import MIGRATE, NOW, content, evidence, later, shell, stored
 
 RULE = "Write commit subjects in the imperative, with a ticket such as PAY-123, and squash fixups beforehand."
@@ -41,7 +41,7 @@ def run(*steps: Step, task: str = "fix the login") -> Trajectory:
 
 def used(*steps: Step, entry: SkillContent = NORM, start: int = 0, **more: Any) -> bool | None:
     task = more.pop("task", "fix the login")
-    return heeded(entry, run(*steps, task=task), start=start, **more)
+    return was_used(entry, run(*steps, task=task), start=start, **more)
 
 
 def test_an_entry_whose_own_words_come_back_was_used():
@@ -138,22 +138,22 @@ def test_half_a_procedure_is_neither():
 VERSION = stored().version
 
 
-def heed(up: bool, hours: float, *, use: str = "", trajectory: str = "") -> Heed:
-    return Heed(
+def heed(up: bool, hours: float, *, use: str = "", trajectory: str = "") -> UsageSignal:
+    return UsageSignal(
         key=VERSION.id, at=later(hours), heeded=up, use_id=use or f"u_{hours}", trajectory_id=trajectory or f"t_{hours}"
     )
 
 
-def count(*heeds: Heed, evidence: Any = ()) -> int:
-    return prominence_of(VERSION, evidence, heeds=heeds)[0]
+def count(*usage_signals: UsageSignal, evidence: Any = ()) -> int:
+    return prominence_of(VERSION, evidence, usage_signals=usage_signals)[0]
 
 
 def test_a_use_counts_one_and_refreshes_the_date():
-    assert prominence_of(VERSION, [], heeds=[heed(True, 5)]) == (1, later(5))
+    assert prominence_of(VERSION, [], usage_signals=[heed(True, 5)]) == (1, later(5))
 
 
 def test_being_passed_over_takes_one_away_and_refreshes_nothing():
-    assert prominence_of(VERSION, [], heeds=[heed(True, 5), heed(False, 9)]) == (0, later(5))
+    assert prominence_of(VERSION, [], usage_signals=[heed(True, 5), heed(False, 9)]) == (0, later(5))
 
 
 def test_what_was_never_shown_does_not_fade():
@@ -193,8 +193,8 @@ def test_a_run_that_was_verified_counts_by_that_alone():
 def test_what_one_attempt_of_a_session_used_was_used():
     used, passed = heed(True, 2, use="u_1", trajectory="t_1"), heed(False, 3, use="u_1", trajectory="t_2")
     assert (
-        prominence_of(VERSION, [], heeds=[used, passed])
-        == prominence_of(VERSION, [], heeds=[passed, used])
+        prominence_of(VERSION, [], usage_signals=[used, passed])
+        == prominence_of(VERSION, [], usage_signals=[passed, used])
         == (1, used.at)
     )
 
@@ -206,7 +206,7 @@ def test_a_session_that_used_nothing_counts_once_however_many_attempts_it_had():
 
 def test_the_order_of_arrival_changes_nothing():
     some = [heed(True, 1), heed(False, 2), heed(True, 3), heed(False, 4), heed(True, 5)]
-    assert prominence_of(VERSION, [], heeds=some) == prominence_of(VERSION, [], heeds=some[::-1])
+    assert prominence_of(VERSION, [], usage_signals=some) == prominence_of(VERSION, [], usage_signals=some[::-1])
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,68 @@
-"""How much there was to do, and where: stated amounts, "simple" and "hard", and named files, against what the run did. Pure.
+"""What was taken for granted against what happened: assumption and run → held, wrong or unknown, and the steps that show it.
 
-An amount counts only with its unit. An estimate is right within half as much again and wrong beyond twice; in between, and
-where a command may have changed files that nobody can name, nothing is said that the rest would have to bear out.
+Evidence in this order: a person's plain words or refusal, a check that the run itself ran, a reading, a named command, what is
+there, the files that were changed, stated amounts. *Unknown* is the usual answer: that two texts use the same words shows
+nothing. Runs nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from tacit.domain.moment import Held
-from tacit.domain.trajectory import Span, Step
-from tacit.evidence.assumptions.commands import paths_in
-from tacit.evidence.assumptions.run import Run, Settled
+from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.skill import Condition
+from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.evidence.assumption_evidence import (
+    UNKNOWN,
+    AssumptionResult,
+    AssumptionRun,
+    by_check,
+    by_claim,
+    by_error,
+    by_people,
+    by_presence,
+    by_reading,
+    by_refusal,
+    paths_in,
+)
+
+__all__ = ["AssumptionResult", "compare"]
+
+_CONDITIONAL = re.compile(r"\b(?:if|unless|whenever|in case|suppose)\b|^\W*(?:when|once)\b", re.IGNORECASE)
+"""What holds only under a condition, a run that may not have met it does not show."""
+
+
+def compare(
+    assumption: Assumption, trajectory: Trajectory, *, condition: Condition | None = None, since_stated: bool = True
+) -> AssumptionResult:
+    """Say how an assumption came out in a run.
+
+    `condition` is the same in a form that a tool's answer can show, where there is one. What came before it was stated counts
+    only without `since_stated`.
+    """
+    run = AssumptionRun(trajectory, assumption.at if since_stated else None)
+    text, aspect = assumption.text, assumption.aspect
+    if aspect is Aspect.RISK:
+        found = by_check(run, assumption.check) or by_error(run, text)
+        return found or AssumptionResult(held=Held.UNKNOWN, reason="nothing in the run shows that it came about")
+    shown: tuple[Callable[[], AssumptionResult | None], ...] = (
+        lambda: by_people(run, text),
+        lambda: by_refusal(run, text),
+        lambda: by_check(run, assumption.check),
+        lambda: by_reading(run, condition),
+    )
+    read: tuple[Callable[[], AssumptionResult | None], ...] = (
+        lambda: by_claim(run, text),
+        lambda: by_presence(run, text),
+        lambda: by_place(run, text, of_scope=aspect is Aspect.SCOPE),
+        lambda: by_amount(run, text) if aspect in (Aspect.COMPLEXITY, Aspect.SCOPE) else None,
+        lambda: by_difficulty(run, text) if aspect is Aspect.COMPLEXITY else None,
+    )
+    answers = shown if _CONDITIONAL.search(text) else (*shown, *read)
+    return next((found for answer in answers if (found := answer()) is not None), UNKNOWN)
+
 
 RIGHT_WITHIN, WRONG_BEYOND = 1.5, 2.0
 """Times an estimate."""
@@ -86,7 +135,7 @@ class _Bound(StrEnum):
     ABOUT = "about"
 
 
-def by_amount(run: Run, text: str) -> Settled | None:
+def by_amount(run: AssumptionRun, text: str) -> AssumptionResult | None:
     """What the run did against the amounts that an assumption states; nothing where it states none that can be counted."""
     found = [_counted(run, unit, number, bound) for unit, number, bound in _amounts(text)]
     wrong = next((each for each in found if each is not None and each.held is Held.WRONG), None)
@@ -95,7 +144,7 @@ def by_amount(run: Run, text: str) -> Settled | None:
     return found[0]
 
 
-def by_difficulty(run: Run, text: str) -> Settled | None:
+def by_difficulty(run: AssumptionRun, text: str) -> AssumptionResult | None:
     """A run that plainly was what the assumption calls it, or plainly was not."""
     easy, hard = bool(_EASY.search(text)), bool(_HARD.search(text))
     if easy == hard or not run.calls:
@@ -110,7 +159,7 @@ def by_difficulty(run: Run, text: str) -> Settled | None:
     return None
 
 
-def by_place(run: Run, text: str, *, of_scope: bool = True) -> Settled | None:
+def by_place(run: AssumptionRun, text: str, *, of_scope: bool = True) -> AssumptionResult | None:
     """The files that were changed against those that an assumption names as the only ones, as none, or as some of them.
 
     Where the assumption is not `of_scope`, it must itself speak of changing.
@@ -148,7 +197,7 @@ def _bound_of(said: str, number: int) -> _Bound:
     return _Bound.MOST if said or number <= 1 else _Bound.ABOUT
 
 
-def _counted(run: Run, unit: str, stated: int, bound: _Bound) -> Settled | None:
+def _counted(run: AssumptionRun, unit: str, stated: int, bound: _Bound) -> AssumptionResult | None:
     measured, spans, sure = _measure(run, unit)
     if measured is None:
         return None
@@ -173,7 +222,7 @@ def _estimated(measured: int, stated: int) -> bool | None:
     return False if high > low * WRONG_BEYOND else None
 
 
-def _measure(run: Run, unit: str) -> tuple[int | None, tuple[Span, ...], bool]:
+def _measure(run: AssumptionRun, unit: str) -> tuple[int | None, tuple[Span, ...], bool]:
     """How much there was, the steps that show it, and whether that is all there was."""
     if not run.calls:
         return None, (), False
@@ -189,7 +238,7 @@ def _measure(run: Run, unit: str) -> tuple[int | None, tuple[Span, ...], bool]:
     return (round((times[-1] - times[0]).total_seconds() / 60), _all(run), True) if times[1:] else (None, (), False)
 
 
-def _retries(run: Run) -> tuple[Span, ...]:
+def _retries(run: AssumptionRun) -> tuple[Span, ...]:
     """Calls that had failed before and were made again."""
     failed: set[str] = set()
     again: list[Span] = []
@@ -201,7 +250,7 @@ def _retries(run: Run) -> tuple[Span, ...]:
     return tuple(again)
 
 
-def _placed(run: Run, clause: str, paths: tuple[str, ...]) -> Settled | None:
+def _placed(run: AssumptionRun, clause: str, paths: tuple[str, ...]) -> AssumptionResult | None:
     inside = {file: step for file, step in run.changed.items() if any(_within(file, path) for path in paths)}
     outside = {file: step for file, step in run.changed.items() if file not in inside}
     named = " and ".join(f"`{path}`" for path in paths)
@@ -219,7 +268,7 @@ def _placed(run: Run, clause: str, paths: tuple[str, ...]) -> Settled | None:
     return None if run.vague else _answer(run, True, f"all changes were in {named}", spans)
 
 
-def _none_of(run: Run, named: str, inside: Mapping[str, Step]) -> Settled | None:
+def _none_of(run: AssumptionRun, named: str, inside: Mapping[str, Step]) -> AssumptionResult | None:
     if inside:
         return _answer(run, False, f"{_listed(inside)} changed", tuple(run.span(step) for step in inside.values()))
     if run.vague or not run.changed:
@@ -238,16 +287,18 @@ def _listed(files: Mapping[str, Step]) -> str:
     return ", ".join(shown) + more
 
 
-def _answer(run: Run, right: bool, reason: str, spans: tuple[Span, ...], *, instead: str = "") -> Settled:
+def _answer(
+    run: AssumptionRun, right: bool, reason: str, spans: tuple[Span, ...], *, instead: str = ""
+) -> AssumptionResult:
     held = Held.HELD if right else Held.WRONG
-    return Settled(held=held, reason=reason, instead="" if right else instead or reason, spans=spans)
+    return AssumptionResult(held=held, reason=reason, instead="" if right else instead or reason, spans=spans)
 
 
-def _all(run: Run) -> tuple[Span, ...]:
+def _all(run: AssumptionRun) -> tuple[Span, ...]:
     """The first and the last call."""
     return tuple(dict.fromkeys((run.span(run.calls[0].step), run.span(run.calls[-1].step))))
 
 
-def _failures(run: Run) -> tuple[Span, ...]:
+def _failures(run: AssumptionRun) -> tuple[Span, ...]:
     failed = [run.span(call.step) for call in run.calls if call.worked is False]
     return tuple(failed[:_SHOWN_STEPS]) or _all(run)

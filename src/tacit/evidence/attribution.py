@@ -13,19 +13,29 @@ a skill says, and only a comparison with runs that did not see it tells what it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tacit.domain.evidence import Following
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.trajectory import Trajectory
-from tacit.evidence.attribution.alignment import Alignment, Divergence, Done, Run
-from tacit.evidence.attribution.lessons import align_lesson
-from tacit.evidence.attribution.matching import Match, match
-from tacit.evidence.attribution.wanting import Wanted, banned_of, wanted_of, wrong_ends
+from tacit.domain.trajectory import Step, Trajectory
+from tacit.evidence.operation_pairs import (
+    Alignment,
+    Divergence,
+    DoneOperation,
+    OperationPairs,
+    RunStretch,
+    WantedOperation,
+    banned_of,
+    match,
+    wanted_of,
+    wrong_ends,
+)
+from tacit.text.error_signatures import error_signature, without_name
+from tacit.text.near_duplicates import text_similarity
 from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values
-from tacit.text.tool_calls import Effect, Operation
-
-__all__ = ["Alignment", "Divergence", "align"]
+from tacit.text.shell import shell_text
+from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of
 
 ENOUGH = 0.95
 """The share of required changes that must have been made: of a long skill one may be found in no form that is known."""
@@ -48,7 +58,7 @@ def align(
 
     `parts` are the skills that a composite is made of, by name.
     """
-    run = Run(trajectory, start=start, end=end)
+    run = RunStretch(trajectory, start=start, end=end)
     if content.sub_skills:
         found = {name: align(trajectory, part, start=start, end=end) for name, part in (parts or {}).items()}
         return _composed(content, found)
@@ -59,7 +69,7 @@ def align(
     return _judge(run, content, run.done)
 
 
-def _judge(run: Run, content: SkillContent, done: Sequence[Done]) -> Alignment | None:
+def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]) -> Alignment | None:
     """By what was done of its steps; by the client's word where nothing of it can be looked for."""
     wanted, under = wanted_of(content), run.under(content.name)
     acted = [step.index for step in under if step in run.actions and step.tool.casefold() != "skill"]
@@ -86,7 +96,7 @@ def _judge(run: Run, content: SkillContent, done: Sequence[Done]) -> Alignment |
     )
 
 
-def _by_word(done: Sequence[Done], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
+def _by_word(done: Sequence[DoneOperation], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
     """A skill of which nothing can be looked for: by what it forbids, or by the client's word."""
     against = _banned(done, banned_of(content))
     if against:
@@ -98,13 +108,13 @@ def _by_word(done: Sequence[Done], content: SkillContent, acted: Sequence[int]) 
     return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=reasons)
 
 
-def _lays_down(wanted: Sequence[Wanted], done: Sequence[Done]) -> bool:
+def _lays_down(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> bool:
     """Whether a skill lays down values for calls that the run made."""
     made = {each.act.name for each in done}
     return any(each.act.name in made and fixes_values(each.act) for each in wanted)
 
 
-def _measured(found: Match, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
+def _measured(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
     """Followed, partly or ignored, by the share of what counts; looking is not enough where there is anything to change."""
     counting = Effect.WRITE if found.weight(of=Effect.WRITE) else None
     total, made = found.weight(of=counting), found.weight(of=counting, matched=True)
@@ -122,7 +132,7 @@ def _measured(found: Match, *, taken_up: bool, acted: bool) -> tuple[Following, 
     return Following.IGNORED, reasons
 
 
-def _against(found: Match, content: SkillContent) -> list[Divergence]:
+def _against(found: OperationPairs, content: SkillContent) -> list[Divergence]:
     """What the run did against the skill."""
     wrong = [
         Divergence(
@@ -137,7 +147,7 @@ def _against(found: Match, content: SkillContent) -> list[Divergence]:
     return [*wrong, *_banned(found.done, banned_of(content))]
 
 
-def _banned(done: Sequence[Done], banned: Sequence[Operation]) -> list[Divergence]:
+def _banned(done: Sequence[DoneOperation], banned: Sequence[Operation]) -> list[Divergence]:
     """What was done though the skill says not to."""
     return [
         Divergence(step=each.step.index, what=each.act.label[:80])
@@ -152,7 +162,7 @@ def _is(named: Operation, done: Operation) -> bool:
     return named.name == done.name if bare else compare_operations(named, done) is OperationMatch.SAME
 
 
-def _by_rule(run: Run, content: SkillContent) -> Alignment | None:
+def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
     """A norm, preference or reference without steps: only what it names as code, or the client's word, can tell."""
     against = _banned(run.done, banned_of(content))
     kept = [(each, done) for each in wanted_of(content) for done in run.done if _is(each.act, done.act)]
@@ -200,3 +210,34 @@ def _together(parts: Sequence[Following]) -> Following:
     if set(parts) == {Following.FOLLOWED}:
         return Following.FOLLOWED
     return Following.IGNORED if set(parts) == {Following.IGNORED} else Following.PARTLY
+
+
+Judge = Callable[[RunStretch, SkillContent, Sequence[DoneOperation]], Alignment | None]
+_ALIKE = 0.8
+
+
+def align_lesson(run: RunStretch, content: SkillContent, *, followed: Judge) -> Alignment | None:
+    """How a run stands to a lesson."""
+    met = [step for step in run.trajectory.actions if is_met(content.signature, step)] if content.signature else []
+    first = met[0].index if met else run.start - 1
+    fixed = followed(run, content, run.after(first))
+    if fixed is None or fixed.following is Following.FOLLOWED or not content.signature:
+        return fixed
+    again = [step for step in met if step in run.actions]
+    if fixed.following is Following.IGNORED and again:
+        diverged = tuple(Divergence(step=step.index, instead_of=0, what=_label(step)) for step in again)
+        reasons = ("it met the error that this answers, and never used the fix", *fixed.reasons)
+        return replace(fixed, following=Following.CONTRADICTED, diverged=diverged, reasons=reasons)
+    return fixed if met or fixed.following is not Following.IGNORED else None
+
+
+def is_met(signature: str, step: Step) -> bool:
+    """Whether a call ended in the error of a signature."""
+    if not (step.failed or is_error_answer(step.observation)):
+        return False
+    seen = error_signature(step.observation, command=shell_text(step.arguments))
+    return signature in (seen, without_name(seen)) or text_similarity(signature, seen) >= _ALIKE
+
+
+def _label(step: Step) -> str:
+    return next((act.label for act in operations_of(step.tool, step.arguments)), step.tool)[:80]

@@ -9,7 +9,7 @@ from tacit.domain.ledger import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heed(Entry):
+class UsageSignal(Entry):
     """One version was shown to one run, and used there or not; its key is the version."""
 
     SORT: ClassVar[str] = "heed"

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from tacit.domain.errors import Mistake, VerifierOutage
+from tacit.domain.evidence import Grade
+from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Check
-from tacit.evidence.independence.ground import Ground
+from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.replay import checks_of, filled
+from tacit.evidence.verifiers.command import Command
 
 _MOST_BYTES = 256 * 1024 * 1024
 
@@ -41,7 +46,7 @@ class FileState:
     value: str = ""
     _: KW_ONLY
     cwd: Path | None = None
-    ground: Ground | None = None
+    baseline: WorkspaceBaseline | None = None
     reservation: str = ""
 
     @classmethod
@@ -67,13 +72,13 @@ class FileState:
             raise Mistake(f"{value!r} is no SHA-256", hint="64 hexadecimal digits, as `sha256sum FILE` prints them")
         return cls(found["path"], state, value)
 
-    def on(self, ground: Ground) -> FileState:
+    def on(self, baseline: WorkspaceBaseline) -> FileState:
         """The same question, held against what was there when the skill was given."""
-        return self if self.ground else replace(self, ground=ground)
+        return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
         """Look at the file."""
-        folder = (self.cwd or (self.ground.folder if self.ground else Path.cwd())).resolve()
+        folder = (self.cwd or (self.baseline.folder if self.baseline else Path.cwd())).resolve()
         file = folder / self.path
         if not file.resolve().is_relative_to(folder):
             raise VerifierOutage(f"{self.path} lies outside the workspace", hint="name a file of the workspace")
@@ -91,18 +96,18 @@ class FileState:
         return self.state is State.EXISTS or hashlib.sha256(data).hexdigest() == self.value.lower()
 
     def _changed(self, file: Path, data: bytes | None) -> bool:
-        if self.ground is None:
+        if self.baseline is None:
             raise VerifierOutage(
                 "nobody knows since when", hint="record it for a use, or ask something else of the file"
             )
-        before = self.ground.held_before(file)
-        return data != before if before is not None or data is None else self.ground.is_newer(file)
+        before = self.baseline.held_before(file)
+        return data != before if before is not None or data is None else self.baseline.is_newer(file)
 
     def _was_so(self, file: Path) -> bool:
-        if self.ground is None or self.state is State.CHANGED:
+        if self.baseline is None or self.state is State.CHANGED:
             return False
-        before = self.ground.held_before(file)
-        if before is None and self.state is not State.ABSENT and not self.ground.is_newer(file):
+        before = self.baseline.held_before(file)
+        if before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file):
             return True  # nobody touched it since, committed or not
         return self._is_so(before)
 
@@ -123,3 +128,65 @@ def _read(file: Path) -> bytes | None:
 
 def _told(data: bytes | None) -> str:
     return "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person's verdict."""
+
+    passed: bool
+    by: str
+    note: str = ""
+
+    def verify(self) -> Check:
+        """Say it."""
+        if not self.by.strip():
+            raise VerifierOutage("a person's verdict needs their name", hint="give by=")
+        return Check(passed=self.passed, verifier=f"person: {self.by}", detail=self.note, grade=Grade.HUMAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Postconditions:
+    """The checks of the postconditions of one or more skills."""
+
+    contents: Sequence[SkillContent]
+    cwd: Path | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    timeout_s: float = 600.0
+    baseline: WorkspaceBaseline | None = None
+
+    def on(self, baseline: WorkspaceBaseline) -> Postconditions:
+        """The same checks, held against what was there when the skill was given."""
+        return self if self.baseline else replace(self, baseline=baseline)
+
+    def verify(self) -> Check:
+        """Run each check; the first that fails decides."""
+        checks = [filled(content, check, self.parameters) for content in self.contents for check in checks_of(content)]
+        if not checks:
+            raise VerifierOutage("not checkable here: no skill was given", hint="name the use of a skill")
+        found: list[Check] = []
+        for check in dict.fromkeys(checks):
+            found.append(Command(check, self.cwd, self.timeout_s, baseline=self.baseline).verify())
+            if not found[-1].passed:
+                break
+        named = "postconditions: " + "; ".join(dict.fromkeys(checks))
+        doubt = next((one.doubt for one in found if one.doubt), "")
+        return Check(passed=found[-1].passed, verifier=named, detail=found[-1].detail, doubt=doubt)
+
+
+def own_checks(contents: Sequence[SkillContent]) -> set[str]:
+    """The commands that skills name themselves."""
+    return {condition.check for content in contents for condition in content.postconditions if condition.check.strip()}
+
+
+def is_own(command: str, contents: Sequence[SkillContent]) -> bool:
+    """Whether a command is a skill's own check, with values in place of its parameters at most."""
+    for content in contents:
+        for check in own_checks([content]):
+            pattern = re.escape(check)
+            for parameter in content.parameters:
+                pattern = pattern.replace(re.escape(f"{{{parameter.name}}}"), r"[\w@%+=:,./-]+")
+            if re.fullmatch(pattern, command):
+                return True
+    return False

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from tacit.domain.evidence import Evidence, Following, Outcome
-from tacit.domain.heed import Heed
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Role, Step, Trajectory
+from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence.attribution import align
 from tacit.evidence.reliability import votes
-from tacit.store.lexical import EVERYDAY
+from tacit.store.lexical_search import EVERYDAY
 from tacit.text.words import STOP_WORDS, terms
 
 ENOUGH = 0.3
@@ -35,7 +35,7 @@ _OWN = re.compile(r"<tacit-skills-(\w+)>.*?(?:</tacit-skills-\1>|\Z)", re.DOTALL
 """What Tacit itself said, wherever a transcript repeats it: that an agent has an entry's words from there is the point."""
 
 
-def heeded(
+def was_used(
     content: SkillContent,
     trajectory: Trajectory,
     *,
@@ -112,7 +112,7 @@ def _words(text: str) -> set[str]:
 
 
 def prominence_of(
-    version: SkillVersion, evidence: Iterable[Evidence], *, heeds: Iterable[Heed] = ()
+    version: SkillVersion, evidence: Iterable[Evidence], *, usage_signals: Iterable[UsageSignal] = ()
 ) -> tuple[int, datetime]:
     """How often a version was confirmed or used, less how often it was passed over; and when last.
 
@@ -123,7 +123,7 @@ def prominence_of(
     known = {item.trajectory_id for item in cast if item.trajectory_id}
     confirmed = max(0, len(version.provenance.trajectory_ids) - 1)
     moves = [(item.at, True, True) for item in cast if item.outcome is Outcome.SUCCESS]
-    moves += [(each.at, each.heeded, False) for each in _by_use(heeds) if each.trajectory_id not in known]
+    moves += [(each.at, each.heeded, False) for each in _by_use(usage_signals) if each.trajectory_id not in known]
     count = confirmed
     for _, up, verified in sorted(moves):
         confirmed += verified
@@ -136,13 +136,17 @@ def prominence_of(
     return count, max((at for at, up, _ in moves if up), default=version.created_at)
 
 
-def telling(version: SkillVersion, evidence: Sequence[Evidence], known: Sequence[Heed], new: Heed) -> bool:
+def telling(
+    version: SkillVersion, evidence: Sequence[Evidence], known: Sequence[UsageSignal], new: UsageSignal
+) -> bool:
     """Whether a heed changes anything: one that does not (passed over once more, used twice in a day) need not be kept."""
-    before, after = (prominence_of(version, evidence, heeds=heeds) for heeds in (known, [*known, new]))
+    before, after = (
+        prominence_of(version, evidence, usage_signals=usage_signals) for usage_signals in (known, [*known, new])
+    )
     return before[0] != after[0] or (after[1] - before[1]).days >= 1
 
 
-def _by_use(heeds: Iterable[Heed]) -> list[Heed]:
+def _by_use(usage_signals: Iterable[UsageSignal]) -> list[UsageSignal]:
     """One heed for each use: that it was used, if any attempt did, the latest of several."""
-    ordered = sorted(heeds, key=lambda each: (each.heeded, each.at))
+    ordered = sorted(usage_signals, key=lambda each: (each.heeded, each.at))
     return list({each.use_id or each.id: each for each in ordered}.values())

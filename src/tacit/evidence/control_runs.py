@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Stored
-from tacit.evidence.lift import Lift, Naming, by_key, lift, run_of
+from tacit.evidence.lift import Lift, Measure, Naming, by_key, lift, run_of
+from tacit.text.capabilities import HashedContent, needed
+from tacit.text.touches import field_texts
 
 HELD_BACK = "held back as a control, by lot (policy.hold_out)"
 
@@ -70,9 +73,9 @@ class Lots:
         """How likely it is held back; 0 where it would be seen all the same, or where a part of it is never held back."""
         if self.exported and group.head.version.content.kind is Kind.PROCEDURE:
             return 0.0
-        known = store.renderings(group.shown)
-        told = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
-        return self.hold_out * told[0] if all(told) else 0.0
+        known = store.renderings.get(group.shown)
+        left_out_rows = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
+        return self.hold_out * left_out_rows[0] if all(left_out_rows) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,9 +132,9 @@ class Drawn:
         with store.transaction():
             if shown:
                 shares = tuple(self.shares.get(version_id, 0.0) for version_id in shown)
-                store.add_use(dataclasses.replace(use, version_ids=shown, shares=shares if any(shares) else ()))
+                store.add(dataclasses.replace(use, version_ids=shown, shares=shares if any(shares) else ()))
             if self.held_back:
-                store.add_use(
+                store.add(
                     dataclasses.replace(
                         use,
                         version_ids=self.held_back,
@@ -148,7 +151,7 @@ def control_id(use_id: str) -> str:
     return content_id("u", ("control beside", use_id))
 
 
-def beside(store: Store, use: Use) -> tuple[Use, ...]:
+def control_uses(store: Store, use: Use) -> tuple[Use, ...]:
     """What was held back where this was shown, if anything: the run tells of both."""
     try:
         return (store.use(control_id(use.id)),)
@@ -207,7 +210,7 @@ def measure(store: Store, stored: Stored, *, model: str = "") -> Measured:
 def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[_Group]) -> Selection:
     """A selection less what a lot took, with all that only this would have shown; it says so."""
     gone = {each for group in out for each in group.shown} - {each for group in kept_groups for each in group.shown}
-    told = [
+    left_out_rows = [
         LeftOut(
             version_id=i.version_id,
             name=i.name,
@@ -219,7 +222,7 @@ def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[
         for i in selection.items
         if i.version_id in gone
     ]
-    told += [
+    left_out_rows += [
         dataclasses.replace(each, code=ReasonCode.HELD_BACK, reason=HELD_BACK)
         for each in selection.left_out
         if each.version_id in gone
@@ -228,7 +231,7 @@ def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[
     return dataclasses.replace(
         selection,
         items=kept,
-        left_out=(*told, *(each for each in selection.left_out if each.version_id not in gone)),
+        left_out=(*left_out_rows, *(each for each in selection.left_out if each.version_id not in gone)),
         plan=_plan_without(selection.plan, gone),
         code=selection.code if kept else ReasonCode.HELD_BACK,
         reason=selection.reason if kept else f"what fits is {HELD_BACK}",  # unnamed: an agent could fetch it by name
@@ -241,4 +244,44 @@ def _plan_without(plan: Plan, gone: set[str]) -> Plan:
         chosen=tuple(each for each in plan.chosen if each.version_id not in gone),
         steps=tuple(each for each in plan.steps if each.version_id not in gone),
         strengths={key: strength for key, strength in plan.strengths.items() if key not in gone},
+    )
+
+
+FULLY, PARTLY, LITTLE, LEAST = 1.0, 0.75, 0.5, 0.25
+"""A few levels only: runs are compared within one chance, and many chances would leave few runs in each."""
+
+_LEVELS = ((0.2, FULLY), (0.15, PARTLY), (0.1, LITTLE))
+"""Beyond this half-width of the lift's interval → how much a control would tell."""
+_HARMFUL = frozenset({"deletes", "sends", "publishes", "reveals", "pays", "persists"})
+_WARNING = re.compile(
+    r"(?i)\b(?:never|must not|irreversibl[ey]|destructive|dangerous|danger|caution|beware|data loss|loses? data|"
+    r"back ?ups? (?:first|before)|in production|outage|credentials?|secrets?|passwords?)\b"
+)
+"""Words of those who write to keep somebody from harm."""
+
+
+def unproven(
+    content: SkillContent, evidence: Iterable[Evidence], *, pinned: bool = False, session: Naming = run_of
+) -> float:
+    """How much a control would tell of this skill; 0: it is never held back.
+
+    It depends on how wide the interval is and not on where it lies: shares that followed the estimate would bias it.
+    """
+    if pinned or is_needed(content):
+        return 0.0
+    known = lift(evidence, session=session, measures=(Measure.SUCCESS,)).success
+    if known is None:
+        return FULLY
+    half = (known.high - known.low) / 2
+    return next((level for width, level in _LEVELS if half > width), LEAST)
+
+
+def is_needed(content: SkillContent) -> bool:
+    """Whether a run without it is likely to come to harm, so that it is never held back."""
+    if content.kind in (Kind.NORM, Kind.PREFERENCE) or content.signature:
+        return True
+    if any(_WARNING.search(text) for _, text in field_texts(content)):
+        return True
+    return not _HARMFUL.isdisjoint(
+        {*needed(HashedContent(content, content.hash())).effects, *content.capabilities.effects}
     )

@@ -1,0 +1,296 @@
+"""How a run stands to a skill, as a value, and the parts of a run that tell of it. Nothing here decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tacit.domain.evidence import Following
+from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
+from tacit.domain.trajectory import Step, Trajectory
+from tacit.text.alignment import best_pairs
+from tacit.text.operation_matching import OperationMatch, compare_operations, is_independent, is_specific
+from tacit.text.tool_calls import Effect, Operation, operations_of, plain_name, shell_operations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Something that a run did in place of what the skill says."""
+
+    step: int
+    """Index of the step in the trajectory."""
+    instead_of: int | None = None
+    """The step of the skill that was due there; nothing where the skill only says not to do it."""
+    what: str = ""
+    """How a person would name it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """How a run stands to a skill, and what shows it."""
+
+    following: Following
+    adherence: float
+    """Which part of what can be looked for was done, 0 to 1; changes weigh more than checks, and these more than reads."""
+    matched: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Step of the skill → steps of the trajectory that carried it out or tried to."""
+    missing: tuple[int, ...] = ()
+    """Steps of the skill that it requires and nothing in the run stands for."""
+    diverged: tuple[Divergence, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why, in sentences without any words of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneOperation:
+    """One act of a run, and where it stands."""
+
+    act: Operation
+    step: Step
+
+
+class RunStretch:
+    """A stretch of a trajectory as acts in order, with the skills that the client says were followed."""
+
+    def __init__(self, trajectory: Trajectory, *, start: int = 0, end: int | None = None) -> None:
+        self.trajectory = trajectory
+        self.start = start
+        workspace = trajectory.environment.workspace
+        inside = [step for step in trajectory.steps if step.index >= start and (end is None or step.index < end)]
+        self.actions = [step for step in inside if step.is_action]
+        self.done = [
+            DoneOperation(act, step)
+            for step in self.actions
+            for act in operations_of(step.tool, step.arguments, workspace=workspace)
+        ]
+        self._skilled = [step for step in inside if step.skill]
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the client kept no arguments of any call, so that no value can be seen."""
+        return bool(self.actions) and not any(step.arguments for step in self.trajectory.actions)
+
+    def under(self, name: str) -> list[Step]:
+        """The steps that the client attributes to a skill; loading it is one of them."""
+        wanted = plain_skill(name)
+        return [step for step in self._skilled if plain_skill(step.skill) == wanted]
+
+    def after(self, index: int) -> list[DoneOperation]:
+        """What was done after a step."""
+        return [done for done in self.done if done.step.index > index]
+
+
+def plain_skill(name: str) -> str:
+    """A skill's own name, without the plugin or folder in front that a client may tell."""
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].strip().casefold()
+
+
+WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.WRITE: 1.0}
+"""What an act says of having followed a skill: everybody looks around, and most check."""
+_SPAN = re.compile(r"`([^`\n]{2,300})`")
+_CALL = re.compile(r"([A-Za-z]\w*)\((.*)\)", re.DOTALL)
+_NOT = r"(?:do not|don['’]?t|never|avoid|instead of|rather than|not|without|no longer|stop)"
+_FILLING = r"(?:\s+(?:ever|just|to|do|the|an?|any|run|running|call|calling|use|using|edit|editing|write|writing))*"
+_FORBIDDING = re.compile(
+    rf"(?:\b{_NOT}{_FILLING}|^\s*(?:running|calling|using|editing|deleting|pushing|committing))\s*$", re.IGNORECASE
+)
+"""A negation right before what is named, or the beginning of a pitfall: "Running `x` first"."""
+_UNCLEAR = re.compile(rf"\b{_NOT}\b|^\s*(?:if|when|where|after|before|unless|once|until)\b", re.IGNORECASE)
+"""What is named in a condition, or further behind a negation, is neither asked for nor forbidden."""
+_HANGING = re.compile(rf"\b{_NOT}\s*$", re.IGNORECASE)
+_FAILING = re.compile(
+    r"\s*(?:does not|doesn['’]?t|is not|isn['’]?t|cannot|can['’]?t|fails?|failed|no longer)\b", re.IGNORECASE
+)
+"""What is said of something right behind its name, where it is no advice."""
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
+_CLAUSE_END = re.compile(r"[,:](?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedOperation:
+    """One act that a skill asks for."""
+
+    act: Operation
+    step: int
+    optional: bool = False
+
+    @property
+    def weight(self) -> float:
+        """How much doing it says."""
+        return WEIGHTS[self.act.effect]
+
+
+def wanted_of(content: SkillContent) -> tuple[WantedOperation, ...]:
+    """What a skill asks for, in order; the text speaks where there are no steps."""
+    steps = content.steps or (SkillStep(text=_telling(content)),)
+    return tuple(
+        WantedOperation(act, number, step.optional)
+        for number, step in enumerate(steps)
+        for act in _acts(step)
+        if is_specific(act)
+    )
+
+
+def banned_of(content: SkillContent) -> tuple[Operation, ...]:
+    """What a skill says not to do: in its rules, its steps, and the pitfalls that somebody wrote."""
+    texts = [step.text for step in content.steps if not step.tool]
+    if content.kind in (Kind.NORM, Kind.PREFERENCE) or not content.steps:
+        texts += [content.description, content.body]
+    written = [pitfall.text for pitfall in content.pitfalls if not pitfall.kind]
+    spoken = [act for text in (*texts, *written) for act, is_meant in _spoken(text) if is_meant is False]
+    wanted = {(each.act.name, each.act.line) for each in wanted_of(content)}
+    return tuple(act for act in spoken if (act.name, act.line) not in wanted)
+
+
+def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Iterator[tuple[str, int]]:
+    """Tools that runs are known to have ended with, or to have called besides, and the step that was due."""
+    for pitfall in pitfalls:
+        if pitfall.kind == "wrong end" and pitfall.step is not None and pitfall.step < len(steps):
+            named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
+            if named:
+                yield plain_name(named[1]), pitfall.step
+
+
+def _acts(step: SkillStep) -> tuple[Operation, ...]:
+    if step.tool:
+        return operations_of(step.tool, step.arguments)
+    return tuple(act for act, is_meant in _spoken(step.text) if is_meant)
+
+
+def _telling(content: SkillContent) -> str:
+    """The text that says what to do: of a lesson only the fix, not the problem."""
+    fix = content.body.partition("**Fix.**")[2].partition("\n\n")[0] if content.kind is Kind.LESSON else ""
+    return fix or f"{content.description}\n{content.body}"
+
+
+def _spoken(text: str) -> Iterator[tuple[Operation, bool | None]]:
+    """What a text names as code, each with whether it is to be done, or not to be done; nothing where that is not clear."""
+    before = 0
+    for span in _SPAN.finditer(text):
+        lead = _SENTENCE_END.split(text[before : span.start()])[-1]
+        before = span.end()
+        is_meant = None if _FAILING.match(text, span.end()) else _is_meant(_CLAUSE_END.split(lead))
+        yield from ((act, is_meant) for act in _read(span[1].strip()))
+
+
+def _is_meant(clauses: Sequence[str]) -> bool | None:
+    """What the words before a piece of code make of it; the last clause decides."""
+    if _FORBIDDING.search(clauses[-1]):
+        return False
+    hanging = any(_HANGING.search(clause) for clause in clauses[:-1])
+    return None if hanging or _UNCLEAR.search(clauses[-1]) else True
+
+
+def _read(code: str) -> tuple[Operation, ...]:
+    """What a piece of code does, if it is a call or a command; a file or a value is neither."""
+    called = _CALL.fullmatch(code)
+    if called or re.fullmatch(r"[a-z]+(?:_[a-z0-9]+)+", code):
+        return operations_of(called[1] if called else code, {})
+    if re.fullmatch(r"[a-z][\w.+-]*(?: .+)?", code, re.DOTALL) and not re.fullmatch(r"\S+\.\w{1,5}", code):
+        return shell_operations(code)
+    return ()
+
+
+_OPTIONAL = 0.3
+"""An optional act never takes the place of a required one."""
+MAX_DONE = 4000
+"""A run is looked at so far; more is a log, not a run."""
+MAX_DIVERGED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPairs:
+    """Which act of the run stands for each wanted one, by their places in the two lists."""
+
+    wanted: Sequence[WantedOperation]
+    done: Sequence[DoneOperation]
+    pairs: dict[int, int]
+
+    def weight(self, *, of: Effect | None = None, matched: bool = False) -> float:
+        """The weight of what is required (optional acts count once they are done), or of what of it was done."""
+        return sum(
+            each.weight
+            for place, each in enumerate(self.wanted)
+            if (of is None or each.act.effect is of) and (place in self.pairs or not (matched or each.optional))
+        )
+
+    def steps(self) -> dict[int, tuple[int, ...]]:
+        """Step of the skill → steps of the run, with those before that tried the same between its neighbours."""
+        found: dict[int, set[int]] = {}
+        taken = sorted(self.pairs.values())
+        for place, at in self.pairs.items():
+            before = max((other for other in taken if other < at), default=-1)
+            tries = [i for i in range(before + 1, at) if self.done[i].act.retry_key == self.done[at].act.retry_key]
+            found.setdefault(self.wanted[place].step, set()).update(self.done[i].step.index for i in (*tries, at))
+        return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
+
+    def missing(self) -> tuple[int, ...]:
+        """Required steps of which nothing that counts was done: no change where it asks for one, nothing at all else."""
+        asked: dict[int, list[int]] = {}
+        for place, each in enumerate(self.wanted):
+            if not each.optional:
+                asked.setdefault(each.step, []).append(place)
+        lacking: list[int] = []
+        for step, places in asked.items():
+            changes = [place for place in places if self.wanted[place].act.effect is Effect.WRITE] or places
+            lacking += [step] if not any(place in self.pairs for place in changes) else []
+        return tuple(sorted(lacking))
+
+    def opposed(self) -> list[tuple[int, int]]:
+        """Required changes that were nowhere made, each with the act that did the opposite, by their places."""
+        used, found = set(self.pairs.values()), []
+        for place, each in enumerate(self.wanted):
+            if each.optional or place in self.pairs or each.act.effect is not Effect.WRITE:
+                continue
+            stands = [compare_operations(each.act, done.act) for done in self.done]
+            against = [i for i, stand in enumerate(stands) if stand is OperationMatch.OPPOSED and i not in used]
+            if against and OperationMatch.SAME not in stands:
+                found.append((place, against[0]))
+        return found
+
+    def diverged(self) -> list[Divergence]:
+        """Changes that the run made where a step was due that it left out."""
+        lacking = set(self.missing())
+        used, found = set(self.pairs.values()), []
+        for place, each in enumerate(self.wanted):
+            if each.step not in lacking:
+                continue
+            lacking.discard(each.step)
+            low = max((at for other, at in self.pairs.items() if other < place), default=-1)
+            high = min((at for other, at in self.pairs.items() if other > place), default=len(self.done))
+            for i in range(low + 1, high):
+                if i not in used and self.done[i].act.effect is Effect.WRITE:
+                    step = self.done[i].step.index
+                    found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].act.label[:80]))
+                    used.add(i)
+        return found[:MAX_DIVERGED]
+
+
+def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> OperationPairs:
+    """Find what stands for what."""
+    done = done[:MAX_DONE]
+    same = [[compare_operations(each.act, other.act) is OperationMatch.SAME for other in done] for each in wanted]
+    worth = [each.weight * (_OPTIONAL if each.optional else 1.0) for each in wanted]
+    _, pairs = best_pairs([[value if fits else 0.0 for fits in row] for value, row in zip(worth, same, strict=True)])
+    used = set(pairs.values())
+    for place in range(len(wanted)):
+        if place in pairs:
+            continue
+        free = (i for i, fits in enumerate(same[place]) if fits and i not in used)
+        at = next((i for i in free if _may_stand(wanted, done, pairs, place, i)), None)
+        if at is not None:
+            pairs[place] = at
+            used.add(at)
+    return OperationPairs(wanted, done, pairs)
+
+
+def _may_stand(
+    wanted: Sequence[WantedOperation], done: Sequence[DoneOperation], pairs: Mapping[int, int], place: int, at: int
+) -> bool:
+    """Whether an act may stand for a wanted one out of order: nothing that depends on it is passed over."""
+    if wanted[place].act.effect is not Effect.WRITE:
+        return True
+    passed = [other for mine, other in pairs.items() if (mine < place) != (other < at)]
+    changes = [other for other in passed if done[other].act.effect is Effect.WRITE]
+    return all(is_independent(done[at].act, done[other].act) for other in changes)
