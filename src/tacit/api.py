@@ -32,9 +32,10 @@ from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, par
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.verification import Verifier
-from tacit.evidence import Followed, capture, controls, parse_outcome
+from tacit.evidence import Followed, capture, parse_outcome
+from tacit.evidence import control_runs
 from tacit.evidence.verifiers import verify
-from tacit.learn.report import Applied, Learned
+from tacit.learn.report import Applied, LearningReport
 from tacit.maintain.archive import Archive
 from tacit.maintain.maintenance import Maintenance, Progress
 from tacit.recall import catalogue, publishing, retrieval
@@ -45,12 +46,14 @@ from tacit.text.redaction import redact
 
 if TYPE_CHECKING:
     from tacit import gate
+    from tacit.evidence import journal_uses
     from tacit.gate import admission, approvals, reviews
     from tacit.learn import origin_limits, pipeline
-    from tacit.maintain import promotion
+    from tacit.maintain import exports, promotion
 else:  # most commands use few of them; none should wait for all
     gate, admission, approvals = LazyModule("tacit.gate"), LazyModule("tacit.gate.admission"), LazyModule("tacit.gate.approvals")
     reviews, promotion = LazyModule("tacit.gate.reviews"), LazyModule("tacit.maintain.promotion")
+    exports, journal_uses = LazyModule("tacit.maintain.exports"), LazyModule("tacit.evidence.journal_uses")
     origin_limits, pipeline = LazyModule("tacit.learn.origin_limits"), LazyModule("tacit.learn.pipeline")
 
 
@@ -112,21 +115,27 @@ class Tacit:
             context.store, trajectories, exclude=exclude, trust_outcomes=trust_outcomes, now=context.now
         )
 
-    def learn(self, *, progress: Progress | None = None, model: LanguageModel | None = None) -> Learned:
+    def learn(
+        self, *, progress: Progress | None = None, model: LanguageModel | None = None, edited_by: str = "learner"
+    ) -> LearningReport:
         """Learn from everything captured since the last time; return every verdict with its findings.
 
-        Re-checks existing approvals first; finally applies the status changes that new verified evidence calls for.
+        Takes in hook journals and edits of exported skills (as made by `edited_by`), and re-checks existing approvals first.
+        Finally applies the status changes that new verified evidence calls for, and exports what is approved.
         Each attempt is one transaction, so an interrupted run repeats nothing. A language model words what is new,
         within its own budget; where it fails, the mined wording is used.
         """
         context = self.context
         context.require_running()
+        journal_uses.fold_journals(context)
+        exports.propose_edited(context, self.propose, by=edited_by)
         self.library.adopt()
-        rechecked = approvals.keep_up(context.store, context.config.policy, at=context.now())
-        learned = pipeline.Pass(context, self._admission, model=model).run(progress)
+        rechecked = approvals.recheck_outdated(context.store, context.config.policy, at=context.now())
+        learned = pipeline.LearningPass(context, self._admission, model=model).run(progress)
         self.archive.prune()
         self.library.note_contracts()
         settled = tuple(self.library.settle())
+        exports.export(context)
         return dataclasses.replace(learned, verdicts=(*rechecked, *learned.verdicts), settled=settled)
 
     def admit(self, candidate: Candidate) -> Verdict:
@@ -157,7 +166,7 @@ class Tacit:
         made, here = Provenance(made_by=by, source=source), scope or self.context.scope
         candidate = admission.proposed(store, content, made=made, origin=origin, revises=revises, scope=here)
         if origin is Origin.AGENT:
-            candidate = origin_limits.Fence(store).held_against_the_latest(candidate)
+            candidate = origin_limits.OriginLimiter(store).limit_by_recent_sessions(candidate)
         with store.transaction():
             return self._admission.admit_as_is(candidate)
 
@@ -227,7 +236,7 @@ class Tacit:
             allowed=allowance(allowed),
             person=person,
         )
-        lots = controls.Lots.here(context.config.policy.hold_out if keep else 0.0, context.place, session=session)
+        lots = control_runs.ControlDraw.here(context.config.policy.hold_out if keep else 0.0, context.place, session=session)
         drawn = lots.draw(context.store, self.rank(query))
         selection = retrieval.written(drawn.selection)
         if not keep:
@@ -286,7 +295,7 @@ class Tacit:
         use_id = ""
         if entry.version_id and not self.context.paused:
             use = self._use((entry.version_id,), f"apply {name}", surface=surface)
-            self.context.store.add_use(use)
+            self.context.store.add(use)
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
         gated = render.gate_tools([entry], tools) if tools is not None else None
@@ -343,7 +352,7 @@ class Tacit:
         store, at = self.context.store, self.context.now()
         clean = {key: redact(text).text for key, text in details.items()}
         added = evidence.evidence_for(use, result, grade=grade, at=at, followed=followed, details=clean)
-        for control in controls.beside(store, use):  # the same run shows how it goes without them
+        for control in control_runs.control_uses(store, use):  # the same run shows how it goes without them
             added += evidence.evidence_for(control, result, grade=grade, at=at, details=clean)
         with store.transaction():  # a result and the status change it causes are visible together
             publishing.keep(store, added, embedder=self.context.embedder)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from tacit.config.repository_settings import without_repository_settings
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
+TYPE_CHECKING = False  # hooks import this module, and `typing` is slow to load
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.atif_document import Agent, Call, Document, Message, Recorded, Result, Versioned
 from tacit.ingest.decoding import (
@@ -56,12 +57,19 @@ class AtifReader:
             return False
         return _VERSION_KEY.search(head) is not None or (b'"steps"' in head and b'"agent"' in head)
 
-    def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the trajectories of a file; a part that cannot be read is raised, and the next call goes on."""
+    def session_file(self, path: Path) -> Path | None:
+        """Every document is read on its own."""
+        return None
+
+    def read(self, path: Path, *, start: Mark | None = None) -> Parts:
+        """Yield the trajectories of a file; a part that cannot be read is raised, and the next call goes on.
+
+        A document does not grow, so it is always read from its beginning.
+        """
         return Parts(_parts_of_file(path))
 
 
-def from_documents(documents: Mapping[str, Any] | list[Any]) -> Iterator[Trajectory]:
+def from_documents(documents: Mapping[str, Any] | list[Any]) -> Parts:
     """Yield the trajectories of documents that are already in memory; problems as in `AtifReader.read`."""
     return Parts(_parts_in_memory(documents if isinstance(documents, list) else [documents]))
 

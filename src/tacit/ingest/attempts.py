@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import PureWindowsPath
 from typing import Any
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.decoding import CUT
 from tacit.ingest.echoes import observed, without_echo

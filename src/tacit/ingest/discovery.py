@@ -1,23 +1,26 @@
-"""Where clients keep their transcripts → the ones on this machine, each with its client and workspace.
+"""Finds the transcripts that clients left on this machine, and reads what is new in each.
 
-Looks at names, times and the first bytes of files; reads no session. A session's subagents are found by its reader, not
-here. Newest sessions come last, so that what was learned later stands on what was learned before.
+Finding looks at names, times and the first bytes of files. A session's subagents are found by its reader. The newest
+sessions come last, so that learning builds on what was learned before.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-from tacit.domain.bookmark import Mark
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import project_root
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Bookmark, Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.lines import open_regular
-from tacit.ingest.sources import find_reader
+from tacit.ingest.sources import OnProblem, find_reader
 
 PLACES: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("projects/*/*.jsonl",),
@@ -62,29 +65,61 @@ def transcript(path: Path, *, client: str = "") -> Transcript | None:
     return Transcript(path=path, client=client, workspace=workspace, size=state.st_size, modified_ns=state.st_mtime_ns)
 
 
-class Following(Iterator[Trajectory]):
-    """The attempts in a growing file from a mark on; when they have all been given, `mark` says where to go on next time.
+class NewAttempts(Iterator[Trajectory]):
+    """The attempts of a growing file that an earlier reading has not seen. `bookmark` is then where to go on next time.
 
-    What cannot be read goes to `on_problem`, and reading goes on behind it.
+    The attempt at the end may go on, so it is read again next time. What cannot be read goes to `on_problem`.
     """
 
-    def __init__(self, path: Path, *, start: Mark | None, on_problem: Callable[[InvalidTrajectory], None]) -> None:
-        reader = find_reader(path)
-        resumes = start is not None and reader.name in PLACES and _is_line_start(path, start)
-        self._parts = reader.read(path, start=start) if resumes else reader.read(path)  # type: ignore[call-arg]
+    def __init__(self, found: Transcript, before: Bookmark | None, *, on_problem: OnProblem) -> None:
+        start = before.mark if before and before.size <= found.size else None
+        resumes = start is not None and _is_line_start(found.path, start)
+        self._stream = find_reader(found.path).read(found.path, start=start if resumes else None)
+        self._found = found
         self._on_problem = on_problem
 
     @property
-    def mark(self) -> Mark | None:
-        """Where the attempt begins that may still go on; nothing for a format that does not grow."""
-        return getattr(self._parts, "mark", None)
+    def bookmark(self) -> Bookmark:
+        """How far the file is read."""
+        found = self._found
+        mark = self._stream.mark or Mark()
+        return Bookmark(path=bookmark_key(found.path), size=found.size, modified_ns=found.modified_ns, mark=mark)
 
     def __next__(self) -> Trajectory:
         while True:
             try:
-                return next(self._parts)
+                return next(self._stream)
             except InvalidTrajectory as problem:
                 self._on_problem(problem)
+
+
+def bookmark_key(path: Path) -> str:
+    """Return what a file's bookmark is stored under."""
+    return str(path.resolve())
+
+
+def is_unchanged(found: Transcript, before: Bookmark | None) -> bool:
+    """Return whether a file is as it was when it was last read."""
+    return before is not None and (before.size, before.modified_ns) == (found.size, found.modified_ns)
+
+
+def client_homes(environment: UserEnvironment, clients: Collection[str] = ()) -> dict[str, Path]:
+    """Return where each client keeps its files for this person; all clients if none is named."""
+    known = {"claude-code": environment.claude_home, "codex": environment.codex_home}
+    return {client: home for client, home in known.items() if not clients or client in clients}
+
+
+def project_of(found: Transcript) -> Path | None:
+    """Return the project that a session worked in: its repository, or its folder; `None` if that is gone."""
+    return _project(found.workspace)
+
+
+@cache
+def _project(workspace: str) -> Path | None:
+    if not workspace or not Path(workspace).is_absolute():
+        return None
+    root = Path(project_root(workspace))
+    return root if root.is_dir() else None
 
 
 def _of_client(client: str, home: Path) -> Iterator[Transcript]:

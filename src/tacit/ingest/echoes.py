@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.text import own
 from tacit.text.shell import parse_command
+from tacit.text.text_sources import TACIT_TOOL_PREFIXES, is_tacit_skill, names_tacit_folder
 
 ECHO = "<tacit-output/>"
 """Stands where something was that Tacit itself printed."""
@@ -49,7 +49,7 @@ def observed(tool: str, arguments: Mapping[str, Any], observation: str) -> str:
     """What a call brought back, unless Tacit itself said it."""
     if not observation:
         return observation
-    if tool.casefold().startswith(own.TOOLS):
+    if tool.casefold().startswith(TACIT_TOOL_PREFIXES):
         return _mark(observation)
     for key in _NAMING:
         named = arguments.get(key)
@@ -66,9 +66,9 @@ def _mark(observation: str) -> str:
 
 
 def _is_own(named: str, observation: str) -> bool:
-    if own.names_folder(named):
+    if names_tacit_folder(named):
         return True
-    if _SKILL.search(named) and own.is_written_skill(observation):
+    if _SKILL.search(named) and is_tacit_skill(observation):
         return True
     programs = [command.program for command in parse_command(named) if command.program not in _SILENT]
     return bool(programs) and all(program == "tacit" for program in programs)

@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.ingest.problems import Place
 
 MAX_LINE_BYTES = 64 * 1024 * 1024

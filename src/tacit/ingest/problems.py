@@ -1,7 +1,7 @@
 """What goes wrong while reading, and how a reader goes on: a place in a source → an error that names it.
 
 A reader yields trajectories, problems and the place to go on from in one stream; `Parts` turns that stream into the
-iterator that the reader port promises, whose `next` raises a problem and may be called again. Nothing here decides
+stream that the reader port promises, whose `next` raises a problem and may be called again. Nothing here decides
 whether to go on.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Trajectory
 
 

@@ -7,13 +7,13 @@ Formats are told by content. The built-in readers are asked first; readers of ot
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tacit.domain.errors import ConfigError, InvalidTrajectory, NotFound
-from tacit.domain.ports import TrajectoryReader
+from tacit.domain.ports import TrajectoryReader, TrajectoryStream
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import AtifReader, from_documents
 from tacit.ingest.claude_code import ClaudeCodeReader
@@ -38,7 +38,7 @@ def read(source: Source, *, on_problem: OnProblem | None = None) -> Iterator[Tra
     pipe or a device of such a name.
     """
     if not isinstance(source, str | Path):
-        return _reported(iter([from_documents(source)]), on_problem)
+        return _reported([from_documents(source)], on_problem)
     path = Path(source)
     if not path.exists():
         raise NotFound(f"{path}: no such file or folder", hint="check the path for typing errors")
@@ -80,14 +80,14 @@ def _knowing(readers: tuple[TrajectoryReader, ...], head: bytes, path: Path) -> 
     return next((reader for reader in readers if reader.recognises(head, path)), None)
 
 
-def _of_file(path: Path) -> Iterator[Iterator[Trajectory]]:
+def _of_file(path: Path) -> Iterator[TrajectoryStream]:
     try:
         yield find_reader(path).read(path)
     except InvalidTrajectory as problem:
         yield Parts(iter([problem]))
 
 
-def _of_folder(root: Path) -> Iterator[Iterator[Trajectory]]:
+def _of_folder(root: Path) -> Iterator[TrajectoryStream]:
     for path in _files_below(root):
         try:
             reader = find_reader(path)
@@ -107,10 +107,8 @@ def _files_below(root: Path) -> Iterator[Path]:
 
 
 def _is_read_with_another(path: Path, reader: TrajectoryReader, *, root: Path) -> bool:
-    """Whether a session file below the same root brings this one along."""
-    if not isinstance(reader, ClaudeCodeReader):
-        return False
-    session = reader.belongs_to(path)
+    """Return whether a session file below the same root is read with this one."""
+    session = reader.session_file(path)
     if session is None or not session.is_relative_to(root):
         return False
     try:
@@ -119,7 +117,7 @@ def _is_read_with_another(path: Path, reader: TrajectoryReader, *, root: Path) -
         return False
 
 
-def _reported(sources: Iterator[Iterator[Trajectory]], on_problem: OnProblem | None) -> Iterator[Trajectory]:
+def _reported(sources: Iterable[TrajectoryStream], on_problem: OnProblem | None) -> Iterator[Trajectory]:
     for trajectories in sources:
         while True:
             try:

@@ -11,7 +11,7 @@ from tacit.domain.skill import Capabilities, Kind, SkillVersion
 from tacit.domain.stored import Stored
 from tacit.recall.ranking import ScopedName, barrier, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
-from tacit.text.capabilities import Keyed, beyond, needed, capabilities_text
+from tacit.text.capabilities import HashedContent, beyond, needed, capabilities_text
 
 NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to leave it out for, as patterns (`*-mini gpt-4*`)."""
@@ -82,7 +82,7 @@ def beyond_allowance(version: SkillVersion, query: Query) -> str:
     """Return what a version touches beyond what the caller may, in words; empty if nothing."""
     if query.allowed is None:
         return ""
-    more = beyond(needed(Keyed(version.content, version.hash)), query.allowed)
+    more = beyond(needed(HashedContent(version.content, version.hash)), query.allowed)
     return capabilities_text(more) if more != Capabilities() else ""
 
 

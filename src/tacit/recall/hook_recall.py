@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tacit.recall.ranking import ScopedName
-    from tacit.store.hook_index import Glance, Glimpse, Sighting
+    from tacit.store.hook_index import HookIndex, SkillRow, SkillMatch
 
 
 class HookLimits:
@@ -54,7 +54,7 @@ class HookLimits:
 
 
 def for_task(
-    index: Glance, text: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+    index: HookIndex, text: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
 ) -> Decision:
     """Decide what to show for a task. `skip` names versions that were shown already."""
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
@@ -70,12 +70,12 @@ def for_task(
             signals["example"] = alike
         if near is not None:
             signals["meaning"] = focus(len(asked.terms)) * max(0.0, near)
-        rows.append(_row(match.glimpse, signals, scope=scope, now=now))
+        rows.append(_row(match.row, signals, scope=scope, now=now))
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
 def for_error(
-    index: Glance, signature: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+    index: HookIndex, signature: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
 ) -> Decision:
     """Decide what to show for an error, by its signature: answers to this very error, else to similar ones."""
     same = {"relevance": 1.0, "signature": 1.0}
@@ -85,26 +85,26 @@ def for_error(
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
-def _similar_errors(index: Glance, signature: str, *, scope: str, now: float) -> list[Row]:
+def _similar_errors(index: HookIndex, signature: str, *, scope: str, now: float) -> list[Row]:
     words = sorted(signature_terms(signature))
     frequencies, documents = index.frequencies(words)
     rarity = Rarity(frequency=frequencies, documents=documents)
     rows = []
     for match in index.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]:
-        near = error_similarity(signature, match.glimpse.signature, rarity)
+        near = error_similarity(signature, match.row.signature, rarity)
         if near:
             signals = {"relevance": near, "words": match.lexical, "signature": near}
-            rows.append(_row(match.glimpse, signals, scope=scope, now=now))
+            rows.append(_row(match.row, signals, scope=scope, now=now))
     return rows
 
 
-def _skill_terms(match: Sighting) -> SkillTerms:
+def _skill_terms(match: SkillMatch) -> SkillTerms:
     name, description, body, _ = match.words
-    skill = match.glimpse
+    skill = match.row
     return SkillTerms(name, [*description, *skill.subject], examples=skill.examples, rest=body)
 
 
-def _row(skill: Glimpse, signals: dict[str, float], *, scope: str, now: float) -> Row:
+def _row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) -> Row:
     signals["reliability"] = skill.rank
     signals["prominence"] = prominence(skill.kind, skill.fresh_at, now, reinforced=skill.reinforced)
     signals["scope"] = scope_proximity(skill.scope, scope)
@@ -116,7 +116,7 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
     allowed: list[Row] = []
     barred: list[Left] = []
     for row in rows:
-        skill: Glimpse = row.source
+        skill: SkillRow = row.source
         code = barrier(
             skill.kind,
             skill.scope,
@@ -139,13 +139,13 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
 
 
 def _scoped_name(row: Row) -> ScopedName:
-    skill: Glimpse = row.source
+    skill: SkillRow = row.source
     return skill.kind, skill.name, skill.scope, skill.sequence
 
 
 def _rendered_text(row: Row, max_tokens: int) -> str:
     """Return the text in full, or else in brief; empty if neither fits."""
-    skill: Glimpse = row.source
+    skill: SkillRow = row.source
     if skill.text and skill.tokens <= max_tokens:
         return skill.text
     return skill.brief if skill.brief and estimate_tokens(skill.brief) <= max_tokens else ""

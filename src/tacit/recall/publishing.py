@@ -16,16 +16,16 @@ from tacit import evidence as outcome
 from tacit import render as application
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
-from tacit.domain.heed import Heed
+from tacit.domain.usage_signal import UsageSignal
 from tacit.domain.ledger import About, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, Stored
-from tacit.evidence import controls
-from tacit.evidence.heeding import prominence_of, telling
-from tacit.evidence.withholding import unproven
+from tacit.evidence import control_runs
+from tacit.evidence.usage import prominence_of, telling
+from tacit.evidence.control_runs import unproven
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
 from tacit.text.words import estimate_tokens
@@ -64,11 +64,11 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     store is locked), that is left to `index`.
     """
     with store.transaction():
-        waiting = store.unrendered()
+        waiting = store.renderings.missing()
         _render(store, [store.version(version_id) for version_id in waiting])
         if embedder is not None and waiting and not getattr(embedder, "remote", False):
             try:
-                unembedded = store.unembedded(embedder.identity, limit=AT_ONCE + 1)
+                unembedded = store.vectors.missing(embedder.identity, limit=AT_ONCE + 1)
                 if len(unembedded) <= AT_ONCE:
                     _embed(store, embedder, unembedded)
             except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
@@ -91,21 +91,21 @@ def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | Non
     """Keep results together with what they change for those who look."""
     with store.transaction():
         for item in evidence:
-            store.add_evidence(item)
+            store.add(item)
         publish(store, embedder)
 
 
-def attend(store: Store, heeds: Sequence[Heed]) -> int:
+def attend(store: Store, usage_signals: Sequence[UsageSignal]) -> int:
     """Keep whether what was shown was used, as far as that changes how prominent it is; returns how many were kept.
 
     What changes nothing is not kept, so that a norm which every session is shown does not grow the ledger each time.
     """
     kept = 0
     with store.transaction():
-        for each in heeds:
+        for each in usage_signals:
             held = store.version(each.key)
-            known, evidence = store.entries(Heed, key=each.key), store.evidence([each.key])[each.key]
-            if telling(held.version, evidence, known, each) and store.add_entry(each):
+            known, evidence = store.entries(UsageSignal, key=each.key), store.evidence([each.key])[each.key]
+            if telling(held.version, evidence, known, each) and store.add(each):
                 kept += 1
                 if held.status in RECALLABLE:
                     _render(store, [held])
@@ -128,7 +128,7 @@ def index(
         _render(store, store.catalogue(statuses=RECALLABLE))
     publish(store)
     space = embedder.identity if embedder else ""
-    waiting = store.unembedded(space) if embedder else []
+    waiting = store.vectors.missing(space) if embedder else []
     if rebuild and embedder:  # in place of the old vectors, which stay until then
         waiting = [stored.version.id for stored in store.catalogue(statuses=RECALLABLE)]
     for at in range(0, len(waiting) if embedder else 0, AT_ONCE):
@@ -136,10 +136,10 @@ def index(
             _embed(store, embedder, waiting[at : at + AT_ONCE])
         if progress:
             progress(min(at + AT_ONCE, len(waiting)), len(waiting))
-    left = len(store.unembedded(space)) if embedder else 0
-    unused = tuple(name for name in store.spaces() if name != space) if embedder and not left else ()
+    left = len(store.vectors.missing(space)) if embedder else 0
+    unused = tuple(name for name in store.vectors.spaces() if name != space) if embedder and not left else ()
     for name in unused:
-        store.drop_space(name)
+        store.vectors.drop(name)
     return Indexed(rows=rows, embedded=len(waiting) - left, waiting=left, space=space, dropped=unused)
 
 
@@ -152,7 +152,7 @@ def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None
         for stored, each in zip(held, texts, strict=True):
             own = [_middle([next(vectors) for _ in group]) for group in each]
             if store.version(stored.version.id).status in RECALLABLE:
-                store.put_vectors(stored.version.id, own, space=embedder.identity)
+                store.vectors.put(stored.version.id, own, space=embedder.identity)
 
 
 def passages(content: SkillContent) -> list[list[str]]:
@@ -181,18 +181,18 @@ def _render(store: Store, held: Sequence[Stored]) -> None:
     with store.transaction():
         for stored in held:
             evidence = store.evidence([stored.version.id])[stored.version.id]
-            store.put_rendering(_rendering(store, stored, evidence=evidence))
+            store.renderings.put(_rendering(store, stored, evidence=evidence))
 
 
 def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, outcome.reliability(evidence)
-    reinforced, fresh_at = prominence_of(version, evidence, heeds=store.entries(Heed, key=version.id))
+    reinforced, fresh_at = prominence_of(version, evidence, usage_signals=store.entries(UsageSignal, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}
     elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
 
     def written(max_tokens: int) -> str:
         if is_document(version.content):
-            abstract = abstract_of(store.passages(version.id))
+            abstract = abstract_of(store.passages.of(version.id))
             quoted = [abstract_excerpt(abstract)] if abstract else []
             source = application.source_line(version)
             return application.quote(
@@ -222,6 +222,6 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
             version.content,
             evidence,
             pinned=bool(pinned(store.remarks(version.skill_id, about=About.PIN))),
-            session=controls.sessions(store, evidence),
+            session=control_runs.sessions(store, evidence),
         ),
     )

@@ -93,7 +93,7 @@ def choose(
 
 def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
     """Return how often versions were confirmed and used, and when last, as their renderings have it."""
-    known = store.renderings(version_ids)
+    known = store.renderings.get(version_ids)
     return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
 
 
@@ -222,7 +222,7 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     """Add the norms that hold here; return also those beyond the number that is weighed."""
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []
-    norms = store.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
+    norms = store.renderings.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
     found = {hit.stored.version.id: hit for hit in norms[:STANDING_NORMS]} | {
         hit.stored.version.id: hit for hit in hits
     }
@@ -239,13 +239,13 @@ def _with_passages(
     """
     if query.kinds is not None and Kind.REFERENCE not in query.kinds:
         return list(hits), []
-    found = store.search_passages(wanted, limit=FOUND_PASSAGES) if wanted else []
+    found = store.passages.search(wanted, limit=FOUND_PASSAGES) if wanted else []
     known = {hit.stored.version.id for hit in hits}
     new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
     inside = {each.stored.version.id for each in found}
     titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
     for stored in [each for each in titled if each.version.id not in inside][:TITLED]:
-        abstract = abstract_of(store.passages(stored.version.id))
+        abstract = abstract_of(store.passages.of(stored.version.id))
         found += [FoundPassage(stored=stored, passage=abstract, lexical=0.0)] if abstract else []
     hits = [*hits, *(Hit(stored=stored, lexical=0.0) for stored in new.values())]
     return hits, [each for each in found if not obstacle(each.stored, query)]
@@ -264,10 +264,10 @@ def written(selection: Selection) -> Selection:
 def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
     """Add what is near in meaning, and give every hit its similarity."""
     (vector,) = embedder.embed([query.text])
-    near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+    near = store.vectors.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
     alike = {hit.stored.version.id: hit.semantic for hit in near}
     together = {hit.stored.version.id: hit for hit in near} | dict(found)
-    alike |= store.similarities(vector, together.keys() - alike.keys(), space=embedder.identity)
+    alike |= store.vectors.similarities(vector, together.keys() - alike.keys(), space=embedder.identity)
     return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage

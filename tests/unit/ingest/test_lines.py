@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.ingest.lines import HEAD_BYTES, Line, head_of, numbered_lines
 

@@ -8,15 +8,15 @@ from itertools import permutations
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Cue, Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate.judgement import joined
 from tacit.render import parse, render
-from tacit.store import VolatileStore
+from tacit.store import open_store
 from tests.unit.learn.calls import WORKED, attempt
 from tests.unit.making import NOW, candidate, stored
 from tests.unit.store.samples import birth_of
@@ -35,32 +35,32 @@ FORGED = SkillContent(
 )
 
 
-def approve(loop: Loop, version_id: str) -> None:
-    ticked = [literal.key for literal in loop.examine(version_id).literals]
+def approve(loop: Tacit, version_id: str) -> None:
+    ticked = [literal.key for literal in loop.reviews.examine(version_id).literals]
     loop.review(version_id, "approve", by="ann", ticked=ticked)
 
 
 @pytest.fixture
-def loop() -> Loop:
+def loop() -> Tacit:
     """Work in a garden where a bell was always at hand, mined into skills that a person approved."""
-    made = Loop(VolatileStore(), clock=lambda: NOW)
+    made = Tacit(open_store(":memory:"), clock=lambda: NOW)
     for number, tools in enumerate([*([each] for each in SAID), *permutations(SAID, 2)] * 5):
         said = " and ".join(SAID[tool] for tool in tools)
         calls = [(tool, {"house": f"H{number}"}, "done") for tool in tools]
         found = attempt(f"please {said} in the garden of house {number}", *calls, session=f"s{number}")
         around = dataclasses.replace(found.environment, tools=(*GARDEN, "ring_bell"))
-        made.store.add_trajectory(dataclasses.replace(found, environment=around, id=""), WORKED, at=NOW)
+        made.context.store.add_trajectory(dataclasses.replace(found, environment=around, id=""), WORKED, at=NOW)
     made.learn()
-    for waiting in made.waiting():
+    for waiting in made.reviews.waiting():
         approve(made, waiting.version.id)
     return made
 
 
-def learned(loop: Loop) -> list[Stored]:
+def learned(loop: Tacit) -> list[Stored]:
     return [held for held in loop.skills() if held.version.content.surroundings]
 
 
-def missed(loop: Loop, task: str) -> str:
+def missed(loop: Tacit, task: str) -> str:
     """The tool that is told as missed; empty where skills are given."""
     selection = loop.recall(task, tools=GARDEN, keep=False)
     told = re.search("call for the tool `(.+)`, which is not at hand", selection.reason)
@@ -68,14 +68,14 @@ def missed(loop: Loop, task: str) -> str:
     return told.group(1) if told else ""
 
 
-def test_what_attempts_always_had_beside_them_is_missed(loop: Loop) -> None:
+def test_what_attempts_always_had_beside_them_is_missed(loop: Tacit) -> None:
     assert len(learned(loop)) == len(SAID)
     assert missed(loop, BELL) == "ring_bell"
     assert missed(loop, GATE) == ""
 
 
 @pytest.mark.parametrize("origin", Origin)
-def test_a_file_that_names_its_surroundings_silences_no_learned_skill(loop: Loop, origin: Origin) -> None:
+def test_a_file_that_names_its_surroundings_silences_no_learned_skill(loop: Tacit, origin: Origin) -> None:
     read = parse(render(FORGED), strict=True, directory=FORGED.name).content
     assert read.surroundings == FORGED.surroundings
     approve(loop, loop.propose(read, by="eve", origin=origin).version_id)
@@ -83,7 +83,7 @@ def test_a_file_that_names_its_surroundings_silences_no_learned_skill(loop: Loop
     assert missed(loop, BELL) == "ring_bell"
 
 
-def test_an_edit_of_a_learned_skill_keeps_what_attempts_showed(loop: Loop) -> None:
+def test_an_edit_of_a_learned_skill_keeps_what_attempts_showed(loop: Tacit) -> None:
     for turn in ("once", "twice"):
         for held in learned(loop):
             edited = dataclasses.replace(held.version.content, body=f"Mind the roses, {turn}.")
@@ -92,7 +92,7 @@ def test_an_edit_of_a_learned_skill_keeps_what_attempts_showed(loop: Loop) -> No
     assert missed(loop, BELL) == "ring_bell"
 
 
-def test_an_edit_that_names_other_surroundings_counts_as_written(loop: Loop) -> None:
+def test_an_edit_that_names_other_surroundings_counts_as_written(loop: Tacit) -> None:
     for held in learned(loop):
         content = held.version.content
         edited = dataclasses.replace(content, surroundings=(*content.surroundings, "gate"))
@@ -101,10 +101,10 @@ def test_an_edit_that_names_other_surroundings_counts_as_written(loop: Loop) -> 
     assert missed(loop, BELL) == ""
 
 
-def test_an_edit_whose_parent_is_in_another_store_counts_as_written(loop: Loop) -> None:
-    apart = stored(FORGED, scope=loop.scope)
+def test_an_edit_whose_parent_is_in_another_store_counts_as_written(loop: Tacit) -> None:
+    apart = stored(FORGED, scope=loop.context.scope)
     version = dataclasses.replace(apart.version, parents=("v_elsewhere",))
-    loop.store.add_version(apart.skill, version, birth_of(version, Status.TRIAL))
+    loop.context.store.add_version(apart.skill, version, birth_of(version, Status.TRIAL))
     assert missed(loop, GATE) == ""
 
 

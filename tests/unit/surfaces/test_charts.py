@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, draw, line, ruler
+from tacit.domain.evidence import Reliability
+from tacit.evidence.lift import Lift, LiftDifference, Measure
+from tacit.surfaces.cli.charts import (
+    Axis,
+    ChartRow,
+    Scale,
+    draw,
+    in_points,
+    known_reliability,
+    lift_fields,
+    line,
+    reliability_fields,
+    ruler,
+)
+from tacit.surfaces.cli.output import to_json
 
 GOOD = ChartRow(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
 BAD = ChartRow(label="harms", value=-0.2, low=-0.3, high=-0.1)
@@ -86,3 +101,35 @@ def test_without_matplotlib_the_command_that_brings_it_is_told(tmp_path: Path, m
     with pytest.raises(Mistake, match="needs matplotlib") as raised:
         draw([(AXIS, [GOOD])], tmp_path / "lift.png")
     assert "pip install 'tacit[plots]'" in raised.value.hint
+
+
+FIELDS = {"known", "low", "high", "votes", "worked", "successes", "trials", "self_reported"}
+
+
+def test_the_best_skills_have_an_upper_bound_too() -> None:
+    best = Reliability(successes=12.0, trials=12.0, low=0.8, high=1.0, votes=12, worked=12.0)
+    written = json.loads(to_json({"reliability": known_reliability(best)}))["reliability"]
+    assert set(written) == FIELDS
+    assert written["high"] == 1.0
+
+
+def test_the_worst_skills_have_a_lower_bound_too() -> None:
+    worst = Reliability(trials=12.0, high=0.2, votes=12)
+    written = json.loads(to_json(reliability_fields(worst)))
+    assert (written["low"], written["worked"], written["self_reported"]) == (0.0, 0.0, 0)
+
+
+def test_what_is_not_known_is_nothing_or_says_so() -> None:
+    assert known_reliability(Reliability()) is None
+    assert reliability_fields(Reliability())["known"] is False
+    assert lift_fields(Lift()) is None
+
+
+def test_a_lift_of_nothing_is_told_whole() -> None:
+    none = Lift(differences={Measure.SUCCESS: LiftDifference(value=0.0, low=-0.1, high=0.1)})
+    assert json.loads(to_json(lift_fields(none))) == {"value": 0.0, "low": -0.1, "high": 0.1}
+
+
+@pytest.mark.parametrize(("value", "told"), [(0.28, "+28"), (-0.051, "-5"), (0.001, "0")])
+def test_differences_of_shares_are_told_in_points(value: float, told: str) -> None:
+    assert in_points(value) == told

@@ -13,9 +13,9 @@ from tacit.domain.holdout import lot
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.evidence.journal_uses import SessionTexts, fold_journals, uses_of
 from tacit.ingest.journal import SessionPast, shares_in
 from tacit.store import open_store
-from tacit.surfaces.hook.learner import Said, fold, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, fill, make_project
 
@@ -114,7 +114,7 @@ def test_procedures_in_the_clients_own_folder_are_not_drawn_for(project, session
 def test_the_learner_makes_a_use_of_either_arm(project, session, out):
     project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(out)})
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.context.store, project.folder / ".tacit" / "sessions", Said(), home=str(project.home))
+        fold_journals(loop.context, project.folder / ".tacit" / "sessions")
         (use,) = loop.context.store.uses(version_id=project.ids["add-a-migration"])
     assert use.held_back is out
     assert dict(zip(use.version_ids, use.shares, strict=True))[project.ids["add-a-migration"]] == 0.5
@@ -174,7 +174,7 @@ def test_an_answer_that_was_lost_leaves_its_controls(project, session):
     (path,) = (project.folder / ".tacit" / "sessions").glob("*.jsonl")
     (line,) = project.lines
     lost = path.read_bytes() + b'{"moment":"lost","lost":%r}\n' % line["at"]
-    assert [use.held_back for use in uses_of(path.name, lost, Said())] == [True]
+    assert [use.held_back for use in uses_of(path.name, lost, SessionTexts())] == [True]
 
 
 @pytest.mark.parametrize("damage", [None, "v", [["v"]], [["v", 2.0]], [["v", "0.5"]], [[1, 0.5]], {"v": 0.5}, [None]])

@@ -13,12 +13,12 @@ from tacit.api import Tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.evidence import Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent
+from tacit.evidence.journal_uses import SessionTexts, uses_of
 from tacit.ingest.journal import digest
 from tacit.store import open_store
-from tacit.surfaces.hook import detach, learner
+from tacit.surfaces.hook import learner, learner_requests
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.learner import Said, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
 
@@ -75,7 +75,7 @@ class Transcript:
         event = claude("Stop", transcript_path=str(self.path)) | {"cwd": str(self._project.folder)}
         context = find(parse(stdin(event)), HookEnvironment({"HOME": str(self._project.home)}))
         assert context is not None
-        detach.request(parse(stdin(event)), context)
+        learner_requests.request(parse(stdin(event)), context)
         learner.run({"--cwd": str(self._project.folder)}, home=str(self._project.home / ".tacit"))
         with Tacit(open_store(self._project.database)) as loop:
             assert loop.archive.verify() == []
@@ -152,7 +152,7 @@ def line(**fields) -> bytes:
 
 def test_lots_become_shares_and_what_was_withheld_a_control():
     data = line(shown=["v_1", "v_2"], lots=[["v_2", 0.2]], control=[["v_3", 0.4]], held=["v_4"], skipped=["v_5"])
-    shown, control, held, before = uses_of("claude-code-s1.jsonl", data, Said("project:shop"))
+    shown, control, held, before = uses_of("claude-code-s1.jsonl", data, SessionTexts("project:shop"))
     assert (shown.version_ids, shown.shares, shown.held_back) == (("v_1", "v_2"), (0.0, 0.2), False)
     assert (control.version_ids, control.shares, control.held_back) == (("v_3",), (0.4,), True)
     assert (held.shares, held.held_back) == ((), True)
@@ -164,10 +164,10 @@ def test_lots_become_shares_and_what_was_withheld_a_control():
     "odd", [7, "v", [7], [["v"]], [[7, 0.5]], [["v", "x"]], [["v", 0]], [["v", 1.0]], [["v", True]]]
 )
 def test_odd_lots_are_as_good_as_none(odd):
-    (shown,) = uses_of("claude-code-s1.jsonl", line(shown=["v"], lots=odd, control=odd), Said())
+    (shown,) = uses_of("claude-code-s1.jsonl", line(shown=["v"], lots=odd, control=odd), SessionTexts())
     assert (shown.shares, shown.held_back) == ((), False)
 
 
 def test_what_a_subagent_was_shown_is_its_own_sessions():
-    (use,) = uses_of("claude-code-s1.jsonl", line(shown=["v"], agent="a7"), Said())
+    (use,) = uses_of("claude-code-s1.jsonl", line(shown=["v"], agent="a7"), SessionTexts())
     assert use.session_id == "a7"

@@ -12,8 +12,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.moment import Assumption, Held, Moment
+from tacit.evidence.journal_uses import FOLDED, SessionTexts, fold_journals, lines_of
 from tacit.store import open_store
-from tacit.surfaces.hook.learner import FOLDED, Said, fold, lines_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project
 
@@ -30,9 +30,11 @@ def sessions(project: Project) -> Path:
     return project.folder / ".tacit" / "sessions"
 
 
-def folded(project: Project, sessions: Path, said: Said | None = None) -> tuple[list[Assumption], list[Moment]]:
+def folded(
+    project: Project, sessions: Path, texts: SessionTexts | None = None
+) -> tuple[list[Assumption], list[Moment]]:
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.context.store, sessions, said or Said(), home=str(project.home))
+        fold_journals(loop.context, sessions, texts=texts)
         assert loop.archive.verify() == []
         return loop.context.store.entries(Assumption), loop.store.entries(Moment)
 
@@ -50,11 +52,11 @@ def test_folding_again_adds_nothing_whatever_became_known_meanwhile(project: Pro
     project.send(claude("UserPromptSubmit", prompt="No, that is wrong. Use the other table."))
     before = folded(project, sessions)
     (sessions / FOLDED).unlink()
-    said = Said()
-    (line,) = [each for each in lines_of(*journal(sessions), said) if each.corrective]
-    said.words |= {about(sessions): "No, that is wrong."}
-    assert line.said == ""
-    assert folded(project, sessions, said) == before
+    texts = SessionTexts()
+    (line,) = [each for each in lines_of(*journal(sessions), texts) if each.corrective]
+    texts.texts |= {about(sessions): "No, that is wrong."}
+    assert line.words == ""
+    assert folded(project, sessions, texts) == before
 
 
 def journal(sessions: Path) -> tuple[str, bytes]:
@@ -72,9 +74,9 @@ def test_a_correction_is_kept_with_the_persons_words_and_what_was_shown_before(
 ) -> None:
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude("UserPromptSubmit", prompt="No, that is wrong. Use the other table."))
-    said = Said()
-    said.words[about(sessions)] = "No, that is wrong. Use the other table."
-    _, moments = folded(project, sessions, said)
+    texts = SessionTexts()
+    texts.texts[about(sessions)] = "No, that is wrong. Use the other table."
+    _, moments = folded(project, sessions, texts)
     (told,) = [each for each in moments if each.what == "correction"]
     assert told.text == "No, that is wrong. Use the other table."
     assert told.sources == (project.ids["add-a-migration"],)

@@ -17,13 +17,14 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Strictness
 from tacit.domain.errors import StoreOutage
+from tacit.evidence import journal_uses
+from tacit.evidence.journal_uses import SessionTexts, fold_journals, remove_old_journals, uses_of
 from tacit.ingest.journal import digest
 from tacit.store import open_store
-from tacit.surfaces.hook import detach, learner, log
-from tacit.surfaces.hook import learner_requests as requests
+from tacit.surfaces.hook import learner, learner_requests, log
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tacit.surfaces.hook.learner import Said, config_for, fold, tidy, uses_of
+from tacit.surfaces.hook.learner import config_for
 from tacit.surfaces.hook.learner_requests import TRIES
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, codex, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
@@ -61,7 +62,7 @@ def transcript_in(project) -> str:
 def request(project, event):
     context = find(parse(stdin(event | {"cwd": str(project.folder)})), HookEnvironment({"HOME": str(project.home)}))
     assert context is not None
-    detach.request(parse(stdin(event)), context)
+    learner_requests.request(parse(stdin(event)), context)
 
 
 def run(project):
@@ -81,10 +82,10 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
     with Tacit(open_store(project.database)) as loop:
-        added = fold(loop.context.store, sessions, Said(), home=str(project.home))
-        again = fold(loop.context.store, sessions, Said(), home=str(project.home))
-        (sessions / learner.FOLDED).unlink()
-        once_more = fold(loop.context.store, sessions, Said(), home=str(project.home))
+        added = fold_journals(loop.context, sessions)
+        again = fold_journals(loop.context, sessions)
+        (sessions / journal_uses.FOLDED).unlink()
+        once_more = fold_journals(loop.context, sessions)
     assert (again, once_more) == (0, 0)
     found = uses(project)
     assert len(found) == added >= 3
@@ -100,17 +101,17 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
 def test_a_journal_that_grew_adds_only_what_is_new(project, sessions):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     with Tacit(open_store(project.database)) as loop:
-        first = fold(loop.context.store, sessions, Said(), home=str(project.home))
+        first = fold_journals(loop.context, sessions)
         project.send(claude("SessionStart", source="compact"))
-        second = fold(loop.context.store, sessions, Said(), home=str(project.home))
+        second = fold_journals(loop.context, sessions)
     assert (first, second) == (1, 1)
 
 
 def test_the_words_and_the_model_come_from_the_transcript_where_it_has_them():
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         trajectory = next(iter(experience.read(folder)))
-    said = Said()
-    said.add(trajectory)
+    texts = SessionTexts()
+    texts.add(trajectory)
     line = {
         "at": 7.5,
         "moment": "prompt",
@@ -119,11 +120,13 @@ def test_the_words_and_the_model_come_from_the_transcript_where_it_has_them():
         "held": ["v_2"],
     }
     data = json.dumps(line).encode()
-    shown, held = uses_of(f"claude-code-{trajectory.session_id}.jsonl", data, said)
+    shown, held = uses_of(f"claude-code-{trajectory.session_id}.jsonl", data, texts)
     assert (shown.task, held.task) == (trajectory.task.text, trajectory.task.text)
     assert (shown.held_back, held.held_back) == (False, True)
     assert shown.model == trajectory.environment.model != ""
-    (without,) = uses_of("codex-t1.jsonl", json.dumps({"at": 1, "moment": "call", "shown": ["v"]}).encode(), Said())
+    (without,) = uses_of(
+        "codex-t1.jsonl", json.dumps({"at": 1, "moment": "call", "shown": ["v"]}).encode(), SessionTexts()
+    )
     assert (without.task, without.session_id) == ("an error at work", "t1")
 
 
@@ -143,12 +146,12 @@ def test_the_words_and_the_model_come_from_the_transcript_where_it_has_them():
     ],
 )
 def test_odd_lines_of_a_journal_tell_of_no_use(line):
-    assert list(uses_of("codex-t1.jsonl", json.dumps(line).encode() + b'\n{"at":1,"sho', Said())) == []
+    assert list(uses_of("codex-t1.jsonl", json.dumps(line).encode() + b'\n{"at":1,"sho', SessionTexts())) == []
 
 
 def test_odd_words_of_a_line_become_text_that_can_be_stored():
     line = {"at": 1, "shown": ["v"], "model": "\ud800" * 9, "agent": [[1]], "about": {"a": 1}, "moment": [2]}
-    (use,) = uses_of("codex-\udcff.jsonl", json.dumps(line).encode(), Said())
+    (use,) = uses_of("codex-\udcff.jsonl", json.dumps(line).encode(), SessionTexts())
     assert (use.model, use.task, use.session_id) == ("?" * 9, "", "?")
 
 
@@ -161,18 +164,19 @@ def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
     odd = [{"at": 1e300, "shown": ["v_x"]}, {"at": 1_700_000_000.5, "shown": ["v_x", norm, "\ud800"]}]
     (sessions / "codex-aad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in odd) + "[" * 9_000)
     (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_700_000_000.5, "skipped": ["v_x"]}))
+    faults: list[Exception] = []
     with Tacit(open_store(project.database)) as loop:
-        assert fold(loop.context.store, sessions, Said(), home=str(project.home)) == 2
+        assert fold_journals(loop.context, sessions, on_fault=faults.append) == 2
     assert [use.version_ids for use in uses(project)] == [(norm,), (norm,)]
     assert {use.session_id for use in uses(project)} == {SESSION, "aad"}
-    assert sum(" fold: " in line for line in log.recent(str(project.home))) == 3
-    tidy(sessions, now=time.time() + 90 * 86_400)
+    assert len(faults) == 3
+    remove_old_journals(sessions, now=time.time() + 90 * 86_400)
     assert sorted(path.name for path in sessions.glob("*.jsonl")) == ["aaa.jsonl", "aab.jsonl", "aac.jsonl"]
 
 
 def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions, monkeypatch):
     sessions.mkdir()
-    for number in range(2 * learner.FOLDED_EVERY + 1):
+    for number in range(2 * journal_uses.FOLDED_EVERY + 1):
         (sessions / f"codex-{number}.jsonl").write_text(f'{{"at":{number},"moment":"call"}}\n')
     written: list[str] = []
     replace = Path.replace
@@ -183,11 +187,11 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
 
     monkeypatch.setattr(Path, "replace", noted)
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.context.store, sessions, Said(), home=str(project.home))
-        assert written == [learner.FOLDED] * 3
-        fold(loop.context.store, sessions, Said(), home=str(project.home))
-        tidy(sessions, now=time.time())
-    assert written == [learner.FOLDED] * 3, "and nothing is written where nothing is new"
+        fold_journals(loop.context, sessions)
+        assert written == [journal_uses.FOLDED] * 3
+        fold_journals(loop.context, sessions)
+        remove_old_journals(sessions, now=time.time())
+    assert written == [journal_uses.FOLDED] * 3, "and nothing is written where nothing is new"
 
 
 def strictness(project, account, **around):
@@ -221,7 +225,7 @@ def test_the_policy_comes_from_the_accounts_home_and_nothing_else_loosens_it(pro
 def test_an_answer_that_nobody_took_is_no_use():
     lines = [{"at": 1.5, "moment": "prompt", "shown": ["v_1"]}, {"moment": "lost", "lost": 1.5}]
     data = b"\n".join(json.dumps(line).encode() for line in lines)
-    assert list(uses_of("codex-t1.jsonl", data, Said())) == []
+    assert list(uses_of("codex-t1.jsonl", data, SessionTexts())) == []
 
 
 def test_a_request_is_captured_learned_from_and_gone(project, sessions, alone):
@@ -299,7 +303,7 @@ def test_a_transcript_that_makes_trouble_stays_for_another_try_and_comes_after_t
     (taken,) = sessions.glob("*.taken")
     assert json.loads(taken.read_text())["tries"] == 1
     (sessions / "codex-new.wanted").write_text(json.dumps({"transcript": ""}))
-    assert [each.path.stem for each in requests.take(sessions, home="")] == ["codex-new", "claude-code-bad"]
+    assert [each.path.stem for each in learner_requests.take(sessions, home="")] == ["codex-new", "claude-code-bad"]
     for _ in range(TRIES):
         run(project)
     assert [path.name for path in sessions.glob("claude-code-bad.*")] == ["claude-code-bad.failed"]
@@ -333,7 +337,7 @@ def test_a_store_in_trouble_keeps_the_request_for_later(project, sessions, alone
 
 def test_a_second_learner_leaves_at_once(project, sessions, alone):
     request(project, claude("Stop", transcript_path=transcript_in(project)))
-    held = detach.lock(str(sessions))
+    held = learner_requests.lock(str(sessions))
     assert held is not None
     run(project)
     assert len(list(sessions.glob("*.wanted"))) == 1
@@ -359,21 +363,22 @@ def test_a_newer_request_replaces_an_older_one_and_both_may_wait(project, sessio
 def test_old_journals_go_once_they_are_folded(project, sessions):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     (journal,) = sessions.glob("*.jsonl")
-    later = time.time() + (learner.KEEP_DAYS + 1) * 86_400
-    tidy(sessions, now=later)
+    later = time.time() + (journal_uses.KEEP_DAYS + 1) * 86_400
+    remove_old_journals(sessions, now=later)
     assert journal.exists(), "nothing goes before it is folded"
     with Tacit(open_store(project.database)) as loop:
-        fold(loop.context.store, sessions, Said(), home=str(project.home))
-    tidy(sessions, now=time.time())
+        fold_journals(loop.context, sessions)
+    remove_old_journals(sessions, now=time.time())
     assert journal.exists(), "a session may go on"
     for left in ("codex-x.wanted.123", "codex-x.taken.new", "codex-x.failed"):
         (sessions / left).write_text("half")
-    tidy(sessions, now=later)
-    assert [path.name for path in sessions.iterdir()] == [learner.FOLDED]
-    assert json.loads((sessions / learner.FOLDED).read_text()) == {}
+    remove_old_journals(sessions, now=later)
+    learner_requests.remove_leftovers(sessions, now=later)
+    assert [path.name for path in sessions.iterdir()] == [journal_uses.FOLDED]
+    assert json.loads((sessions / journal_uses.FOLDED).read_text()) == {}
 
 
 def test_line_that_is_dated_ahead_is_no_use():
     lines = [{"at": time.time() + ahead, "moment": "prompt", "shown": ["v"]} for ahead in (86_400, 90, 30, -5)]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    assert len(list(uses_of("codex-t1.jsonl", data, Said()))) == 2
+    assert len(list(uses_of("codex-t1.jsonl", data, SessionTexts()))) == 2

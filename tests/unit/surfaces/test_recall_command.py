@@ -74,7 +74,7 @@ def test_programs_get_the_plan_whole() -> None:
 
 def test_programs_get_an_empty_plan_where_there_is_none() -> None:
     document = plain(selection_document(replace(SELECTION, plan=Plan())))
-    assert document["plan"] == {"chosen": [], "steps": [], "reason": "", "lacking": []}
+    assert document["plan"] == {"chosen": [], "steps": [], "code": None, "reason": "", "lacking": []}
 
 
 def test_programs_get_the_parts_of_each_skill() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from tacit.domain.lifecycle import Status
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
@@ -34,7 +35,14 @@ def item(name: str, **signals: float) -> Item:
 
 
 def left(name: str, reason: str, **signals: float) -> LeftOut:
-    return LeftOut(version_id=f"v_{name}", name=name, reason=reason, score=combined_score(signals), signals=signals)
+    return LeftOut(
+        code=ReasonCode.BELOW_THRESHOLD,
+        version_id=f"v_{name}",
+        name=name,
+        reason=reason,
+        score=combined_score(signals),
+        signals=signals,
+    )
 
 
 GIVEN = Selection(

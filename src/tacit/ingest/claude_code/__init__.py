@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.ingest.claude_code.session import Session, record_of
 from tacit.ingest.lines import LOG_NAMES, Line, holds_json, numbered_lines
 from tacit.ingest.problems import Part, Parts, Place
@@ -31,8 +31,8 @@ class ClaudeCodeReader:
         """Whether the first bytes hold the keys that only this client writes."""
         return holds_json(head, path) and b'"sessionId"' in head and any(key in head for key in _KEYS)
 
-    def belongs_to(self, path: Path) -> Path | None:
-        """Name the session file that a subagent's file is read with, if it is there."""
+    def session_file(self, path: Path) -> Path | None:
+        """Return the session file that a subagent's file is read with, if it is there."""
         folder = _session_folder(path) if path.name.startswith("agent-") else None
         session = folder.with_name(folder.name + ".jsonl") if folder else None
         return session if session and session.is_file() else None

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.attempts import Attempts, Circumstances
 from tacit.ingest.claude_code.records import SHOWN_TO_THE_AGENT, Kind, Record

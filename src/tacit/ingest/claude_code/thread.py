@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.claude_code.edits import reduced

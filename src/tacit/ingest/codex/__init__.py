@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.ingest.codex.records import Record
 from tacit.ingest.codex.thread import NAME, Thread
 from tacit.ingest.decoding import decode
@@ -35,6 +35,10 @@ class CodexReader:
     def recognises(self, head: bytes, path: Path | None) -> bool:
         """Whether the first bytes hold the keys that only this client writes."""
         return holds_json(head, path) and b'"payload"' in head and any(mark in head for mark in _MARKS)
+
+    def session_file(self, path: Path) -> Path | None:
+        """Every rollout is read on its own."""
+        return None
 
     def read(self, path: Path, *, start: Mark | None = None) -> Parts:
         """Yield the attempts from the mark on; a line that cannot be read is raised, and the next call goes on."""

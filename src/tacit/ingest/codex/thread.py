@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tacit.domain.bookmark import Mark
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.codex.calls import (

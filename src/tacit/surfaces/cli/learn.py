@@ -26,6 +26,7 @@ from tacit.evidence.capture import Captured
 from tacit.evidence.transcripts import capture_transcript, combined
 from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
 from tacit.learn.report import LearningReport, ModelReport
+from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.report import Column, Columns, Part
 from tacit.surfaces.cli.tend import settled_lines
@@ -349,7 +350,7 @@ TRANSITIONS: Columns[Transition] = Columns(
     Column("version_id", lambda move: move.version_id),
     Column("before", lambda move: move.before),
     Column("after", lambda move: move.after),
-    Column("reason", lambda move: move.reason),
+    Column("reason", lambda move: stored_reason(move.reason)),
 )
 _PROJECTS: Columns[dict[str, Any]] = Columns(
     Column("", lambda found: found["project"], "project"),

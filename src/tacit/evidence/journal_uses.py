@@ -1,0 +1,267 @@
+"""Hook journals → uses: what hooks showed in which session, or held back. Extensions get the lines that concern them.
+
+Folding may be repeated: a use has its id from its journal line, and a stored one is not stored again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tacit.domain.errors import NotFound, Outage, TacitError
+from tacit.domain.evidence import Use
+from tacit.domain.extension import JournalLine
+from tacit.domain.identity import content_id
+from tacit.domain.ports import Store
+from tacit.domain.trajectory import Role, Trajectory
+from tacit.evidence.credit import NAMELESS
+from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FAILED, FOLDER, SUFFIX, digest, parsed, read_regular, time_of
+from tacit.store.context import StoreContext
+
+KEEP_DAYS = 14
+"""Folded journals are removed after so many days without a new line."""
+FOLDED = "folded.json"
+MAX_FOLDED_BYTES = 64 * 1024 * 1024
+FOLDED_EVERY = 200
+"""After so many journals the progress is written; folding some again is harmless."""
+AHEAD_S = 60.0
+"""Clocks differ by so much; a line that is dated further ahead is ignored."""
+FAULTS_REPORTED = 5
+"""Of the journals that cannot be folded in one pass."""
+_TEXT_CHARACTERS = 200
+_SURFACES = (("shown", "hook"), ("control", "hook"), ("held", "hook"), ("skipped", "hook, shown before"))
+"""Keys of a line that list versions, and the surface that their use is stored with."""
+
+OnFault = Callable[[Exception], None]
+_LOG = logging.getLogger(__name__)
+
+
+def _log_fault(error: Exception) -> None:
+    _LOG.warning("a hook journal could not be read: %s", type(error).__name__)
+
+
+class SessionTexts:
+    """What captured trajectories add to journals: the text behind a digest, and the model of a session."""
+
+    def __init__(self, scope: str = "", trajectories: Iterable[Trajectory] = ()) -> None:
+        self.scope = scope
+        self.texts: dict[str, str] = {}
+        self.models: dict[str, str] = {}
+        for trajectory in trajectories:
+            self.add(trajectory)
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Add the texts of one trajectory."""
+        messages = [step.text for step in trajectory.steps if step.role is Role.USER and not step.is_action]
+        for text in (trajectory.task.text, *messages):
+            self.texts[digest(text.strip())] = text
+        if trajectory.environment.model:
+            self.models[trajectory.session_id] = trajectory.environment.model
+
+
+def fold_journals(
+    context: StoreContext,
+    sessions: Path | None = None,
+    *,
+    on_fault: OnFault = _log_fault,
+    texts: SessionTexts | None = None,
+) -> int:
+    """Store the uses of all journals that have grown, by default of those beside the store; return how many are new.
+
+    A journal that cannot be folded goes to `on_fault`, and the others are folded. `texts` are by default those of the
+    trajectories that wait to be learned from.
+    """
+    sessions = context.place.folder / FOLDER if sessions is None and context.place else sessions
+    if sessions is None:
+        return 0
+    store = context.store
+    folded = _read_folded(sessions)
+    known: dict[str, bool] = {}
+    added = new = faults = 0
+    for journal in sorted(sessions.glob(f"*{SUFFIX}")):
+        try:
+            size = journal.lstat().st_size
+            if folded.get(journal.name) == size:
+                continue
+            texts = texts or _waiting_texts(context)
+            data = read_regular(str(journal), limit=2 * CLOSED_BYTES)
+            uses = list(uses_of(journal.name, data, texts))
+            with store.transaction():
+                added += sum(_add_use(store, use, known) for use in uses)
+                for extension in context.extensions:
+                    extension.on_journal(lines_of(journal.name, data, texts))
+        except Outage:
+            raise
+        except Exception as error:  # one bad journal must not keep the others from being folded
+            faults += 1
+            if faults <= FAULTS_REPORTED:
+                on_fault(error)
+            continue
+        folded[journal.name] = size
+        new += 1
+        if new % FOLDED_EVERY == 0:
+            _write_folded(sessions, folded)
+    if new % FOLDED_EVERY:
+        _write_folded(sessions, folded)
+    return added
+
+
+def _waiting_texts(context: StoreContext) -> SessionTexts:
+    waiting = context.store.episodes(unlearned=True)
+    return SessionTexts(str(context.scope), (context.store.trajectory(episode.id) for episode in waiting))
+
+
+def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
+    """Yield the uses of a journal: what was shown, held back by lot or for want of space, or shown before.
+
+    A subagent is a session of its own, as its captured attempts are. A line dated in the future was not written by a hook:
+    it would make every later check count as evidence.
+    """
+    stem, main = name.removesuffix(SUFFIX), _session(name)
+    for line, at in _dated(data):
+        agent = _text(line.get("agent"))
+        session, lots = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
+        for key, surface in _SURFACES:
+            versions = list(withheld) if key == "control" else _texts(line.get(key))
+            if not versions:
+                continue
+            drawn = key in ("shown", "control") and any(version in lots for version in versions)
+            yield Use(
+                version_ids=tuple(versions),
+                task=texts.texts.get(_text(line.get("about"))) or NAMELESS.get(_text(line.get("moment")), ""),
+                at=datetime.fromtimestamp(at, UTC),
+                surface=surface,
+                session_id=session,
+                model=_text(line.get("model")) or texts.models.get(session) or texts.models.get(main, ""),
+                held_back=key in ("held", "control"),
+                shares=tuple(lots.get(version, 0.0) for version in versions) if drawn else (),
+                scope=texts.scope,
+                id=content_id("u", [stem, at, agent, key, versions]),
+            )
+
+
+def lines_of(name: str, data: bytes, texts: SessionTexts) -> list[JournalLine]:
+    """Return the lines of a journal about assumptions, corrections and failures, in order."""
+    main = _session(name)
+    found = (
+        JournalLine(
+            at=datetime.fromtimestamp(at, UTC),
+            session=_text(line.get("agent")) or main,
+            shown=tuple(_texts(line.get("shown"))),
+            assumed=tuple(_pairs(line.get("assumed"))),
+            corrective=_text(line.get("corrective")),
+            after=tuple(_texts(line.get("after"))),
+            words=texts.texts.get(_text(line.get("about")), ""),
+            tool=_text(line.get("tool")) or "a tool",
+            warned=bool(_texts(line.get("warned"))),
+            failed=_has_failure(line.get("deeds")),
+        )
+        for line, at in _dated(data)
+    )
+    return [line for line in found if line.is_relevant]
+
+
+def remove_old_journals(sessions: Path, *, now: float) -> None:
+    """Remove folded journals that nobody has written to for a while."""
+    folded, kept = _read_folded(sessions), {}
+    for journal in sessions.glob(f"*{SUFFIX}"):
+        state = journal.lstat()
+        if folded.get(journal.name) == state.st_size and now - state.st_mtime > KEEP_DAYS * 86_400:
+            with suppress(OSError):  # gone already, or a folder
+                journal.unlink()
+        elif journal.name in folded:
+            kept[journal.name] = folded[journal.name]
+    if kept != folded:
+        _write_folded(sessions, kept)
+
+
+def _dated(data: bytes) -> Iterator[tuple[dict[str, object], float]]:
+    """Yield the lines that a hook can have written, each with its time."""
+    latest = time.time() + AHEAD_S
+    return ((line, at) for line in parsed(data) if 0 < (at := time_of(line)) <= latest)
+
+
+def _session(name: str) -> str:
+    """Return the session of a journal, by the journal's name."""
+    stem = name.removesuffix(SUFFIX)
+    return _text(next((stem.removeprefix(f"{each}-") for each in CLIENTS if stem.startswith(f"{each}-")), stem))
+
+
+def _add_use(store: Store, use: Use, known: dict[str, bool]) -> bool:
+    """Store a use that is new, of the versions that exist; `known` remembers which."""
+    for version_id in use.version_ids:
+        if version_id not in known:
+            known[version_id] = _is_version(store, version_id)
+    versions = tuple(version_id for version_id in use.version_ids if known[version_id])
+    try:
+        store.use(use.id)
+    except NotFound:
+        shares = tuple(
+            share for share, version_id in zip(use.shares, use.version_ids, strict=False) if known[version_id]
+        )
+        if versions:
+            store.add_use(replace(use, version_ids=versions, shares=shares))
+        return bool(versions)
+    return False
+
+
+def _is_version(store: Store, version_id: str) -> bool:
+    try:
+        store.version(version_id)
+    except NotFound:
+        return False
+    except TacitError:
+        return True  # it exists, and its damage does not concern the journal
+    return True
+
+
+def _read_folded(sessions: Path) -> dict[str, int]:
+    """Return how much of each journal is folded, in bytes; nothing if that file is damaged."""
+    try:
+        found = json.loads(read_regular(str(sessions / FOLDED), limit=MAX_FOLDED_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {name: size for name, size in found.items() if isinstance(size, int)} if isinstance(found, dict) else {}
+
+
+def _write_folded(sessions: Path, value: Mapping[str, int]) -> None:
+    path = sessions / FOLDED
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(value), encoding="utf-8")
+    new.replace(path)
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    """Return pairs of texts; anything else is ignored."""
+    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
+    return [(text, check) for text, check in pairs if isinstance(text, str) and isinstance(check, str)]
+
+
+def _has_failure(value: object) -> bool:
+    """Return whether a call failed, by what a line lists of it."""
+    return isinstance(value, list) and any(isinstance(each, dict) and each.get("did") == FAILED for each in value)
+
+
+def _shares(value: object) -> dict[str, float]:
+    """Return versions under a lot, each with its chance; anything else is ignored."""
+    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
+    return {
+        version: float(share)
+        for version, share in pairs
+        if isinstance(version, str) and isinstance(share, int | float) and 0 < share < 1
+    }
+
+
+def _text(value: object) -> str:
+    """Return a text that can be stored; empty for anything else."""
+    return value[:_TEXT_CHARACTERS].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
