@@ -22,6 +22,8 @@ from tacit.providers.sandbox import Bubblewrap
 from tests.e2e.nursery import Nursery, Start, is_possible
 from tests.e2e.sandbox_required import require_sandbox
 
+LAST_QUESTION = "Let agents use"
+"""How the question before an approval begins; answered with yes unless a test answers it."""
 OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
 """Variables that begin so are read when an interpreter starts, and at no other time."""
 
@@ -78,6 +80,7 @@ class Terminal:
         """Run in a pseudo-terminal; whenever a waited-for text appears, type its answer, or the next of its answers."""
         master, number, wait = self._typed(arguments)
         waiting = {text: [said] if isinstance(said, str) else list(said) for text, said in (answers or {}).items()}
+        waiting.setdefault(LAST_QUESTION, ["y\n"])
         seen, read_to = "", 0
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:

@@ -25,6 +25,7 @@ from rich.panel import Panel
 from tacit import ingest, render
 from tacit.api import Tacit
 from tacit.config.settings import Config
+from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
@@ -36,7 +37,7 @@ from tacit.learn.report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.learn import learned_parts
-from tacit.surfaces.cli.views import reliability_text, show_selection
+from tacit.surfaces.cli.views import show_selection
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
 UNRELATED_TASK = "Translate the landing page into French"
@@ -151,7 +152,7 @@ def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) 
     known = [memory.library.reliability(top.version_id)]
     begun = datetime.now(UTC) + timedelta(seconds=0.1)  # the project was put there just now, and not by the run
     baseline = WorkspaceBaseline(folder=folder, since=begun)
-    console.print(f"Reliability of {escape(top.name)} before: {reliability_text(known[-1])}")
+    console.print(f"Reliability of {escape(top.name)} before: {_interval(known[-1])}")
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
         console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
     postcondition = top.version.content.postconditions[0].check
@@ -159,13 +160,19 @@ def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) 
     [kept] = memory.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
     known.append(memory.library.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")
-    console.print(f"Reliability now: [green]{reliability_text(known[-1])}[/green]")
+    console.print(f"Reliability now: [green]{_interval(known[-1])}[/green]")
     again = memory.recall(NEW_TASK, surface="demo")
     for _ in range(3):
         memory.record(again.use_id, outcome="success", by="an agent praising itself")
     known.append(memory.library.reliability(top.version_id))
-    console.print(f"After three self-reports of success: {reliability_text(known[-1])}; self-reports do not raise it.")
+    console.print(f"After three self-reports of success: {_interval(known[-1])}; self-reports do not raise it.")
     return [{"low": known.low, "high": known.high, "trials": known.trials} for known in known]
+
+
+def _interval(known: Reliability) -> str:
+    """Return a reliability with how much it rests on."""
+    results = f"{known.worked:g} of {known.votes} verified uses worked"
+    return f"{known.low:.0%} to {known.high:.0%} ({results})" if known.known else f"unknown ({results})"
 
 
 def _project(folder: Path) -> Path:

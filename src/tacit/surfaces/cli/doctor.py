@@ -15,6 +15,7 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
+from tacit.features.evaluate.runner import SET_ASIDE
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
@@ -37,7 +38,6 @@ from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
 from tacit.surfaces.clients.record import Record
 from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
 from tacit.surfaces.hook import log
-from tacit.surfaces.hook.learner_requests import SET_ASIDE
 
 MEANING = "recall by meaning"
 _LAST_FAULTS = 5

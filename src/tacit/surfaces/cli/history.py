@@ -17,6 +17,7 @@ from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
 from tacit.evidence.skill_history import HistoryEvent, SkillRecord
+from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
@@ -81,7 +82,7 @@ def _what_cell(event: HistoryEvent) -> str:
 
 
 def _why_cell(event: HistoryEvent) -> str:
-    return f"[dim]{escape(one_line(event.why, 160))}[/dim]"
+    return f"[dim]{escape(one_line(stored_reason(event.why), 160))}[/dim]"
 
 
 EVENTS: Columns[HistoryEvent] = Columns(
@@ -89,7 +90,7 @@ EVENTS: Columns[HistoryEvent] = Columns(
     Column("version_id", lambda event: event.version_id, "version", lambda event: event.version_id[:10]),
     Column("what", lambda event: event.what, "what", _what_cell),
     Column("by", lambda event: event.by, "by"),
-    Column("why", lambda event: event.why, "why", _why_cell),
+    Column("why", lambda event: stored_reason(event.why), "why", _why_cell),
     Column("count", lambda event: event.count),
 )
 _ENTRIES: Columns[dict[str, object]] = Columns(

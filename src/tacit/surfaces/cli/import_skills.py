@@ -20,6 +20,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent
 from tacit.domain.stored import Stored
 from tacit.gate.imports import expected_verdict, resolve_import, stored_version
+from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import Part
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
@@ -64,7 +65,9 @@ class _Imported:
     @property
     def findings(self) -> list[Finding]:
         """The gate's findings, the most severe first."""
-        return sorted(self.verdict.findings if self.verdict else (), key=lambda finding: -SEVERITY_RANK[finding.severity])
+        return sorted(
+            self.verdict.findings if self.verdict else (), key=lambda finding: -SEVERITY_RANK[finding.severity]
+        )
 
 
 @click.command("import", short_help="Import skills; they wait for review")
@@ -171,7 +174,7 @@ def _why_turned_down(ctx: CommandContext, held: Stored | None) -> str:
         return ""
     last = ctx.memory.archive.transitions(held.version.id)[-1]
     option = "--reopen" if held.status is Status.REJECTED else "--restore"
-    earlier = f"{last.by} {held.status} this text on {last.at:%Y-%m-%d} ({last.reason})"
+    earlier = f"{last.by} {held.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
     return f"{earlier}; to decide again: tacit review {held.version.id[:10]} {option}"
 
 

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from tacit.domain.errors import Mistake
 from tacit.domain.holdout import CHANCE_MOST
-from tacit.evidence.control_runs import Measured
-from tacit.evidence.lift import LEAST_RUNS, LiftDifference, Lift, Measure
+from tacit.evidence.control_runs import MeasuredLift
+from tacit.evidence.lift import LEAST_RUNS, Lift, LiftDifference, Measure
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, in_points
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
@@ -89,7 +89,7 @@ def lift(ctx: CommandContext, *, skill: str, model: str, plot: Path | None) -> N
     ctx.report(document, show)
 
 
-def _order(measured: Measured) -> tuple[bool, float, str]:
+def _order(measured: MeasuredLift) -> tuple[bool, float, str]:
     """Sort known lifts first, the largest first."""
     known = measured.lift.success
     return known is None, -known.value if known else 0.0, measured.stored.version.name
@@ -100,11 +100,11 @@ def _heading(name: str, model: str) -> str:
     return f"{what}{f', with {model}' if model else ''} (95 % intervals)"
 
 
-def _rows(found: Iterable[Measured]) -> list[ChartRow]:
+def _rows(found: Iterable[MeasuredLift]) -> list[ChartRow]:
     return [_row(m.stored.version.name, m.lift.success, m.lift) for m in found if m.lift.success]
 
 
-def _panels(measured: Measured) -> list[tuple[Axis, list[ChartRow]]]:
+def _panels(measured: MeasuredLift) -> list[tuple[Axis, list[ChartRow]]]:
     """Return a panel for each measure, and for success by model and by scope where there are several."""
     panels = [
         (AXES[measure], [_row(measure.value, difference, measured.lift)])
@@ -114,7 +114,7 @@ def _panels(measured: Measured) -> list[tuple[Axis, list[ChartRow]]]:
     return [*panels, *((AXES[Measure.SUCCESS], rows) for rows in keyed)]
 
 
-def _by_keys(measured: Measured) -> list[list[LabelledLift]]:
+def _by_keys(measured: MeasuredLift) -> list[list[LabelledLift]]:
     """Return success by model, and by scope, where there are several."""
     found = []
     for sort, keyed in (("model", measured.models), ("scope", measured.scopes)):
@@ -128,7 +128,7 @@ def _row(label: str, difference: LiftDifference, runs: Lift) -> ChartRow:
     return ChartRow(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
 
 
-def _show_all(ctx: CommandContext, found: list[Measured]) -> None:
+def _show_all(ctx: CommandContext, found: list[MeasuredLift]) -> None:
     axis, rows = AXES[Measure.SUCCESS], _rows(found)
     names = [measured.stored.version.name for measured in found]
     table, scale = _table(ctx, rows, axis, names=names, headed=True)
@@ -143,7 +143,7 @@ def _show_all(ctx: CommandContext, found: list[Measured]) -> None:
     ctx.console.print(table)
 
 
-def _show_one(ctx: CommandContext, measured: Measured) -> None:
+def _show_one(ctx: CommandContext, measured: MeasuredLift) -> None:
     ctx.console.print(f"[bold]{escape(clean(measured.stored.version.name))}[/bold]  {_counts(measured.lift)}")
     if not measured.lift.known:
         ctx.console.print(_not_yet(measured.lift))
@@ -225,7 +225,7 @@ def _explain(ctx: CommandContext, hold_out: float) -> None:
     )
 
 
-def _measured_document(measured: Measured) -> dict[str, Any]:
+def _measured_document(measured: MeasuredLift) -> dict[str, Any]:
     stored = measured.stored
     return {
         "name": stored.version.name,

@@ -110,6 +110,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
     return {
         "task": selection.query.text,
         "abstained": selection.abstained,
+        "code": selection.code,
         "reason": selection.reason,
         "confidence": round(selection.confidence, 4),
         "note": selection.note,
@@ -174,6 +175,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
             {"version_id": each.version_id, "step": each.step, "tool": each.tool, "turn": each.turn}
             for each in plan.steps
         ],
+        "code": plan.code,
         "reason": plan.reason,
         "lacking": plan.lacking,
     }

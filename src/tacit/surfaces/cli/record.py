@@ -18,6 +18,7 @@ from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.reliability import votes
 from tacit.learn.skill_usage import BY
 from tacit.maintain import exports
+from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
@@ -227,7 +228,7 @@ def _lines(
         )
     for move in moves:
         status = _NEW_STATUS.get(move.after, move.after)
-        yield f"[bold]now {status}:[/bold] {names[move.version_id]} ({escape(clean(move.reason))})"
+        yield f"[bold]now {status}:[/bold] {names[move.version_id]} ({escape(clean(stored_reason(move.reason)))})"
 
 
 def _name(ctx: CommandContext, version_id: str) -> str:

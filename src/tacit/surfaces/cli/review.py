@@ -174,7 +174,7 @@ def _confirm_approval(
         ticked = (*ticked, *sorted((known & needed) - set(ticked)))
     reply, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
     if reply is Reply.YES:
-        reply = ask(ctx, f"{decision.capitalize()} {clean(stored.version.name)}?")
+        reply = ask(ctx, f"Let agents use {clean(stored.version.name)}, on trial?")
     if reply is not Reply.YES:
         raise GateRefusal(
             f"`{stored.version.name}` was not approved",

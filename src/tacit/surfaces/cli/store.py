@@ -21,6 +21,7 @@ from tacit.maintain import exports
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.source_project import home_database
 from tacit.store import purge_plan
+from tacit.store import restore as restore_backups
 from tacit.surfaces.cli.context import (
     CommandContext,
     by_option,
@@ -88,7 +89,7 @@ def verify(ctx: CommandContext, *, file: Path | None) -> None:
 
 
 def _verify_backup(ctx: CommandContext, file: Path) -> None:
-    looked = purge_plan.look(file)
+    looked = restore_backups.check_backup(file)
     document = {
         "intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": looked.manifest,
     }  # fmt: skip
@@ -153,7 +154,7 @@ def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: b
             return
     ctx.place.prepare()
     chosen = [key.replace("_", "-") for key, given in options.items() if given]
-    looked, done = purge_plan.restore(
+    looked, done = restore_backups.restore_backup(
         file, database, by=name, at=datetime.now(UTC), home=ctx.environment.person_home, options=chosen
     )
     document = {
@@ -259,7 +260,7 @@ def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool
     _purge(ctx, plan, by=ctx.person(by), reason=reason, backups=backups)
 
 
-def _purge(ctx: CommandContext, plan: purge_plan.Plan, *, by: str, reason: str, backups: bool) -> None:
+def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: str, backups: bool) -> None:
     document = _plan_document(ctx, plan)
     folders = exports.remove_exports_of(ctx.memory.context, plan.descent.versions)
     journals = _remove_journals(ctx, plan.descent)
@@ -356,7 +357,7 @@ def _remove_journals(ctx: CommandContext, descent: Descent) -> list[str]:
     return removed
 
 
-def _plan_document(ctx: CommandContext, plan: purge_plan.Plan) -> dict[str, object]:
+def _plan_document(ctx: CommandContext, plan: purge_plan.PurgePlan) -> dict[str, object]:
     descent = plan.descent
     return {
         "sources": list({source.kind: source for source in reversed(descent.sources)}.values()),
@@ -376,7 +377,7 @@ def _amounts(descent: Descent) -> str:
     return ", ".join(counted(n, _NOUNS[kind][0], plural=_NOUNS[kind][1]) for kind, n in descent.counts.items() if n)
 
 
-def _plan_parts(ctx: CommandContext, plan: purge_plan.Plan) -> Iterator[Part]:
+def _plan_parts(ctx: CommandContext, plan: purge_plan.PurgePlan) -> Iterator[Part]:
     descent, archive = plan.descent, ctx.memory.archive
     yield f"[bold]would remove:[/bold] {_amounts(descent) or 'nothing here'}"
     for name in archive.names(descent.versions)[:_SHOWN]:
@@ -400,7 +401,7 @@ def _relearn_line(descent: Descent) -> str | None:
     return f"{counted(len(descent.relearned), 'attempt')} to learn from again. Next: [bold]tacit learn[/bold]"
 
 
-def _copy_lines(copies: Iterable[purge_plan.Copy], *, done: bool) -> Iterator[str]:
+def _copy_lines(copies: Iterable[purge_plan.BackupCopy], *, done: bool) -> Iterator[str]:
     for copy in copies:
         path = escape(clean(copy.path))
         if copy.purged:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.ports import Stored
+from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 
 
@@ -109,4 +110,4 @@ def _was_in_use(ctx: CommandContext, stored: Stored) -> bool:
 def _move_lines(name: str, moves: Sequence[Transition]) -> Iterator[str]:
     for move in moves:
         line = f"[bold]{escape(clean(name))}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
-        yield f"{line}  [dim]{escape(clean(move.reason))}[/dim]"
+        yield f"{line}  [dim]{escape(clean(stored_reason(move.reason)))}[/dim]"
