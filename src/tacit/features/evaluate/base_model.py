@@ -105,15 +105,25 @@ def locate_model(name: str, *, fetch: bool = False) -> Path:
     place = Path(name).expanduser()
     if place.is_file():
         if place.suffix != ".gguf":
-            raise Mistake(f"{place.name} is no model.", hint="Name a *.gguf file, a model's folder or a hub id.")
+            raise Mistake(
+                f"{place.name} is not a model",
+                code="not_a_model",
+                hint="Name a *.gguf file, a model's folder or a hub id.",
+            )
         read_gguf_header(place)
         return place
     if place.is_dir():
         if not (place / _CONFIG).is_file():
-            raise Mistake(f"{place} holds no model: there is no {_CONFIG}.", hint="Name the folder that has it.")
+            raise Mistake(
+                f"{place} has no {_CONFIG}, so it is not a model's folder",
+                code="not_a_model",
+                hint="Name the folder that has it.",
+            )
         return place
     if name.count("/") != 1 or place.suffix == ".gguf" or name.startswith((".", "~", "/")):
-        raise NotFound(f"There is no model at {name!r}.", hint="Name a *.gguf file, a model's folder or a hub id.")
+        raise NotFound(
+            f"no model at {name!r}", code="no_model", hint="Name a *.gguf file, a model's folder or a hub id."
+        )
     return _from_hub(name, fetch=fetch)
 
 
@@ -134,15 +144,25 @@ def load_base_model(name: str, *, device: str = "") -> BaseModel:
         torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder, options = (place.parent, {"gguf_file": place.name}) if place.is_file() else (place, {})
     if options and not find_spec("gguf"):
-        raise Mistake("Reading a GGUF file needs the package gguf.", hint=f"{INSTALL} (or: pip install gguf)")
+        raise Mistake(
+            "reading a GGUF file needs the package gguf",
+            code="missing_package",
+            hint=f"{INSTALL} (or: pip install gguf)",
+        )
     try:
         with redirect_stderr(StringIO()):  # a progress bar that cannot be switched off
             tokenizer = AutoTokenizer.from_pretrained(folder, **options)
             model = AutoModelForCausalLM.from_pretrained(folder, dtype=numbers, attn_implementation="sdpa", **options)
     except (OSError, ValueError, KeyError, RuntimeError) as fault:
-        raise Mistake(f"{name} cannot be loaded as a language model: {_first_line(fault)}") from fault
+        raise Mistake(
+            f"{name} cannot be loaded as a language model: {_first_line(fault)}", code="model_not_loaded"
+        ) from fault
     if not tokenizer.chat_template:
-        raise Mistake(f"{name} has no chat template.", hint="Take the variant that was trained to chat (…-Instruct).")
+        raise Mistake(
+            f"{name} has no chat template",
+            code="no_chat_template",
+            hint="Take the variant that was trained to chat (…-Instruct).",
+        )
     _drop_quantization(model)
     model.requires_grad_(requires_grad=False)
     return BaseModel(name, base_model_hash(name), model.to(device).eval(), tokenizer, device)
@@ -163,7 +183,7 @@ def require_train_extra() -> None:
     """A clear word where the packages for training are not installed."""
     missing = [package for package in ("torch", "transformers", "peft") if not find_spec(package)]
     if missing:
-        raise Mistake(f"Training and local models need {', '.join(missing)}.", hint=INSTALL)
+        raise Mistake(f"training and local models need {', '.join(missing)}", code="missing_package", hint=INSTALL)
 
 
 def _drop_quantization(model: Any) -> None:
@@ -178,7 +198,7 @@ def _drop_quantization(model: Any) -> None:
 
 def _from_hub(name: str, *, fetch: bool) -> Path:
     if not find_spec("huggingface_hub"):
-        raise NotFound(f"There is no model at {name!r}.", hint=f"For a hub id: {INSTALL}")
+        raise NotFound(f"no model at {name!r}", code="no_model", hint=f"For a hub id: {INSTALL}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -190,9 +210,11 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
             if fetch
             else f"Fetch it once: hf download {name}; or name a folder or a *.gguf file."
         )
-        raise NotFound(f"The model {name!r} is not on this machine.", hint=hint) from fault
+        raise NotFound(f"the model {name!r} is not on this machine", code="model_not_fetched", hint=hint) from fault
     except (HfHubHTTPError, HFValidationError, OSError) as fault:
-        raise NotFound(f"The model {name!r} cannot be fetched: {_first_line(fault)}") from fault
+        raise NotFound(
+            f"the model {name!r} cannot be fetched: {_first_line(fault)}", code="model_not_fetched"
+        ) from fault
 
 
 def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
@@ -206,7 +228,9 @@ def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
         return [(name, _shape(entry["shape"])) for name, entry in header.items() if name != "__metadata__"]
     except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         raise Mistake(
-            f"{file.name} is damaged: its header cannot be read ({_first_line(fault)}).", hint="Fetch the file again."
+            f"{file.name} is damaged: its header cannot be read ({_first_line(fault)})",
+            code="damaged_model",
+            hint="Fetch the file again.",
         ) from fault
 
 
@@ -254,23 +278,31 @@ def _config_of(path: Path) -> dict[str, Any]:
             raise ValueError(f"{path.stat().st_size} bytes")
         config: Any = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as fault:
-        raise Mistake(f"{path} cannot be read: {_first_line(fault)}.", hint="Fetch the model again.") from fault
+        raise Mistake(
+            f"{path} cannot be read: {_first_line(fault)}", code="damaged_model", hint="Fetch the model again."
+        ) from fault
     if not isinstance(config, dict):
-        raise Mistake(f"{path} holds no configuration of a model.", hint="Fetch the model again.")
+        raise Mistake(
+            f"{path} is not the configuration of a model", code="damaged_model", hint="Fetch the model again."
+        )
     return config
 
 
 def _number(config: dict[str, Any], name: str) -> int:
     found = config.get(name) or 0
     if not isinstance(found, int) or found < 0:
-        raise Mistake(f"{_CONFIG} says {name} = {str(found)[:40]!r}, not a count.", hint="Fetch the model again.")
+        raise Mistake(
+            f"{_CONFIG} has {name} = {str(found)[:40]!r}, which is not a count",
+            code="damaged_model",
+            hint="Fetch the model again.",
+        )
     return found
 
 
 def _require_file(path: Path) -> Path:
     """The path of a file; a pipe or a device would be waited for without end."""
     if not path.is_file():
-        raise Mistake(f"{path.name} is no plain file.", hint="Fetch the model again.")
+        raise Mistake(f"{path.name} is not a regular file", code="not_a_regular_file", hint="Fetch the model again.")
     return path
 
 
@@ -322,12 +354,18 @@ def read_gguf_header(path: Path) -> GgufHeader:
     """The header of a GGUF file; a `Mistake` where it is none, or a damaged one."""
     with path.open("rb") as file:
         if file.read(4) != MAGIC:
-            raise Mistake(f"{path.name} is no GGUF file.", hint="Name a *.gguf file, a model's folder or a hub id.")
+            raise Mistake(
+                f"{path.name} is not a GGUF file",
+                code="not_gguf",
+                hint="Name a *.gguf file, a model's folder or a hub id.",
+            )
         try:
             return _read_gguf_header(file)
         except (struct.error, UnicodeDecodeError, KeyError, ValueError) as fault:
             raise Mistake(
-                f"{path.name} is damaged: its header cannot be read ({fault}).", hint="Fetch the file again."
+                f"{path.name} is damaged: its header cannot be read ({fault})",
+                code="damaged_model",
+                hint="Fetch the file again.",
             ) from fault
 
 

@@ -21,7 +21,7 @@ from tacit.evidence.statistics import (
     paired_interval,
     sign_flip,
 )
-from tacit.features.evaluate.suite import ARMS, Exercise, Row
+from tacit.features.evaluate.suite import ARMS, Exercise, ResultRow
 
 ALPHA = 0.05
 NOTABLE = 0.10
@@ -135,7 +135,7 @@ class Comparison:
         for figures in self.arms:
             if figures.arm == name:
                 return figures
-        raise Mistake(f"no arm is called {name}", hint=f"arms of this run: {', '.join(self.names)}")
+        raise Mistake(f"no arm {name}", code="no_arm", hint=f"arms of this run: {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class Comparison:
 
 
 def compare(
-    rows: Iterable[Row],
+    rows: Iterable[ResultRow],
     *,
     reference: str = "none",
     metrics: Sequence[str] = (),
@@ -162,7 +162,7 @@ def compare(
     held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
     means = informative_metrics(held)
     metrics = metrics or means
-    by_arm: dict[str, list[Row]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
+    by_arm: dict[str, list[ResultRow]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
     for row in held:
         by_arm[row.arm].append(row)
     differences = _differences(by_arm, reference, metrics)
@@ -176,7 +176,7 @@ def compare(
     )
 
 
-def informative_metrics(rows: Iterable[Row]) -> tuple[str, ...]:
+def informative_metrics(rows: Iterable[ResultRow]) -> tuple[str, ...]:
     """The metrics that tell something of these rows: where one answer is the whole attempt, there are no steps to count."""
     scores = [row.score for row in rows]
     is_one_answer = all(
@@ -186,7 +186,7 @@ def informative_metrics(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def paired(
-    first: Sequence[Row], second: Sequence[Row], *, metric: str = "success", comparisons: int = 1
+    first: Sequence[ResultRow], second: Sequence[ResultRow], *, metric: str = "success", comparisons: int = 1
 ) -> ArmDifference | None:
     """The first side less the second, on exercises that both attempted; nothing where there are none."""
     ours, theirs = _by_exercise(first, metric), _by_exercise(second, metric)
@@ -194,7 +194,7 @@ def paired(
     if not both:
         return None
     if split := _in_several_groups([*first, *second]):
-        raise Mistake(split, hint="compare rows of one suite, measured in one version of it")
+        raise Mistake(split, code="split_groups", hint="compare rows of one suite, measured in one version of it")
     groups = {row.exercise: row.group for row in first}
     totals: dict[str, tuple[float, float]] = {}
     for exercise in both:
@@ -218,12 +218,14 @@ def paired(
     )
 
 
-def forward_transfer(rows: Sequence[Row], *, arm: str = "adapter", without: str = "none") -> ArmDifference | None:
+def forward_transfer(rows: Sequence[ResultRow], *, arm: str = "adapter", without: str = "none") -> ArmDifference | None:
     """What an adapter adds where nothing else is given: its arm less the bare one."""
     return paired([row for row in rows if row.arm == arm], [row for row in rows if row.arm == without])
 
 
-def forgetting(before: Sequence[Row], after: Sequence[Row], *, arm: str = "adapter") -> ArmDifference | None:
+def forgetting(
+    before: Sequence[ResultRow], after: Sequence[ResultRow], *, arm: str = "adapter"
+) -> ArmDifference | None:
     """What was lost on a first domain by learning a second one: success before, less success after."""
     return paired([row for row in before if row.arm == arm], [row for row in after if row.arm == arm])
 
@@ -237,7 +239,7 @@ def points(value: float) -> str:
 # --- inside ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[Row]:
+def _checked(rows: list[ResultRow], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[ResultRow]:
     """The rows that are compared, or one error that tells everything that is wrong."""
     known = {row.arm for row in rows}
     problems = [f"no such metric: {name}" for name in metrics if name not in METRICS]
@@ -251,12 +253,12 @@ def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: S
         problems = ["there are no rows to compare"]
     if problems:
         hint = f"arms here: {', '.join(sorted(known))}" if known else "run `tacit eval run` first"
-        raise Mistake("; ".join(problems), hint=hint)
+        raise Mistake("; ".join(problems), code="cannot_compare", hint=hint)
     wanted = {reference, *arms} if arms else known
     return [row for row in rows if row.arm in wanted]
 
 
-def _in_several_groups(rows: Iterable[Row]) -> str:
+def _in_several_groups(rows: Iterable[ResultRow]) -> str:
     """Which exercises belong to one task here and to another there, in words; empty where none does."""
     groups: dict[str, set[str]] = {}
     for row in rows:
@@ -279,7 +281,7 @@ def _by_size(name: str) -> tuple[str, int, str]:
 
 
 def _differences(
-    by_arm: Mapping[str, Sequence[Row]], reference: str, metrics: Sequence[str]
+    by_arm: Mapping[str, Sequence[ResultRow]], reference: str, metrics: Sequence[str]
 ) -> dict[str, dict[str, ArmDifference]]:
     """By arm and metric; corrected over the arms, each metric for itself."""
     found: dict[str, dict[str, ArmDifference]] = {name: {} for name in by_arm}
@@ -298,7 +300,7 @@ def _differences(
 
 def _figures(
     name: str,
-    by_arm: Mapping[str, Sequence[Row]],
+    by_arm: Mapping[str, Sequence[ResultRow]],
     reference: str,
     differences: Mapping[str, Mapping[str, ArmDifference]],
     *,
@@ -324,7 +326,7 @@ def _figures(
 
 
 def _changes(
-    rows: Sequence[Row], ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]]
+    rows: Sequence[ResultRow], ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]]
 ) -> list[ExerciseChange]:
     groups = {row.exercise: row.group for row in rows}
     details: dict[str, str] = {}
@@ -344,7 +346,7 @@ def _changes(
     ]
 
 
-def _mean_of(rows: Sequence[Row], metric: str) -> Estimate | None:
+def _mean_of(rows: Sequence[ResultRow], metric: str) -> Estimate | None:
     found = _by_exercise(rows, metric)
     if not found:
         return None
@@ -357,7 +359,7 @@ def _mean_of(rows: Sequence[Row], metric: str) -> Estimate | None:
     return clustered_share(held) if METRICS[metric].share else clustered(held)
 
 
-def _by_exercise(rows: Sequence[Row], metric: str) -> dict[str, dict[int, float]]:
+def _by_exercise(rows: Sequence[ResultRow], metric: str) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for row in rows:
         value = row.figure(metric)
@@ -395,7 +397,7 @@ class ConstantAnswer:
 class MarginOverConstant:
     """How far an arm is above the floor, by pairs."""
 
-    floor: ConstantAnswer
+    constant: ConstantAnswer
     above: ArmDifference
     wholly: ArmDifference | None = None
     """The same in wholly right answers, where these are known: one tool for everything has none, and the end has all ends."""
@@ -411,29 +413,29 @@ def correct_tools(exercises: Iterable[Exercise]) -> dict[str, str]:
     return {each.key: each.answer[0].tool if each.answer else "" for each in exercises}
 
 
-def constant_answer(rows: Sequence[Row], right: Mapping[str, str]) -> ConstantAnswer | None:
+def constant_answer(rows: Sequence[ResultRow], right: Mapping[str, str]) -> ConstantAnswer | None:
     """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
     known = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
     answer = _most_common_answer(rows, right)
     return None if answer is None else ConstantAnswer(answer or DONE_ANSWER, known.count(answer) / len(known))
 
 
-def margin_over_constant(rows: Sequence[Row], right: Mapping[str, str]) -> MarginOverConstant | None:
+def margin_over_constant(rows: Sequence[ResultRow], right: Mapping[str, str]) -> MarginOverConstant | None:
     """How far these rows of one arm are above their floor; nothing where there is none."""
-    floor, answer = constant_answer(rows, right), _most_common_answer(rows, right)
-    if floor is None:
+    constant, answer = constant_answer(rows, right), _most_common_answer(rows, right)
+    if constant is None:
         return None
     above = paired(rows, [_with_success(row, answer == right[row.exercise]) for row in rows])
     if above is None:
         return None
     if all(row.score.exact is None for row in rows):
-        return MarginOverConstant(floor, above)
+        return MarginOverConstant(constant, above)
     ending = [_with_success(row, not right[row.exercise]) for row in rows]
     whole = [_with_success(row, row.score.success if row.score.exact is None else row.score.exact) for row in rows]
-    return MarginOverConstant(floor, above, wholly=paired(whole, ending))
+    return MarginOverConstant(constant, above, wholly=paired(whole, ending))
 
 
-def _most_common_answer(rows: Sequence[Row], right: Mapping[str, str]) -> str | None:
+def _most_common_answer(rows: Sequence[ResultRow], right: Mapping[str, str]) -> str | None:
     """The answer that is right most often, empty for the end; nothing where there is no floor."""
     exercises = {row.exercise for row in rows}
     known = [right[exercise] for exercise in exercises if exercise in right]
@@ -442,5 +444,5 @@ def _most_common_answer(rows: Sequence[Row], right: Mapping[str, str]) -> str | 
     return min(Counter(known).items(), key=lambda found: (-found[1], found[0]))[0]
 
 
-def _with_success(row: Row, success: bool) -> Row:
+def _with_success(row: ResultRow, success: bool) -> ResultRow:
     return replace(row, score=replace(row.score, success=success))

@@ -32,35 +32,40 @@ _MARKED = re.compile(r"<tool_call>\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One message of a chat."""
 
     role: str
     content: str
 
 
-def prompt_messages(task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()) -> list[Message]:
+def prompt_messages(
+    task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()
+) -> list[ChatMessage]:
     """The messages that ask for the next call, after the turns that were taken."""
     listed = "\n".join(_described(tool) for tool in tools)
     question = f"Task:\n{task.strip()}"
     messages = [
-        Message(SYSTEM, f"{_INSTRUCTIONS}\n{listed}"),
-        Message(USER, f"{aid.strip()}\n\n{question}" if aid.strip() else question),
+        ChatMessage(SYSTEM, f"{_INSTRUCTIONS}\n{listed}"),
+        ChatMessage(USER, f"{aid.strip()}\n\n{question}" if aid.strip() else question),
     ]
     for turn in turns:
-        messages += [Message(AGENT, format_tool_call(turn.call)), Message(USER, _answered(turn))]
+        messages += [ChatMessage(AGENT, format_tool_call(turn.call)), ChatMessage(USER, _answered(turn))]
     return messages
 
 
 def attempt_messages(
     task: str, tools: Sequence[Tool], turns: Sequence[Turn], *, aid: str = "", ended: bool = True
-) -> list[Message]:
+) -> list[ChatMessage]:
     """A whole attempt as messages: every agent's message is what should be said where `asked` ends."""
     if not turns:
         raise ValueError("an attempt without calls teaches no call")
     last = turns[-1]
-    messages = [*prompt_messages(task, tools, aid=aid, turns=turns[:-1]), Message(AGENT, format_tool_call(last.call))]
-    return [*messages, Message(USER, _answered(last)), Message(AGENT, DONE)] if ended else messages
+    messages = [
+        *prompt_messages(task, tools, aid=aid, turns=turns[:-1]),
+        ChatMessage(AGENT, format_tool_call(last.call)),
+    ]
+    return [*messages, ChatMessage(USER, _answered(last)), ChatMessage(AGENT, DONE)] if ended else messages
 
 
 def format_tool_call(call: Call) -> str:

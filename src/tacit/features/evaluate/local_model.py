@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from tacit.domain.errors import Mistake, ModelOutage, NotFound, Refusal
 from tacit.features.evaluate.base_model import BaseModel, load_base_model, require_train_extra
-from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, Message
+from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, ChatMessage
 
 CPU_TOKENS, GPU_TOKENS = 8_192, 196_608
 """The most tokens, said and unsaid, that one batch may come to."""
@@ -28,7 +28,7 @@ PLAIN_LORA = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class GeneratedReply:
     """What was said, and how many tokens were read and said for it."""
 
     text: str
@@ -64,8 +64,8 @@ class LocalModel:
         self._adapters[name] = _read_matrices(folder, self.base, key)
 
     def complete(
-        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Completion]:
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
+    ) -> list[GeneratedReply]:
         """What is said next in each conversation, up to the end of the turn."""
         asked = prompts(conversations, self.base.tokenizer)
         lengths = [len(tokens) for tokens in asked]
@@ -78,7 +78,7 @@ class LocalModel:
                 said |= zip(chosen, self._generate([asked[one] for one in chosen], max_tokens), strict=True)
         texts = self.base.tokenizer.batch_decode([said[one] for one in range(len(asked))], skip_special_tokens=True)
         return [
-            Completion(text, lengths[one], len(said[one]) + (len(said[one]) < max_tokens))
+            GeneratedReply(text, lengths[one], len(said[one]) + (len(said[one]) < max_tokens))
             for one, text in enumerate(texts)
         ]
 
@@ -90,7 +90,7 @@ class LocalModel:
             return
         if adapter not in self._adapters:
             raise NotFound(
-                f"There is no adapter {adapter!r} here.", hint=f"Adapters: {', '.join(self._adapters) or 'none'}."
+                f"no adapter {adapter!r}", code="no_adapter", hint=f"Adapters: {', '.join(self._adapters) or 'none'}."
             )
         own = []
         try:
@@ -181,7 +181,9 @@ def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
 
     trained = folder / "trained.json"
     if trained.is_file() and _base_hash_of_training(trained) != base.hash:
-        raise Refusal(f"The adapter in {folder.name} was trained on another base model than {base.name}.")
+        raise Refusal(
+            f"the adapter in {folder.name} was trained on another base model than {base.name}", code="other_base_model"
+        )
     held = {name: tensor.to(base.device) for name, tensor in load(files.weights).items()}
     scale = config["lora_alpha"] / config["r"]
     pairs = []
@@ -195,10 +197,13 @@ def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
         for pair in pairs:
             if base.model.get_submodule(pair.module).weight.shape != (pair.up.shape[0], pair.down.shape[1]):
                 raise Refusal(
-                    f"The adapter in {folder.name} does not fit {base.name}: {pair.module} has another shape."
+                    f"the adapter in {folder.name} does not fit {base.name}: {pair.module} has another shape",
+                    code="adapter_does_not_fit",
                 )
     except AttributeError as fault:
-        raise Refusal(f"The adapter in {folder.name} does not fit {base.name}: {fault}.") from fault
+        raise Refusal(
+            f"the adapter in {folder.name} does not fit {base.name}: {fault}", code="adapter_does_not_fit"
+        ) from fault
     return pairs
 
 
@@ -206,7 +211,9 @@ def read_adapter_settings(folder: Path) -> dict[str, Any]:
     """How an adapter is to be read; refused where it is more than a product of two matrices per weight."""
     path = folder / ADAPTER_SETTINGS
     if not path.is_file() or not (folder / ADAPTER_WEIGHTS).is_file():
-        raise NotFound(f"There is no adapter in {folder}.", hint=f"It would hold {path.name} and {ADAPTER_WEIGHTS}.")
+        raise NotFound(
+            f"no adapter in {folder}", code="no_adapter", hint=f"It would hold {path.name} and {ADAPTER_WEIGHTS}."
+        )
     return _parse_adapter_settings(path.read_bytes(), folder)
 
 
@@ -215,12 +222,20 @@ def _parse_adapter_settings(settings: bytes, folder: Path) -> dict[str, Any]:
     try:
         config: Any = json.loads(settings)
     except (ValueError, RecursionError) as fault:
-        raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
+        raise Mistake(
+            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="Export or train the adapter anew."
+        ) from fault
     if not isinstance(config, dict) or not _has_scale(config):
-        raise Mistake(f"{path} holds no settings of an adapter.", hint="Export or train the adapter anew.")
+        raise Mistake(
+            f"{path} has no adapter settings", code="damaged_adapter", hint="Export or train the adapter anew."
+        )
     other = [name for name, plain in PLAIN_LORA.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
-        raise Refusal(f"The adapter in {folder.name} is no plain LoRA.", hint="Only plain LoRA adapters are read here.")
+        raise Refusal(
+            f"the adapter in {folder.name} is not a plain LoRA",
+            code="not_plain_lora",
+            hint="Only plain LoRA adapters are read here.",
+        )
     return config
 
 
@@ -229,7 +244,9 @@ def _base_hash_of_training(path: Path) -> str:
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
     except (ValueError, LookupError, TypeError, RecursionError) as fault:
-        raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
+        raise Mistake(
+            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="Export or train the adapter anew."
+        ) from fault
 
 
 def _has_scale(config: dict[str, Any]) -> bool:
@@ -249,16 +266,16 @@ def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_to
     return batches
 
 
-def prompts(conversations: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
+def prompts(conversations: Sequence[Sequence[ChatMessage]], tokenizer: Any) -> list[list[int]]:
     """What the model is asked, as tokens: each conversation up to where the agent is to speak."""
     return tokenize([render_chat(messages, tokenizer, asking=True) for messages in conversations], tokenizer)
 
 
 def end_of_turn(tokenizer: Any) -> tuple[int, str]:
     """The token that ends an agent's turn in this model's template, and its text."""
-    question = [Message(SYSTEM, "a"), Message(USER, "b")]
+    question = [ChatMessage(SYSTEM, "a"), ChatMessage(USER, "b")]
     asked = render_chat(question, tokenizer, asking=True)
-    answered = render_chat([*question, Message(AGENT, "c")], tokenizer, asking=False)
+    answered = render_chat([*question, ChatMessage(AGENT, "c")], tokenizer, asking=False)
     after = answered.removeprefix(f"{asked}c")
     tokens = tokenize([after], tokenizer)[0] if after != answered else []
     text = tokenizer.decode(tokens[:1]) if tokens else ""
@@ -266,13 +283,14 @@ def end_of_turn(tokenizer: Any) -> tuple[int, str]:
     marks = {*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()}
     if not text or tokens[0] not in marks or not after.startswith(text):
         raise Refusal(
-            "This model's chat template ends an agent's turn with no token of its own, so that it could not learn to stop.",
+            "this model's chat template ends a turn without a token of its own, so the model could not learn to stop",
+            code="no_end_of_turn",
             hint="Choose a base model that was trained to chat (…-Instruct).",
         )
     return tokens[0], text
 
 
-def render_chat(messages: Sequence[Message], tokenizer: Any, *, asking: bool) -> str:
+def render_chat(messages: Sequence[ChatMessage], tokenizer: Any, *, asking: bool) -> str:
     said = [{"role": message.role, "content": message.content} for message in messages]
     return str(tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=asking))
 
@@ -314,7 +332,8 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
         raise _not_an_adapter(folder, error) from error
     if not same:
         raise Refusal(
-            f"the files of the adapter {key} are not those that were registered",
+            f"the files of the adapter {key} are not the registered ones",
+            code="files_changed",
             hint="`tacit adapters remove` takes it away; `tacit train` makes one anew",
         )
     return held
@@ -340,13 +359,19 @@ def _start_hash(settings: bytes) -> hashlib._Hash:
 def _plain_file(path: Path) -> Path:
     """The path of a file; a pipe or a device would be waited for without end."""
     if path.exists() and not path.is_file():
-        raise Mistake(f"{path} is no plain file", hint="remove it; `tacit train` makes an adapter anew")
+        raise Mistake(
+            f"{path} is not a regular file",
+            code="not_a_regular_file",
+            hint="remove it; `tacit train` makes an adapter anew",
+        )
     return path
 
 
 def _not_an_adapter(folder: Path, error: Exception) -> Mistake:
     return Mistake(
-        f"{folder} holds no PEFT adapter: {error}", hint=f"it needs {ADAPTER_SETTINGS} and {ADAPTER_WEIGHTS}"
+        f"{folder} has no PEFT adapter: {error}",
+        code="not_an_adapter",
+        hint=f"it needs {ADAPTER_SETTINGS} and {ADAPTER_WEIGHTS}",
     )
 
 
@@ -380,7 +405,8 @@ def unless_out_of_memory(work: Callable[[], T], device: str) -> T | None:
 def out_of_memory(device: str) -> ModelOutage:
     """The error where even the least that can be done at once does not fit."""
     return ModelOutage(
-        f"The memory of {device} is used up.",
+        f"out of memory on {device}",
+        code="out_of_memory",
         hint="Close what else uses it, choose a smaller --size, or set CUDA_VISIBLE_DEVICES= to use the processor. "
         "A run that was cut off goes on.",
     )

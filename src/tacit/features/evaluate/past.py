@@ -28,7 +28,7 @@ from tacit.domain.selection import Item, Query
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Episode, Stored
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.evidence.attribution.lessons import is_met
+from tacit.evidence.attribution import is_met
 from tacit.evidence.runs import fits
 from tacit.evidence.statistics import Estimate, bootstrap
 from tacit.text.shell import shell_text

@@ -59,9 +59,11 @@ def read_questions(text: str, *, source: str = "the questions", table: bool = Fa
             faults.append(f"line {line}: {_parse_error(error)}")
     if faults:
         more = f"; and {len(faults) - SHOWN_FAULTS} more" if len(faults) > SHOWN_FAULTS else ""
-        raise Mistake(f"{source}: {'; '.join(faults[:SHOWN_FAULTS])}{more}", hint=f"a line reads: {form}")
+        raise Mistake(
+            f"{source}: {'; '.join(faults[:SHOWN_FAULTS])}{more}", code="bad_questions", hint=f"a line reads: {form}"
+        )
     if not found:
-        raise Mistake(f"{source} has no questions", hint=f"write one line for each: {form}")
+        raise Mistake(f"{source} has no questions", code="no_questions", hint=f"write one line for each: {form}")
     return found
 
 
@@ -80,9 +82,11 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
         told = f"{source} line 1 names no column {' and '.join(missing)}"
         others = [mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if any(sign in name for name in names)]
         parted = f", parted by commas and not by {others[0]}" if others else ""
-        raise Mistake(told, hint=f"the first line names the columns: query,relevant{parted}")
+        raise Mistake(told, code="missing_column", hint=f"the first line names the columns: query,relevant{parted}")
     if doubled := next((name for name in columns if name and columns.count(name) > 1), ""):
-        raise Mistake(f"{source} line 1 names the column {doubled} twice", hint="leave one of them out")
+        raise Mistake(
+            f"{source} line 1 has the column {doubled} twice", code="repeated_column", hint="leave one of them out"
+        )
     for line, row in rows:
         yield line, partial(_cells, columns, row)
 
@@ -99,7 +103,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             told = f"{source} line {line} is no row of a CSV table: {error}"
             hint = f"close each quote, double those within a text, and cut long texts; a line reads: {_TABLE_FORM}"
-            raise Mistake(told, hint=hint) from error
+            raise Mistake(told, code="bad_csv", hint=hint) from error
         if row:
             yield line, row
 
@@ -386,7 +390,8 @@ class _Library:
         told = [self._near(label, line, shelved) for label, line in list(self.unknown.items())[:SHOWN_UNKNOWN]]
         more = f"; and {len(self.unknown) - SHOWN_UNKNOWN} more" if len(self.unknown) > SHOWN_UNKNOWN else ""
         return Mistake(
-            f"no skill that may be recalled has these labels: {'; '.join(told)}{more}",
+            f"no skill that recall may return has these labels: {'; '.join(told)}{more}",
+            code="unknown_labels",
             hint="see the names with `tacit skills list`, or take them as skills that are not here: --unknown-absent",
         )
 

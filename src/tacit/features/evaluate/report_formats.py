@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.comparison import METRICS, ArmDifference, ArmFigures, ExerciseChange
-from tacit.features.evaluate.report import (
+from tacit.features.evaluate.eval_report import (
     UNKNOWN,
     EvalReport,
     constant_label,
@@ -25,7 +25,7 @@ from tacit.features.evaluate.report import (
     smallest_detectable,
     tally_text,
 )
-from tacit.features.evaluate.transcript import Divergence
+from tacit.features.evaluate.transcript import CallDivergence
 from tacit.surfaces.cli.context import clean, counted
 from tacit.surfaces.cli.report import Part
 from tacit.text.safe_markdown import one_line
@@ -113,7 +113,7 @@ def _difference_document(found: ArmDifference | None) -> dict[str, Any] | None:
     }
 
 
-def _change_document(change: ExerciseChange, divergence: Divergence) -> dict[str, Any]:
+def _change_document(change: ExerciseChange, divergence: CallDivergence) -> dict[str, Any]:
     return {
         "exercise": change.exercise,
         "task": change.group,
@@ -229,7 +229,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _change_row(change: ExerciseChange, divergence: Divergence) -> list[str]:
+def _change_row(change: ExerciseChange, divergence: CallDivergence) -> list[str]:
     shares = (share(change.reference), share(change.arm))
     return [change.exercise, divergence.asked, *shares, divergence.reference, divergence.arm, change.detail]
 
@@ -292,14 +292,14 @@ def _terminal_table(report: EvalReport) -> Table:
     return table
 
 
-def lost_lines(figures: ArmFigures, divergences: Mapping[tuple[str, str], Divergence]) -> Iterator[str]:
+def lost_lines(figures: ArmFigures, divergences: Mapping[tuple[str, str], CallDivergence]) -> Iterator[str]:
     """Yield the first exercises that an arm lost: what was asked, and what it did instead of the reference."""
     lost = figures.regressions
     if not lost:
         return
     yield f"\n{counted(len(lost), 'exercise')} lost with {escape(clean(figures.arm))}:"
     for change in lost[:_LISTED]:
-        divergence = divergences.get((figures.arm, change.exercise), Divergence())
+        divergence = divergences.get((figures.arm, change.exercise), CallDivergence())
         detail = f" ({change.detail})" if change.detail else ""
         yield _dim(f"  {change.exercise}: {divergence.asked}" if divergence.asked else f"  {change.exercise}{detail}")
         if divergence.reference or divergence.arm:

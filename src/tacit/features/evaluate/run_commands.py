@@ -14,11 +14,11 @@ from rich.table import Table
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, Refusal, TacitError
-from tacit.features.evaluate.actors.catalogue import AGENTS, ActorOptions, open_actor
+from tacit.features.evaluate.actors.agents import AGENTS, ActorOptions, open_actor
 from tacit.features.evaluate.aids import FROM_MEMORY, Aids
 from tacit.features.evaluate.commands import require_running, suite_options
 from tacit.features.evaluate.comparison import informative_metrics
-from tacit.features.evaluate.report import all_zero, constant_sentence, share, tally_arms, tally_text
+from tacit.features.evaluate.eval_report import all_zero, constant_sentence, share, tally_arms, tally_text
 from tacit.features.evaluate.run_record import RunResult, read_run
 from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import (

@@ -24,7 +24,7 @@ import msgspec
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.identity import digest
 from tacit.features.evaluate.actors.external import without_interpreters
-from tacit.features.evaluate.suite import Arm, Row
+from tacit.features.evaluate.suite import Arm, ResultRow
 from tacit.render.paths import is_link, shown
 from tacit.render.placing import swap_in
 from tacit.render.plain_files import open_plain
@@ -99,7 +99,7 @@ class RunHeader:
         """A hash of everything that is measured; the number of seeds is left out because more may follow."""
         return digest(replace(self, seeds=1))
 
-    def seal(self, row: Row) -> str:
+    def seal(self, row: ResultRow) -> str:
         """Return the seal that a row of this run must have."""
         return digest([self.mark, row])[-_SEAL_LENGTH:]
 
@@ -125,7 +125,7 @@ class RunHeader:
             found.append(Limitation("agent_not_watched", "No file of this agent is watched: changes go unnoticed."))
         return found
 
-    def foreign_parts(self, row: Row) -> str:
+    def foreign_parts(self, row: ResultRow) -> str:
         """Name what of a row does not belong to this run; empty if all of it does."""
         known = {
             f"suite {row.suite!r}": row.suite == self.suite,
@@ -152,7 +152,7 @@ class RunResult:
     """What was measured, and all rows so far."""
 
     header: RunHeader
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     folder: Path
 
     @property
@@ -194,7 +194,7 @@ class RunRecord:
         """What was attempted."""
         return {key_of(row) for row in self.rows}
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[ResultRow]) -> None:
         """Add rows; they are on disk when this returns."""
         if odd := [row.exercise for row in rows if not _has_valid_counts(row)]:
             raise Mistake(
@@ -244,7 +244,7 @@ def _has_content(path: Path) -> bool:
     return is_link(path) or (path.exists() and path.stat().st_size > 0)
 
 
-def key_of(row: Row) -> RowKey:
+def key_of(row: ResultRow) -> RowKey:
     """Return arm, seed and exercise of a row."""
     return (row.arm, row.seed, row.exercise)
 
@@ -285,10 +285,10 @@ def _read_header(path: Path) -> RunHeader | None:
     return header
 
 
-def _parse_rows(data: bytes, path: Path, header: RunHeader) -> tuple[list[Row], int]:
+def _parse_rows(data: bytes, path: Path, header: RunHeader) -> tuple[list[ResultRow], int]:
     """Return all complete rows, and how many bytes they take."""
     whole = data[: data.rfind(b"\n") + 1]
-    rows: dict[RowKey, Row] = {}
+    rows: dict[RowKey, ResultRow] = {}
     for number, line in enumerate(whole.splitlines(), start=1):
         row = _parse_row(line, f"{path} line {number}", header)
         if key_of(row) in rows:
@@ -299,10 +299,10 @@ def _parse_rows(data: bytes, path: Path, header: RunHeader) -> tuple[list[Row], 
     return list(rows.values()), len(whole)
 
 
-def _parse_row(line: bytes, where: str, header: RunHeader) -> Row:
+def _parse_row(line: bytes, where: str, header: RunHeader) -> ResultRow:
     again = "remove that line; the same command attempts it again"
     try:
-        row = msgspec.json.decode(line, type=Row)
+        row = msgspec.json.decode(line, type=ResultRow)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Mistake(f"{where} is not a row: {error}", code="bad_row", hint=again) from error
     if not _has_valid_counts(row):
@@ -329,17 +329,17 @@ class _Seal:
     seal: str = ""
 
 
-def _line(row: Row, header: RunHeader) -> bytes:
+def _line(row: ResultRow, header: RunHeader) -> bytes:
     """Encode a row with its seal as the last field."""
     return msgspec.json.encode(row)[:-1] + f',"seal":"{header.seal(row)}"}}\n'.encode()
 
 
-def _has_valid_counts(row: Row) -> bool:
+def _has_valid_counts(row: ResultRow) -> bool:
     counts = (row.context_tokens, row.output_tokens, row.score.steps, row.score.retries)
     return all(0 <= count < _COUNT_MAX for count in counts)
 
 
-def _drop_torn_line(file: BinaryIO, path: Path, header: RunHeader) -> list[Row]:
+def _drop_torn_line(file: BinaryIO, path: Path, header: RunHeader) -> list[ResultRow]:
     """Return the complete rows and cut off an incomplete last line, so that the next row starts a new line."""
     file.seek(0)
     data = file.read()

@@ -19,7 +19,18 @@ from tacit.features.evaluate.aids import FROM_MEMORY, Aids
 from tacit.features.evaluate.conversation import form_hash
 from tacit.features.evaluate.leakage import answer_in, known_tasks, shared_values
 from tacit.features.evaluate.run_record import SEEDS_MAX, RunHeader, RunRecord, RunResult, key_of
-from tacit.features.evaluate.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
+from tacit.features.evaluate.suite import (
+    Actor,
+    Aid,
+    AidKind,
+    Arm,
+    AttemptCost,
+    AttemptScore,
+    Exercise,
+    InFiles,
+    ResultRow,
+    Suite,
+)
 from tacit.features.evaluate.transcript import TranscriptWriter, WatchedWorld
 
 BATCH = 16
@@ -113,7 +124,7 @@ class _Attempts:
                     if progress:
                         progress(len(self._record.rows), total)
 
-    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[WatchedWorld, Row]]:
+    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[WatchedWorld, ResultRow]]:
         worlds = [self._fresh(exercise, arm) for exercise in exercises]
         aids = [self._given[arm.name, exercise.key] for exercise in exercises]
         spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
@@ -126,7 +137,8 @@ class _Attempts:
         world = _begun(self._suite, exercise, f" under arm {arm.name!r}")
         if _state(world) != self._record.header.states[exercise.key]:
             raise Refusal(
-                f"exercise {exercise.key!r} does not begin as before under arm {arm.name!r}: an earlier attempt left traces",
+                f"exercise {exercise.key!r} begins in another state under arm {arm.name!r}: an earlier attempt left changes",
+                code="state_not_reset",
                 hint="the suite has to give every attempt a world of its own; what was recorded until here stands",
             )
         return world
@@ -136,7 +148,8 @@ class _Attempts:
         now, before = _files(self._actor), self._record.header.agent_files
         if changed := sorted(name for name in {*now, *before} if now.get(name) != before.get(name)):
             raise Refusal(
-                f"the agent changed while it was measured: {_some(changed)}",
+                f"files of the agent changed during the run: {_some(changed)}",
+                code="agent_changed",
                 hint="repeat it in another folder (--out) with the agent as it is now; a file that the agent writes is not "
                 "looked at if it is named behind an option (--log FILE); what was recorded until here stands",
             )
@@ -145,17 +158,24 @@ class _Attempts:
         header = self._record.header
         if _uses_memory(header.arms) and self._aids.head() != self._head:
             raise Refusal(
-                "the memory changed while it was measured: later arms would have known more than earlier ones",
+                "the memory changed during the run: later arms would know more than earlier ones",
+                code="memory_changed",
                 hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit backup`)",
             )
 
 
 def _row(
-    world: WatchedWorld, exercise: Exercise, aid: Aid, spent: Spent, *, place: int, errors_named: tuple[str, str, int]
-) -> Row:
+    world: WatchedWorld,
+    exercise: Exercise,
+    aid: Aid,
+    spent: AttemptCost,
+    *,
+    place: int,
+    errors_named: tuple[str, str, int],
+) -> ResultRow:
     suite, arm, seed = errors_named
     note = _plain(spent.notes[place]) if spent.notes else ""
-    return Row(
+    return ResultRow(
         suite=suite,
         arm=arm,
         seed=seed,
@@ -170,7 +190,7 @@ def _row(
     )
 
 
-def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> Score:
+def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> AttemptScore:
     """The world's score; what it did not count is counted from its turns. Being stopped is no honest silence."""
     score = world.score()
     own = world.turns[len(exercise.turns) :]
@@ -208,7 +228,8 @@ def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
         others = ",".join(arm for arm in arms if arm not in arms_that_leak)
         leave = f"leave {', '.join(arms_that_leak)} out (--arms {others}), or " if others else ""
         raise Refusal(
-            f"aids give away {len(aside)} of {len(exercises)} answers; for one, {next(iter(aside.values()))}",
+            f"aids contain {len(aside)} of {len(exercises)} answers; for example, {next(iter(aside.values()))}",
+            code="answers_given_away",
             hint=f"{leave}ask more tasks (a larger --limit, or none): what the answers of several tasks share gives none away",
         )
     return aside
@@ -240,7 +261,9 @@ def _check(
             problems.append(f"{what} {_some(twice)} is there twice")
     if problems:
         raise Mistake(
-            f"agent {actor.name!r} cannot run this: {'; '.join(problems)}", hint="leave those arms out (--arms)"
+            f"agent {actor.name!r} cannot run this: {'; '.join(problems)}",
+            code="cannot_run",
+            hint="leave those arms out (--arms)",
         )
 
 
@@ -254,6 +277,7 @@ def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Ar
         groups = len({exercise.group for exercise in exercises})
         raise Refusal(
             f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {errors_named}",
+            code="tasks_known",
             hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
         )
 

@@ -95,7 +95,7 @@ class Exercise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class AttemptScore:
     """What one attempt came to."""
 
     success: bool
@@ -123,7 +123,7 @@ class World(Environment, Protocol):
     def finish(self) -> None:
         """End the attempt: nothing is left to do."""
 
-    def score(self) -> Score:
+    def score(self) -> AttemptScore:
         """What the attempt came to; asked once, when it is over."""
 
     def state(self) -> str:
@@ -167,7 +167,7 @@ class Actor(Protocol):
     def objection(self, arm: Arm) -> str:
         """Why it cannot act under this arm; empty where it can."""
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt each world with its aid until it is over."""
 
 
@@ -180,7 +180,7 @@ class InFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class AttemptCost:
     """What attempts took, world by world."""
 
     context_tokens: tuple[int, ...] = ()
@@ -191,7 +191,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ResultRow:
     """One attempt in the record of a run: which exercise, under which arm, and what came of it."""
 
     suite: str
@@ -199,7 +199,7 @@ class Row:
     seed: int
     exercise: str
     group: str
-    score: Score
+    score: AttemptScore
     context_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -237,27 +237,27 @@ def named_arms(names: str | Sequence[str], known: Mapping[str, Arm] = ARMS) -> l
     wanted = [name for name in wanted if name]
     unknown = sorted(set(wanted) - set(known))
     if unknown:
-        raise Mistake(f"no such arm: {', '.join(unknown)}", hint=f"the arms are {', '.join(known)}")
+        raise Mistake(f"unknown arm: {', '.join(unknown)}", code="unknown_arm", hint=f"the arms are {', '.join(known)}")
     if not wanted:
-        raise Mistake("no arm is named", hint=f"the arms are {', '.join(known)}")
+        raise Mistake("no arm is named", code="no_arm", hint=f"the arms are {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(wanted)]
 
 
 def read_run_plan(path: Path) -> RunPlan:
     """Read a file of arms; arms that it does not name are the usual ones. Paths of options are seen from its folder."""
     if not path.is_file():
-        raise NotFound(f"no such file: {path}", hint=f"a file of arms is TOML, such as\n{_EXAMPLE}")
+        raise NotFound(f"no such file: {path}", code="no_file", hint=f"a file of arms is TOML, such as\n{_EXAMPLE}")
     with path.open("rb") as stream:
         data = stream.read(_BYTES_MAX + 1)
     if len(data) > _BYTES_MAX:
-        raise Mistake(f"{path} is larger than a megabyte", hint="a file of arms is short")
+        raise Mistake(f"{path} is larger than a megabyte", code="file_too_large", hint="a file of arms is short")
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Mistake(f"{path} is no TOML: {error}", hint=f"write it like\n{_EXAMPLE}") from error
+        raise Mistake(f"{path} is not TOML: {error}", code="bad_toml", hint=f"write it like\n{_EXAMPLE}") from error
     problems = list(_problems(document))
     if problems:
-        raise Mistake(f"{path}: {'; '.join(problems)}", hint=f"write it like\n{_EXAMPLE}")
+        raise Mistake(f"{path}: {'; '.join(problems)}", code="bad_run_plan", hint=f"write it like\n{_EXAMPLE}")
     arms = tuple(Arm(name=name, **_with_enums(options)) for name, options in document.get("arms", {}).items())
     suite = document.get("suite", {})
     options = {name: value for name, value in suite.items() if name != "name"}

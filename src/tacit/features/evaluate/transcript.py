@@ -23,7 +23,7 @@ from tacit.domain.tool import Tool, Turn
 from tacit.features.evaluate.actors.stepping import STOPPED
 from tacit.features.evaluate.comparison import DONE_ANSWER, ConstantAnswer, constant_answer, correct_tools
 from tacit.features.evaluate.run_record import TRANSCRIPT, RowKey, key_of, open_file
-from tacit.features.evaluate.suite import Exercise, Row, Score, World
+from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow, World
 from tacit.text.redaction import redact, redact_value
 from tacit.text.safe_markdown import one_line
 
@@ -43,7 +43,7 @@ _ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class CallDivergence:
     """Where two attempts at one exercise part: what was asked, and the first call in which they differ."""
 
     asked: str = ""
@@ -52,7 +52,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class RunTranscript:
     """What a run has in words; empty where its record has none."""
 
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -62,19 +62,19 @@ class Transcript:
     did: Mapping[RowKey, Sequence[str]] = field(default_factory=dict)
     """Attempt → its calls, and how it ended."""
 
-    def constant_answer(self, rows: Sequence[Row]) -> ConstantAnswer | None:
+    def constant_answer(self, rows: Sequence[ResultRow]) -> ConstantAnswer | None:
         """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
         return constant_answer(rows, self.right)
 
-    def divergences(self, rows: Sequence[Row], *, reference: str) -> dict[tuple[str, str], Divergence]:
+    def divergences(self, rows: Sequence[ResultRow], *, reference: str) -> dict[tuple[str, str], CallDivergence]:
         """Arm and exercise → where it parts from the reference, of the first seed that gave both another outcome."""
         success = {key_of(row): row.score.success for row in rows}
-        found = {(row.arm, row.exercise): Divergence(self.asked.get(row.exercise, "")) for row in rows}
+        found = {(row.arm, row.exercise): CallDivergence(self.asked.get(row.exercise, "")) for row in rows}
         for arm, seed, exercise in sorted(success, reverse=True):
             here, there = (arm, seed, exercise), (reference, seed, exercise)
             if there in success and success[there] != success[here]:
                 did = _first_difference(self.did.get(there, ()), self.did.get(here, ()))
-                found[arm, exercise] = Divergence(self.asked.get(exercise, ""), *did)
+                found[arm, exercise] = CallDivergence(self.asked.get(exercise, ""), *did)
         return found
 
 
@@ -122,7 +122,7 @@ class _Line:
     did: tuple[str, ...] = ()
 
 
-def read_transcript(folder: Path) -> Transcript:
+def read_transcript(folder: Path) -> RunTranscript:
     """The words of a run, as far as they are there: what is no plain file, or may not be read, holds none."""
     asked: dict[str, str] = {}
     right: dict[str, str] = {}
@@ -132,7 +132,7 @@ def read_transcript(folder: Path) -> Transcript:
             did[line.arm, line.seed, line.exercise] = line.did
         else:
             asked[line.exercise], right[line.exercise] = line.task, line.right
-    return Transcript(asked, right, did)
+    return RunTranscript(asked, right, did)
 
 
 def shorten(text: str) -> str:
@@ -281,7 +281,7 @@ class WatchedWorld:
         with self.errors_named(self._name):
             self._world.finish()
 
-    def score(self) -> Score:
+    def score(self) -> AttemptScore:
         """What the attempt came to."""
         with self.errors_named(self._name):
             return self._world.score()

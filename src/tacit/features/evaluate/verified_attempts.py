@@ -21,8 +21,8 @@ from tacit.domain.ports import Store
 from tacit.domain.stored import Episode
 from tacit.domain.tool import Tool, Turn, turns_of
 from tacit.domain.trajectory import Role, Trajectory
-from tacit.evidence.changes import changes
 from tacit.evidence.credit import task_digest
+from tacit.evidence.workspace_changes import changes
 from tacit.features.evaluate.task_overlap import initial_observations, same_start
 from tacit.gate.content_checks import unquotable
 from tacit.text.text_sources import Heard, directive_in, texts_in
@@ -42,7 +42,7 @@ def gather(
     project: str = "",
     tools: Sequence[Tool] = (),
     named: Callable[[Trajectory], str] | None = None,
-) -> list[Attempt]:
+) -> list[VerifiedAttempt]:
     """The attempts of a store that a machine verified to have succeeded, oldest first; of one project, if named.
 
     `tools` are the tools as their documentation describes them; without them, what attempts have called is listed.
@@ -55,7 +55,7 @@ def gather(
     taught = _Teachers(store)
     described = _Described(whole.values(), tools)
     attempts = [
-        Attempt(
+        VerifiedAttempt(
             trajectory=whole[episode.id],
             task_key="",
             tools=described.of(whole[episode.id]),
@@ -83,7 +83,7 @@ def _at_work(trajectory: Trajectory) -> Trajectory:
     return dataclasses.replace(trajectory, steps=steps, id=trajectory.id)
 
 
-def _keyed(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
+def _keyed(attempts: Sequence[VerifiedAttempt]) -> Iterator[VerifiedAttempt]:
     """Attempts with the keys of their tasks: the digest of what was asked and, of the first that began so, its id."""
     known: dict[str, list[tuple[Mapping[str, str], str]]] = {}
     for attempt in attempts:
@@ -223,7 +223,7 @@ def _is_kin(one: Episode, other: Episode) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class VerifiedAttempt:
     """One attempt at a task with all that decides whether it may be learned from."""
 
     trajectory: Trajectory

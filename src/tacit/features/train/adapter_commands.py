@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 from rich.markup import escape
 
-from tacit.domain.adapter import Activation, Ruling
+from tacit.domain.adapter import Activation, AdapterRuling
+from tacit.features.train.adapter_registry import Adapters, AdapterStatus
 from tacit.features.train.commands import print_notices
 from tacit.features.train.export import EXPORT_FORMATS
-from tacit.features.train.registry import Adapters, AdapterStatus
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, one_line
 from tacit.surfaces.cli.report import Column, Columns
 
@@ -52,7 +52,7 @@ def _list(ctx: CommandContext) -> None:
 
 def _state(status: AdapterStatus) -> str:
     state = "[green]active[/green]" if status.serves else ""
-    if status.problems and status.judgement and status.judgement.ruling is Ruling.BETTER:
+    if status.problems and status.judgement and status.judgement.ruling is AdapterRuling.BETTER:
         state += " [red]cannot be used[/red]"
     return state.strip()
 
@@ -165,7 +165,7 @@ def export(ctx: CommandContext, *, key: str, folder: Path, form: str) -> None:
     """
     registry = Adapters(ctx.memory)
     status = registry.find(key)
-    if status.judgement is None or status.judgement.ruling is not Ruling.BETTER:
+    if status.judgement is None or status.judgement.ruling is not AdapterRuling.BETTER:
         ctx.caller.require_person("adapters export unproven")
     written = registry.export(key, folder, form=form)
     document = {"adapter": status.adapter.key, "format": form, "files": [str(path) for path in written]}

@@ -36,7 +36,9 @@ class AdapterFolders:
     def path(self, key: str) -> Path:
         """Where the files of an adapter lie."""
         if not _KEY.fullmatch(key):
-            raise Mistake(f"{key!r} is no key of an adapter", hint="`tacit adapters list` shows the keys")
+            raise Mistake(
+                f"{key!r} is not the key of an adapter", code="bad_key", hint="`tacit adapters list` shows the keys"
+            )
         return self.root / key
 
     def keys(self) -> list[str]:
@@ -118,7 +120,9 @@ class AdapterFolders:
     def open(self) -> None:
         """Create the folder where there is none."""
         if self.root.is_symlink():
-            raise Refusal(f"{self.root} is a link", hint="remove the link: adapters lie beside their store")
+            raise Refusal(
+                f"{self.root} is a link", code="folder_is_link", hint="remove the link: adapters lie beside their store"
+            )
         with _store_outage_on_error(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -177,5 +181,7 @@ def _store_outage_on_error(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreOutage(
-            f"cannot change {path}: {error.strerror or error}", hint="check permissions and free space"
+            f"cannot change {path}: {error.strerror or error}",
+            code="adapter_folder_not_writable",
+            hint="check permissions and free space",
         ) from error

@@ -13,24 +13,24 @@ import click
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from tacit.domain.adapter import Adapter, Ruling, Size
+from tacit.domain.adapter import Adapter, AdapterRuling, Size
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.commands import AliasedOption, suite_options
 from tacit.features.evaluate.comparison import points
-from tacit.features.evaluate.report import share
+from tacit.features.evaluate.eval_report import share
 from tacit.features.evaluate.report_formats import lost_lines
 from tacit.features.evaluate.suite import Suite
-from tacit.features.evaluate.transcript import Divergence
+from tacit.features.evaluate.transcript import CallDivergence
+from tacit.features.train.adapter_registry import Adapters
 from tacit.features.train.consolidation import WITH_ADAPTER, Consolidation, ConsolidationResult
 from tacit.features.train.consolidation import Progress as PhaseProgress
 from tacit.features.train.preview import ExamPlan, left_out, open_trainer, preview_training
-from tacit.features.train.registry import Adapters
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 _INTERVAL = re.compile(r"([1-9][0-9]{0,3})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
-_COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE: "red"}
+_COLOURS = {AdapterRuling.BETTER: "green", AdapterRuling.WORSE: "red", AdapterRuling.WORSE_ELSEWHERE: "red"}
 
 
 def training_options(function: F) -> F:
@@ -234,7 +234,7 @@ def _open_regression_suite(ctx: CommandContext, name: str, data: Path | None, op
 
 def _finish(ctx: CommandContext, result: ConsolidationResult, *, activate: bool, by: str) -> None:
     """Report what the test found; activate the adapter if it may be and a person says so."""
-    better = result.judgement.ruling is Ruling.BETTER
+    better = result.judgement.ruling is AdapterRuling.BETTER
     if not ctx.as_json:
         for line in _result_lines(result):
             ctx.console.print(line, soft_wrap=True)
@@ -263,7 +263,7 @@ def _result_document(result: ConsolidationResult, *, active: bool) -> dict[str, 
         "lost": [
             {"exercise": change.exercise, "asked": found.asked, "reference_did": found.reference, "arm_did": found.arm}
             for change in figures.regressions
-            for found in [result.divergences.get((WITH_ADAPTER, change.exercise), Divergence())]
+            for found in [result.divergences.get((WITH_ADAPTER, change.exercise), CallDivergence())]
         ],
         "gains": [change.exercise for change in figures.gains],
         "regression_suite": result.regression.suite if result.regression else "",

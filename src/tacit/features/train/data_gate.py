@@ -18,7 +18,7 @@ from tacit.domain.evidence import Grade
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role
 from tacit.features.evaluate.task_overlap import Leak
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.examples import Example, lost_on_the_way, out_of_form, texts_within
 from tacit.features.train.recipe import LONGEST_TOKENS, length_of
 from tacit.text.redaction import redact
@@ -60,7 +60,9 @@ class DataPolicy:
         wrong += [f"{name} is {getattr(self, name)}" for name in counts if getattr(self, name) < 1]
         if wrong:
             raise Mistake(
-                f"the gate cannot work so: {', '.join(wrong)}", hint="shares are below 1, counts from 1 upwards"
+                f"invalid data policy: {', '.join(wrong)}",
+                code="bad_data_policy",
+                hint="shares are below 1, counts from 1 upwards",
             )
 
 
@@ -104,12 +106,12 @@ _GRAVE = {
 """Faults that speak against their source where they are many: what they have in common, and what to do."""
 
 
-def fault_of(attempt: Attempt, example: Example, policy: DataPolicy, *, aid: str = "") -> Fault | None:
+def fault_of(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, *, aid: str = "") -> Fault | None:
     """The first reason why an attempt is not learned from; nothing where it may be."""
     return next(_faults(attempt, example, policy, aid), None)
 
 
-def _faults(attempt: Attempt, example: Example, policy: DataPolicy, aid: str) -> Iterator[Fault]:
+def _faults(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, aid: str) -> Iterator[Fault]:
     if why := _outside_word(attempt):
         yield Fault("external", why)
     said = [message.content for message in example.messages]
@@ -138,7 +140,7 @@ def mark_in(example: Example) -> str:
     return next((found.group() for text in texts_within(example) if (found := _CONTROL.search(text))), "")
 
 
-def _outside_word(attempt: Attempt) -> str:
+def _outside_word(attempt: VerifiedAttempt) -> str:
     """Why what would be learned is not the agent's, the person's or the operator's; empty: it is."""
     if attempt.obeyed:
         return f"a call of it was taken from an outside text that tells its reader what to do: {attempt.obeyed}"
@@ -149,7 +151,7 @@ def _outside_word(attempt: Attempt) -> str:
     return ""
 
 
-def _is_led(attempt: Attempt) -> bool:
+def _is_led(attempt: VerifiedAttempt) -> bool:
     steps = attempt.trajectory.steps
     calls = [place for place, step in enumerate(steps) if step.is_action]
     return any(step.role is Role.USER and step.text.strip() for step in steps[calls[0] : calls[-1]]) if calls else False
@@ -198,7 +200,7 @@ def told_of(faults: Sequence[Fault], policy: DataPolicy) -> str:
     return f"they take about {_between(lengths)} tokens, and {policy.longest_tokens:,} are the most"
 
 
-def unverified(attempts: Sequence[Attempt]) -> list[Objection]:
+def unverified(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
     """Attempts that no machine vouches for: they are refused, not left out, for whoever handed them over did not look."""
     doubtful = [each for each in attempts if not (each.verified_by and each.assessment.grade is Grade.MACHINE)]
     if not doubtful:
@@ -213,7 +215,7 @@ def unverified(attempts: Sequence[Attempt]) -> list[Objection]:
     ]
 
 
-def not_reset(attempts: Sequence[Attempt]) -> list[Objection]:
+def not_reset(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
     """Tasks whose attempts began from different states: what the later ones found was left by the earlier ones."""
     states: dict[str, set[str]] = {}
     for attempt in attempts:

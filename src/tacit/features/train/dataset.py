@@ -19,7 +19,7 @@ from typing import Any
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS, USER, form_hash
 from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, near_duplicates
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train import data_gate
 from tacit.features.train.data_gate import DataPolicy, Fault, Objection
 from tacit.features.train.examples import Example, example_of, from_lines, seen_values, task_profile, to_line
@@ -33,7 +33,7 @@ _AGAIN = "build the dataset again: --anew drops what an earlier run left unfinis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class DatasetManifest:
     """What a dataset is made of: enough to build it again, and to know it when it comes back."""
 
     hash: str
@@ -72,7 +72,7 @@ class Dataset:
 
     train: tuple[Example, ...]
     held_out: tuple[Example, ...]
-    manifest: Manifest
+    manifest: DatasetManifest
 
     def write(self, folder: Path) -> None:
         """Write both files, and the manifest last: a folder without one is no dataset."""
@@ -87,19 +87,21 @@ class Dataset:
         """Read a dataset back; refused where a file is not what the manifest says."""
         manifest = _read_manifest(folder / MANIFEST)
         if manifest.hash != _digest(json.dumps(manifest.files, sort_keys=True).encode()):
-            raise Mistake(f"{folder / MANIFEST} names other files than it was made of", hint=_AGAIN)
+            raise Mistake(
+                f"{folder / MANIFEST} does not match its own list of files", code="dataset_damaged", hint=_AGAIN
+            )
         examples = {name: _read_examples(folder / name, manifest) for name in (TRAIN, HELD_OUT)}
         return cls(train=examples[TRAIN], held_out=examples[HELD_OUT], manifest=manifest)
 
 
 def build(
-    attempts: Sequence[Attempt],
+    attempts: Sequence[VerifiedAttempt],
     *,
     policy: DataPolicy | None = None,
     held_out: Collection[str] | float = 0.2,
     seed: int = 0,
     replay: Sequence[Example] = (),
-    aid: Callable[[Attempt], str] | None = None,
+    aid: Callable[[VerifiedAttempt], str] | None = None,
 ) -> Dataset:
     """Build a dataset, or refuse with everything that speaks against it.
 
@@ -112,13 +114,13 @@ def build(
 
 
 def draft(
-    attempts: Sequence[Attempt],
+    attempts: Sequence[VerifiedAttempt],
     *,
     policy: DataPolicy | None = None,
     held_out: Collection[str] | float = 0.2,
     seed: int = 0,
     replay: Sequence[Example] = (),
-    aid: Callable[[Attempt], str] | None = None,
+    aid: Callable[[VerifiedAttempt], str] | None = None,
 ) -> tuple[Dataset, tuple[Objection, ...]]:
     """What `build` would build, and what speaks against training on it."""
     made = _Draft(policy or DataPolicy(), seed)
@@ -173,7 +175,7 @@ def refuse(objections: Sequence[Objection]) -> None:
         return
     reasons = "\n".join(f"- {each.rule}: {each.reason}" for each in objections)
     hints = "\n".join(f"- {each.rule}: {each.hint}" for each in objections if each.hint)
-    raise GateRefusal(f"nothing is trained on this data:\n{reasons}", hint=hints)
+    raise GateRefusal(f"nothing was trained on this data:\n{reasons}", code="data_refused", hint=hints)
 
 
 @dataclass(slots=True)
@@ -183,17 +185,17 @@ class _Draft:
     policy: DataPolicy
     seed: int
     attempt_objections: list[Objection] = field(default_factory=list)
-    sound: list[tuple[Attempt, Example]] = field(default_factory=list)
+    sound: list[tuple[VerifiedAttempt, Example]] = field(default_factory=list)
     train: list[Example] = field(default_factory=list)
     held_out: list[Example] = field(default_factory=list)
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     before: set[str] = field(default_factory=set)
     """Tasks that there were before anything was left out."""
-    attempts: Sequence[Attempt] = ()
+    attempts: Sequence[VerifiedAttempt] = ()
     alike: list[list[str]] = field(default_factory=list)
     """Groups of tasks that are nearly the same."""
 
-    def sift(self, attempts: Sequence[Attempt], aid: Callable[[Attempt], str]) -> None:
+    def sift(self, attempts: Sequence[VerifiedAttempt], aid: Callable[[VerifiedAttempt], str]) -> None:
         """Leave out every attempt with a fault of its own."""
         self.attempts = attempts
         self.before = {attempt.task_key for attempt in attempts if attempt.task_key}
@@ -234,7 +236,9 @@ class _Draft:
 
     def _drawn(self, share: float) -> set[str]:
         if not 0 <= share < 1:
-            raise Mistake(f"a share of {share} cannot be held out", hint="give a share from 0 to 1, such as 0.2")
+            raise Mistake(
+                f"a share of {share} cannot be held out", code="bad_share", hint="give a share from 0 to 1, such as 0.2"
+            )
         lots = sorted((_lot(task, self.seed), task) for task in {example.task for _, example in self.sound})
         least = {lots[0][1]} if share and len(lots) > 1 else set()
         chosen = {task for lot, task in lots if lot < share} or least
@@ -318,7 +322,7 @@ class _Draft:
         """What is left, with its manifest."""
         train, held_out = tuple(self.train), tuple(self.held_out)
         files = {name: _digest(_encoded(examples)) for name, examples in ((TRAIN, train), (HELD_OUT, held_out))}
-        manifest = Manifest(
+        manifest = DatasetManifest(
             hash=_digest(json.dumps(files, sort_keys=True).encode()),
             form_hash=form_hash(),
             files=files,
@@ -367,26 +371,26 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _read_manifest(path: Path) -> Manifest:
+def _read_manifest(path: Path) -> DatasetManifest:
     try:
         text = path.read_text(encoding="utf-8")
         if not text.strip():
-            raise Mistake(f"{path} is empty: it was never written to its end", hint=_AGAIN)
+            raise Mistake(f"{path} is empty: writing it was interrupted", code="dataset_damaged", hint=_AGAIN)
         said: dict[str, Any] = json.loads(text)
         for name in ("held_out_tasks", "trajectory_ids"):
             said[name] = tuple(said[name])
-        return Manifest(**{**said, "policy": DataPolicy(**said["policy"])})
+        return DatasetManifest(**{**said, "policy": DataPolicy(**said["policy"])})
     except FileNotFoundError:
-        raise Mistake(f"{path.parent} holds no dataset", hint="`tacit train` writes one") from None
+        raise Mistake(f"{path.parent} has no dataset", code="no_dataset", hint="`tacit train` writes one") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Mistake(f"{path} is no manifest: {error}", hint=_AGAIN) from None
+        raise Mistake(f"{path} is not a manifest: {error}", code="dataset_damaged", hint=_AGAIN) from None
 
 
-def _read_examples(path: Path, manifest: Manifest) -> tuple[Example, ...]:
+def _read_examples(path: Path, manifest: DatasetManifest) -> tuple[Example, ...]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing", hint=_AGAIN) from None
+        raise Mistake(f"{path} is missing", code="dataset_damaged", hint=_AGAIN) from None
     if _digest(data) != manifest.files.get(path.name):
-        raise Mistake(f"{path} is not the file that the manifest names", hint=_AGAIN)
+        raise Mistake(f"{path} is not the file in the manifest", code="dataset_damaged", hint=_AGAIN)
     return tuple(from_lines(data.decode("utf-8", "surrogatepass"), source=str(path)))

@@ -19,14 +19,14 @@ from tacit.features.evaluate.conversation import (
     DONE,
     SYSTEM,
     USER,
-    Message,
+    ChatMessage,
     attempt_messages,
     format_tool_call,
     parse_tool_call,
     prompt_messages,
 )
 from tacit.features.evaluate.task_overlap import TaskProfile
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 
 _QUESTION = "Task:\n"
 _ANSWERS = (("<tool_result>", "</tool_result>"), ("<tool_error>", "</tool_error>"))
@@ -42,7 +42,7 @@ class Example:
     task: str
     """Key of the task."""
     trajectory_id: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     silent: tuple[int, ...] = ()
     """Places of the agent's messages that are shown and not learned: calls that failed, or that a secret was taken out of."""
     replay: bool = False
@@ -66,11 +66,15 @@ class Example:
         return tuple(tool for place, tool in enumerate(called) if not place or called[place - 1] != tool)
 
 
-def example_of(attempt: Attempt, *, aid: str = "") -> Example:
+def example_of(attempt: VerifiedAttempt, *, aid: str = "") -> Example:
     """An attempt as a conversation to learn from, with what stood before the task."""
     turns = attempt.turns
     if not turns:
-        raise Mistake(f"attempt {attempt.trajectory.id} has no calls", hint="an attempt without calls teaches no call")
+        raise Mistake(
+            f"attempt {attempt.trajectory.id} has no calls",
+            code="no_calls",
+            hint="an attempt without calls teaches no call",
+        )
     return Example(
         task=attempt.task_key,
         trajectory_id=attempt.trajectory.id,
@@ -97,7 +101,7 @@ def texts_within(example: Example) -> Iterator[str]:
             yield said.removeprefix(call[0]).removesuffix(call[1])
 
 
-def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str:
+def lost_on_the_way(attempt: VerifiedAttempt, example: Example, *, aid: str = "") -> str:
     """What of an attempt does not come back from its example as an agent would be asked and read; empty: all does."""
     task, turns = attempt.trajectory.task.text, attempt.turns
     for taken, turn in enumerate(turns):
@@ -106,12 +110,12 @@ def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str
             return f"what is trained before call {taken + 1} is not what the agent would be asked"
         if parse_tool_call(example.messages[place].content) != turn.call:
             return f"call {taken + 1} ({turn.call.tool}) is read back as another one"
-    if example.messages[-1] != Message(AGENT, DONE):
+    if example.messages[-1] != ChatMessage(AGENT, DONE):
         return "it does not end as an agent ends its work"
     return ""
 
 
-def out_of_form(messages: tuple[Message, ...]) -> str:
+def out_of_form(messages: tuple[ChatMessage, ...]) -> str:
     """The first way in which messages are not the form that agents are asked in; empty: they are."""
     initial_observations = prompt_messages("", ())[0].content
     if len(messages) <= _FRAME or [message.role for message in messages[:_FRAME]] != [SYSTEM, USER]:
@@ -197,9 +201,13 @@ def from_lines(text: str, *, source: str) -> Iterator[Example]:
             yield Example(
                 task=str(said["task"]),
                 trajectory_id=str(said["trajectory"]),
-                messages=tuple(Message(str(each["role"]), str(each["content"])) for each in said["messages"]),
+                messages=tuple(ChatMessage(str(each["role"]), str(each["content"])) for each in said["messages"]),
                 silent=tuple(int(place) for place in said.get("silent", ())),
                 replay=bool(said.get("replay", False)),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise Mistake(f"{source}, line {number} is no example: {error!r}", hint="build the dataset again") from None
+            raise Mistake(
+                f"{source} line {number} is not an example: {error!r}",
+                code="dataset_damaged",
+                hint="build the dataset again",
+            ) from None

@@ -24,9 +24,11 @@ GGUF_FILE = "adapter.gguf"
 def export_files(source: Path, folder: Path, *, form: str, model: str) -> list[Path]:
     """Write the files into a folder that is new or empty; what was written. `model` is the base model, for GGUF."""
     if form not in EXPORT_FORMATS:
-        raise Mistake(f"{form!r} is no form of an adapter", hint=f"use one of: {', '.join(EXPORT_FORMATS)}")
+        raise Mistake(
+            f"{form!r} is not an adapter format", code="unknown_format", hint=f"use one of: {', '.join(EXPORT_FORMATS)}"
+        )
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise Mistake(f"{folder} is not an empty folder", hint="name one that is new")
+        raise Mistake(f"{folder} is not an empty folder", code="folder_not_empty", hint="name one that is new")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if form == "gguf":
@@ -35,7 +37,7 @@ def export_files(source: Path, folder: Path, *, form: str, model: str) -> list[P
             shutil.copyfile(source / name, folder / name)
     except OSError as error:
         why = error.strerror or os.strerror(error.errno or 0)
-        raise StoreOutage(f"cannot write {folder}: {why}", hint="choose another folder") from error
+        raise StoreOutage(f"cannot write {folder}: {why}", code="not_written", hint="choose another folder") from error
     return [folder / name for name in (ADAPTER_SETTINGS, ADAPTER_WEIGHTS)]
 
 
@@ -72,13 +74,16 @@ def export_gguf(adapter: Path, base: BaseModel | str, out: Path) -> Path:
     facts = base_model_facts(base.name if isinstance(base, BaseModel) else base)
     if facts.architecture not in ARCHITECTURES:
         raise Refusal(
-            f"Adapters for models of the family {facts.architecture!r} cannot be written for llama.cpp here.",
+            f"adapters of {facts.architecture!r} models cannot be written for llama.cpp",
+            code="unsupported_model",
             hint="Serve it with PEFT or vLLM, or convert it with llama.cpp's own convert_lora_to_gguf.py.",
         )
     try:
         from safetensors.numpy import load_file
     except ImportError as fault:
-        raise Mistake("Writing an adapter for llama.cpp needs safetensors.", hint=INSTALL) from fault
+        raise Mistake(
+            "writing an adapter for llama.cpp needs safetensors", code="missing_package", hint=INSTALL
+        ) from fault
     held = load_file(adapter / ADAPTER_WEIGHTS)
     tensors = dict(_renamed_tensor(name, held[name], facts) for name in sorted(held))
     stated: dict[str, str | float] = {
@@ -104,7 +109,9 @@ def _renamed_tensor(
     """A matrix of the adapter under llama.cpp's name, turned where llama.cpp has it turned."""
     found = _LAYER.fullmatch(name)
     if not found or found[2] not in NAMES:
-        raise Refusal(f"The adapter bends a weight that llama.cpp's form has no name for: {name}.")
+        raise Refusal(
+            f"the adapter changes a weight that llama.cpp adapters do not support: {name}", code="unsupported_adapter"
+        )
     layer, module, side = found.groups()
     if side == "B" and module.endswith(("q_proj", "k_proj")):
         values = interleave_halves(values, facts.heads if module.endswith("q_proj") else facts.key_heads)
@@ -115,7 +122,10 @@ def interleave_halves(values: numpy.ndarray[Any, Any], heads: int) -> numpy.ndar
     """Rows of each head with its two halves interleaved: how llama.cpp keeps what is rotated by position."""
     rows, *rest = values.shape
     if not heads or rows % (2 * heads):
-        raise Refusal(f"The adapter does not fit its base model: {rows} rows cannot be shared by {heads} heads.")
+        raise Refusal(
+            f"the adapter does not fit its base model: {rows} rows cannot be split into {heads} heads",
+            code="adapter_does_not_fit",
+        )
     return values.reshape(heads, 2, rows // heads // 2, *rest).swapaxes(1, 2).reshape(values.shape)
 
 

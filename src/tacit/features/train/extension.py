@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.domain.extension import Extension
-from tacit.features.train.registry import Adapters
+from tacit.features.train.adapter_registry import Adapters
 
 
 class TrainExtension(Extension):

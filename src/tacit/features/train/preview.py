@@ -30,7 +30,7 @@ from tacit.features.train.consolidation import (
 )
 from tacit.features.train.data_gate import Objection
 from tacit.features.train.dataset import cut_answers, unreadable
-from tacit.features.train.recipe import Estimate, Recipe, estimate
+from tacit.features.train.recipe import Recipe, TrainingCost, estimate_cost
 from tacit.features.train.trainer import LocalTrainer
 from tacit.surfaces.cli.context import CommandContext, clean, counted
 
@@ -84,7 +84,7 @@ class TrainingPreview:
     model_problem: tuple[str, str] | None
     """What is wrong with the base model, and what to do."""
     objections: tuple[Objection, ...]
-    cost: Estimate | None
+    cost: TrainingCost | None
     device: str
     missing: list[str]
     """Packages that are not installed."""
@@ -152,7 +152,7 @@ def preview_training(
     device = training_device()
     cost = None
     if facts and plan.dataset.train:
-        cost = estimate(
+        cost = estimate_cost(
             plan.dataset.train,
             plan.dataset.held_out,
             recipe=recipe.within(facts.context_tokens),
@@ -254,7 +254,7 @@ def _data_lines(plan: ConsolidationPlan, objections: tuple[Objection, ...]) -> I
         yield _line("The data pass all checks.", "green")
 
 
-def _cost_lines(cost: Estimate, device: str) -> Iterator[str]:
+def _cost_lines(cost: TrainingCost, device: str) -> Iterator[str]:
     where = "GPU" if device == "cuda" else "processor"
     yield _line(
         f"Training takes roughly {_duration(cost.seconds)} on this machine's {where} and {cost.memory_mb / 1000:.1f} GB of "

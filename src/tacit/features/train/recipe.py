@@ -65,13 +65,13 @@ class Recipe:
         wrong += ["rate must be above 0"] if self.rate <= 0 else []
         wrong += [f"{name} must be from 0 to 1" for name in ("warm_up", "dropout") if not 0 <= getattr(self, name) < 1]
         if wrong:
-            raise Mistake(f"This recipe cannot be followed: {'; '.join(wrong)}.")
+            raise Mistake(f"invalid recipe: {'; '.join(wrong)}", code="bad_recipe")
 
     @classmethod
     def of(cls, size: str) -> Recipe:
         """The recipe for an adapter of this size."""
         if size not in set(Size):
-            raise Mistake(f"There is no size {size!r}.", hint=f"Sizes: {', '.join(Size)}.")
+            raise Mistake(f"unknown size {size!r}", code="unknown_size", hint=f"Sizes: {', '.join(Size)}.")
         chosen = Size(size)
         return cls(size=chosen, rank=RANKS[chosen], passes=PASSES[chosen])
 
@@ -105,7 +105,7 @@ REACH_PER_ROOT = 26.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class TrainingCost:
     """What a training would use and cost, roughly."""
 
     examples: int
@@ -120,7 +120,7 @@ class Estimate:
     """Examples that are longer than the recipe allows, and would be left out."""
 
 
-def estimate(
+def estimate_cost(
     train: Sequence[Example],
     held_out: Sequence[Example],
     *,
@@ -128,7 +128,7 @@ def estimate(
     parameters: int,
     reach: int = 0,
     device: str = "cpu",
-) -> Estimate:
+) -> TrainingCost:
     """The cost of a training that nothing stops early, for a base model of so many parameters.
 
     `reach` are the inputs and outputs of all matrices that the adapter lies over, added up; without it, it is guessed from
@@ -149,7 +149,7 @@ def estimate(
     reach = reach or round(REACH_PER_ROOT * parameters**0.5)
     kept = min(recipe.examples_a_step * each, batch) * reach * KEPT_PER_REACH * bytes_each
     grown = recipe.rank * reach
-    return Estimate(
+    return TrainingCost(
         examples=len(train),
         held_out=len(held_out),
         steps=steps,

@@ -1,7 +1,4 @@
-"""What a consolidation needs of a base model: to train an adapter on it, and to ask it with and without. Loads it when needed.
-
-`Workshop` is the seam; `LocalWorkshop` does it on this machine with the extra `train`. Decides nothing.
-"""
+"""Training an adapter on a base model, and asking the model with and without it. The model is loaded when it is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tacit.features.evaluate.actors.model import Completer
+from tacit.features.evaluate.actors.model_agent import Completer
 from tacit.features.evaluate.base_model import BaseModel, base_model_hash, load_base_model
 from tacit.features.train.dataset import Dataset
 
@@ -20,44 +17,44 @@ if TYPE_CHECKING:
     from tacit.features.train.recipe import Recipe
 
 Advance = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Called with how much is done, and of how much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedFolder:
-    """What training left."""
+    """The files and figures of a finished training."""
 
     folder: Path
     """A PEFT folder."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     records: Mapping[str, bytes] = field(default_factory=dict)
-    """Such as the curve of losses."""
+    """Further files to keep, such as the curve of losses."""
 
 
 class Trainer(Protocol):
-    """A base model to work on."""
+    """A base model that can be trained and asked; tests use one without torch."""
 
     @property
     def model(self) -> str:
-        """The base model as it is named."""
+        """The name of the base model."""
 
     @property
     def model_hash(self) -> str:
-        """What identifies it."""
+        """The hash of the base model."""
 
     @property
     def recipe(self) -> Mapping[str, str]:
-        """How it trains, in words."""
+        """The settings of the training."""
 
     def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> TrainedFolder:
-        """Train an adapter, or go on with what lies in the folder."""
+        """Train an adapter, or continue the training in the folder."""
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
-        """The model to be asked, with adapters by their keys; refused where what is loaded is not what the key names."""
+        """Return the model with adapters by their keys; refused if files do not match their key."""
 
 
 class LocalTrainer:
-    """A base model on this machine."""
+    """Trains on this machine; needs the extra `train`."""
 
     def __init__(self, model: str, recipe: Recipe, *, device: str = "") -> None:
         self.model = model
@@ -66,25 +63,25 @@ class LocalTrainer:
 
     @cached_property
     def model_hash(self) -> str:
-        """What identifies the base model."""
+        """The hash of the base model."""
         return base_model_hash(self.model)
 
     @property
     def recipe(self) -> Mapping[str, str]:
-        """How it trains, in words."""
+        """The settings of the training."""
         return self._recipe.as_text()
 
     @cached_property
-    def _foundation(self) -> BaseModel:
+    def _base(self) -> BaseModel:
         return load_base_model(self.model, device=self._device)
 
     def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> TrainedFolder:
-        """Train an adapter, or go on with what lies in the folder."""
+        """Train an adapter, or continue the training in the folder."""
         from tacit.features.train.training import CURVE, train
 
         done = train(
             dataset,
-            self._foundation,
+            self._base,
             folder=folder,
             recipe=replace(self._recipe, seed=seed),
             progress=lambda now: advance(now.step, now.steps),
@@ -101,10 +98,10 @@ class LocalTrainer:
         return TrainedFolder(folder=done.folder, metrics=metrics, records={CURVE: (done.folder / CURVE).read_bytes()})
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
-        """The model to be asked, with adapters by their keys: the bytes that are loaded are held against them."""
+        """Return the model with adapters by their keys; the loaded bytes are compared with the key."""
         from tacit.features.evaluate.local_model import LocalModel
 
-        model = LocalModel(self._foundation)
+        model = LocalModel(self._base)
         for key, folder in adapters.items():
             model.add(key, folder, key=key)
         return model

@@ -22,7 +22,7 @@ from tacit.features.evaluate.conversation import form_hash
 from tacit.features.evaluate.local_model import ADAPTER_WEIGHTS
 from tacit.features.train.dataset import Dataset
 from tacit.features.train.examples import Example
-from tacit.features.train.learner import Learner, adapted, encode_all, learner_state, rate_at, step_at
+from tacit.features.train.lora_learner import Learner, adapted, encode_all, learner_state, rate_at, step_at
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.whole_files import put, settle
 
@@ -105,7 +105,7 @@ def train(
     """
     require_train_extra()
     if not dataset.train:
-        raise Refusal("There is nothing to train on: the dataset is empty.")
+        raise Refusal("the dataset is empty", code="empty_dataset")
     base_hash = base.hash if isinstance(base, BaseModel) else base_model_hash(base)
     settings = {
         "base": base_hash,
@@ -218,7 +218,9 @@ class _Training:
         trained = float(state.loss) / state.learned if state.learned else None
         if not all(math.isfinite(loss) for loss in (trained, held_out) if loss is not None):
             raise Refusal(
-                f"The training went astray at step {state.step}: its loss is no number.", hint="Use a lower rate."
+                f"training diverged at step {state.step}: the loss is not a number",
+                code="training_diverged",
+                hint="Use a lower rate.",
             )
         state.curve.append(Point(state.step, trained, held_out))
         state.loss, state.learned = 0.0, 0
@@ -273,7 +275,11 @@ def _finished_training(folder: Path, settings: dict[str, str]) -> Trained | None
     held = json.loads(path.read_text(encoding="utf-8"))
     _require_same_settings(held.pop("marks"), settings, folder)
     if _file_sha256(folder / ADAPTER_WEIGHTS) != held["weights_hash"]:
-        raise Refusal(f"The weights in {folder} are not those that were trained there.", hint="Remove the folder.")
+        raise Refusal(
+            f"the weights in {folder} are not the ones that were trained there",
+            code="weights_changed",
+            hint="Remove the folder.",
+        )
     curve = json.loads((folder / CURVE).read_text(encoding="utf-8"))
     return Trained(folder=folder, curve=tuple(Point(**point) for point in curve), **held)
 
@@ -283,7 +289,8 @@ def _require_same_settings(held: dict[str, str], settings: dict[str, str], folde
     other = [name for name in settings if held.get(name) != settings[name]]
     if other:
         raise Refusal(
-            f"{folder} holds another training: it differs in {', '.join(other)}.",
+            f"{folder} holds another training: it differs in {', '.join(other)}",
+            code="other_training",
             hint="Remove it, or use another folder.",
         )
 
@@ -295,7 +302,8 @@ def _require_most_fit(fitting: int, dataset: Dataset, *, longest: int) -> None:
         gone = manifest.dropped.get("too_long", 0)
         before = f", and {gone} longer ones were left out before" if gone else ""
         raise Refusal(
-            f"{every - fitting} of {every} examples do not fit into the {longest:,} tokens that are read at once{before}.",
+            f"{every - fitting} of {every} examples are longer than the context of {longest:,} tokens{before}",
+            code="too_long",
             hint="Take a base model with a longer context. None is cut: without its end it would teach to stop too soon.",
         )
 

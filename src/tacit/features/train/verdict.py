@@ -1,12 +1,12 @@
-"""A comparison in → whether the arm is better, and why: the ruling that a paired test comes to. Pure; measures nothing.
+"""Decides from a comparison whether an arm is better than the reference, and why.
 
-Two figures decide. Success says how often the right tool was called; where the suite tells, it is also asked how often the
-whole call was right: an adapter that finds the tools and spoils the arguments is not better.
+Success says how often the right tool was called. If the suite measures it, whole calls count too: an adapter that finds the
+tools and gets the arguments wrong is not better.
 """
 
 from __future__ import annotations
 
-from tacit.domain.adapter import Ruling
+from tacit.domain.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.comparison import (
     GROUPS_MIN,
@@ -21,75 +21,69 @@ from tacit.features.evaluate.comparison import (
 
 def judge_arm(
     comparison: Comparison,
-    elsewhere: Comparison | None = None,
+    regression: Comparison | None = None,
     *,
     arm: str = "",
-    height: MarginOverConstant | None = None,
-) -> tuple[Ruling, str]:
-    """Whether an arm is better than the reference on held-out tasks without a loss elsewhere, and why.
+    margin: MarginOverConstant | None = None,
+) -> tuple[AdapterRuling, str]:
+    """Return the ruling on an arm, and the reason. Without `arm` it is the only arm besides the reference.
 
-    Without a name it is the only arm beside the reference. "No better" is said only where a notable difference would have
-    been seen; otherwise it was too little to tell. Nothing is better whose whole calls are right less often, or that is
-    not shown to be above the floor (`height`): what it was held against may have failed at the form of every answer.
+    "No better" is concluded only if a notable difference would have been found; otherwise the data are too few. An arm is not
+    better if whole calls are right less often, or if it is not shown to beat a constant answer (`margin`): the reference may
+    have failed at the format of every answer. `regression` compares both on other work, where nothing may be lost.
     """
     figures = _arm_of(comparison, arm)
     found, exact = figures.differences.get("success"), figures.differences.get("exact")
     if found is None or found.groups < GROUPS_MIN:
         tasks = found.groups if found else 0
-        return Ruling.TOO_LITTLE, f"{tasks} tasks were attempted under both; at least {GROUPS_MIN} are needed"
-    said = f"success changes by {_told(found)}"
+        return AdapterRuling.TOO_LITTLE, f"both arms attempted {tasks} tasks; at least {GROUPS_MIN} are needed"
+    change = f"success changes by {_interval(found)}"
     if exact:
-        said += f", wholly right calls by {_told(exact)}"
+        change += f", whole calls right by {_interval(exact)}"
     if found.is_worse or (exact and exact.is_worse):
-        return Ruling.WORSE, said
+        return AdapterRuling.WORSE, change
     if not found.is_better:
         if found.detectable > NOTABLE or found.high > NOTABLE:
-            return Ruling.TOO_LITTLE, (
-                f"{said}, which chance explains; only a difference of {points(found.detectable)} "
-                "or more would be found at this size"
-            )
-        return Ruling.NO_BETTER, f"{said}, which chance explains"
+            size = f"only a difference of {points(found.detectable)} or more would be found with so few tasks"
+            return AdapterRuling.TOO_LITTLE, f"{change}, which chance explains; {size}"
+        return AdapterRuling.NO_BETTER, f"{change}, which chance explains"
     if exact and exact.low < -NOTABLE:
-        return Ruling.TOO_LITTLE, f"{said}: a loss of more than {100 * NOTABLE:.0f} points there is not ruled out"
+        loss = f"a loss of more than {100 * NOTABLE:.0f} points in whole calls is not ruled out"
+        return AdapterRuling.TOO_LITTLE, f"{change}: {loss}"
     if exact and not figures.means["exact"].value:
-        return (
-            Ruling.TOO_LITTLE,
-            f"{said}: not one call was wholly right, so nothing tells what its arguments are worth",
-        )
-    if height and not height.is_shown:
-        ruling = Ruling.NO_BETTER if height.above.high <= 0 else Ruling.TOO_LITTLE
-        floor = f"{height.floor.answer} as the answer to everything has {100 * height.floor.success:.1f} % success"
-        return ruling, f"{said}, but {floor}, and beside that it is {_told(height.above)}"
-    if elsewhere is None:
-        return Ruling.BETTER, f"{said}; nothing was measured elsewhere"
-    return _judged_elsewhere(elsewhere, said)
+        return AdapterRuling.TOO_LITTLE, f"{change}: no whole call was right, so its arguments are not measured"
+    if margin and not margin.is_shown:
+        ruling = AdapterRuling.NO_BETTER if margin.above.high <= 0 else AdapterRuling.TOO_LITTLE
+        constant = f"always answering {margin.constant.answer} has {100 * margin.constant.success:.1f} % success"
+        return ruling, f"{change}, but {constant}, and the difference from that is {_interval(margin.above)}"
+    if regression is None:
+        return AdapterRuling.BETTER, f"{change}; nothing was measured on other work"
+    return _judge_regression(regression, change)
 
 
-def _judged_elsewhere(elsewhere: Comparison, said: str) -> tuple[Ruling, str]:
-    """Better at home; elsewhere no arm may lose, and a notable loss must be ruled out."""
-    for figures in elsewhere.others or [None]:
+def _judge_regression(regression: Comparison, change: str) -> tuple[AdapterRuling, str]:
+    """The arm is better; on other work it must not lose, and a notable loss must be ruled out."""
+    suite = regression.suite
+    for figures in regression.others or [None]:
         lost = figures.differences.get("success") if figures else None
         if figures is None or lost is None:
-            told = f"no exercise of {elsewhere.suite} was attempted under both"
-            return Ruling.TOO_LITTLE, f"{said}, but what is lost elsewhere is unknown: {told}"
+            return AdapterRuling.TOO_LITTLE, f"{change}, but no exercise of {suite} was attempted by both arms"
         if lost.is_worse:
-            return Ruling.WORSE_ELSEWHERE, f"{said}, but in {elsewhere.suite} by {_told(lost)}"
+            return AdapterRuling.WORSE_ELSEWHERE, f"{change}, but in {suite} by {_interval(lost)}"
         exact = figures.differences.get("exact")
         if exact and exact.is_worse:
-            return Ruling.WORSE_ELSEWHERE, f"{said}, but in {elsewhere.suite} wholly right calls by {_told(exact)}"
+            return AdapterRuling.WORSE_ELSEWHERE, f"{change}, but in {suite} whole calls right by {_interval(exact)}"
         if lost.low < -NOTABLE:
-            return Ruling.TOO_LITTLE, (
-                f"{said}, but in {elsewhere.suite} by {_told(lost)}: a loss of more than "
-                f"{100 * NOTABLE:.0f} points there is not ruled out"
-            )
-    return Ruling.BETTER, f"{said}, without a loss in {elsewhere.suite}"
+            loss = f"a loss of more than {100 * NOTABLE:.0f} points there is not ruled out"
+            return AdapterRuling.TOO_LITTLE, f"{change}, but in {suite} by {_interval(lost)}: {loss}"
+    return AdapterRuling.BETTER, f"{change}, without a loss in {suite}"
 
 
-def _told(found: ArmDifference) -> str:
+def _interval(found: ArmDifference) -> str:
     return f"{points(found.value)} ({points(found.low)} to {points(found.high)}, {found.groups} tasks)"
 
 
 def _arm_of(comparison: Comparison, arm: str) -> ArmFigures:
     if not arm and len(comparison.others) != 1:
-        raise Mistake("which arm is to be judged?", hint=f"name one of {', '.join(comparison.names)}")
+        raise Mistake("no arm is named", code="no_arm", hint=f"name one of {', '.join(comparison.names)}")
     return comparison.arm(arm) if arm else comparison.others[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.evaluate.suite import Exercise, Score
+from tacit.features.evaluate.suite import AttemptScore, Exercise
 from tests.unit.features.evaluate.heating import TASK, TOOLS, Heating
 
 FIXES = {
@@ -54,10 +54,10 @@ class Flat:
     def abstain(self, reason: str) -> None:
         self.ended, self.abstained = True, reason
 
-    def score(self) -> Score:
+    def score(self) -> AttemptScore:
         first = next((turn.call.tool for turn in self._turns), "")
         solved = self._heating.solved and not self.abstained
-        return Score(success=solved, first_right=first in self._needed, abstained=bool(self.abstained))
+        return AttemptScore(success=solved, first_right=first in self._needed, abstained=bool(self.abstained))
 
     def state(self) -> str:
         return " ".join(sorted(self._heating.faults))

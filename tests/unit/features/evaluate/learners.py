@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.domain.tool import Call
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.conversation import AGENT, Message, format_tool_call
+from tacit.features.evaluate.conversation import AGENT, ChatMessage, format_tool_call
 from tacit.features.train.dataset import Dataset
 from tacit.features.train.trainer import Advance, TrainedFolder
 
@@ -120,7 +120,7 @@ class Asked:
         self._stumbles = stumbles
 
     def complete(
-        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
     ) -> list[Said]:
         """What it learned for the first word, else the tool with the likeliest name."""
         del max_tokens
@@ -128,7 +128,7 @@ class Asked:
         self._stumbles(f"asked with {'an adapter' if adapter else 'none'}")
         return said
 
-    def _next(self, messages: Sequence[Message], learned: Mapping[str, list[str]]) -> str:
+    def _next(self, messages: Sequence[ChatMessage], learned: Mapping[str, list[str]]) -> str:
         taken = sum(message.role == AGENT for message in messages)
         known = learned.get(_first_word(messages), [])
         if self._forgetful and learned and not known:
@@ -142,15 +142,15 @@ class Asked:
         return format_tool_call(Call(tool=likeliest, arguments={"subject": subject}))
 
 
-def _first_word(messages: Sequence[Message]) -> str:
+def _first_word(messages: Sequence[ChatMessage]) -> str:
     return messages[1].content.rpartition("Task:\n")[2].split()[0]
 
 
-def _subject(messages: Sequence[Message], taken: int) -> str:
+def _subject(messages: Sequence[ChatMessage], taken: int) -> str:
     """What the task says it is about at this place; the learner reads it rightly by itself."""
     words = messages[1].content.rpartition("Task:\n")[2].split()
     return words[taken + 1] if taken + 1 < len(words) else ""
 
 
-def _words_of(messages: Sequence[Message]) -> list[str]:
+def _words_of(messages: Sequence[ChatMessage]) -> list[str]:
     return [message.content for message in messages if message.role == AGENT]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from tacit.features.evaluate.suite import Row, Score
+from tacit.features.evaluate.suite import AttemptScore, ResultRow
 
 
-def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed: int = 0, **more: object) -> Row:
+def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed: int = 0, **more: object) -> ResultRow:
     """One attempt; its group is what stands before the #."""
-    score = Score(
+    score = AttemptScore(
         success=success, steps=3, retries=0, first_right=success, detail="" if success else "stopped too early"
     )
     result: dict[str, object] = {
@@ -21,10 +21,12 @@ def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed:
         "aid_sources": () if arm == "none" else ("s1",),
         **more,
     }
-    return Row(arm=arm, exercise=exercise, seed=seed, **result)  # type: ignore[arg-type]
+    return ResultRow(arm=arm, exercise=exercise, seed=seed, **result)  # type: ignore[arg-type]
 
 
-def run(shares: Mapping[str, float], *, tasks: int = 40, seeds: int = 1, each: int = 1, dice: int = 1) -> list[Row]:
+def run(
+    shares: Mapping[str, float], *, tasks: int = 40, seeds: int = 1, each: int = 1, dice: int = 1
+) -> list[ResultRow]:
     """Every arm attempts every exercise; the same dice for all arms, so that a higher share solves a superset."""
     rows = []
     for task in range(tasks):

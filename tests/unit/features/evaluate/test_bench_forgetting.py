@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.tool import Call
-from tacit.features.evaluate.suite import Row, Score
+from tacit.features.evaluate.suite import AttemptScore, ResultRow
 from tacit.features.evaluate.suites.public_tasks import TOOLS, solved_attempt
 from tacit.features.train.dataset import Dataset, draft
 
@@ -97,7 +97,9 @@ def answers_of(bench: Any, right: dict[str, dict[str, str]]) -> Any:
     """Answers to four questions of the shop (two groups), told as `+` and `-`; adapter → set of prompts → signs."""
     rows = {
         (asked, adapter): [
-            Row(suite="", arm="", seed=0, exercise=str(at), group=str(at % 2), score=Score(success=sign == "+"))
+            ResultRow(
+                suite="", arm="", seed=0, exercise=str(at), group=str(at % 2), score=AttemptScore(success=sign == "+")
+            )
             for at, sign in enumerate(signs)
         ]
         for adapter, sets in right.items()

@@ -26,6 +26,7 @@ from tacit.features.evaluate.recall_quality import (
     reciprocal_rank,
 )
 from tacit.recall.weighing import read_situation
+from tests.raising import raises
 
 LIBRARY = {
     "rotate-database-password": "Rotate the password of the invoice database.",
@@ -170,18 +171,18 @@ def test_a_row_over_several_lines_is_told_by_its_first():
 
 
 def test_all_bad_lines_are_counted_and_the_first_few_told():
-    with pytest.raises(Mistake, match=r"line 1: .*line 5: .*and 2 more"):
+    with raises(Mistake, "bad_questions"):
         read_questions("{\n" * 7)
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_no_questions_are_a_mistake(text):
-    with pytest.raises(Mistake, match="has no questions"):
+    with raises(Mistake, "no_questions"):
         read_questions(text)
 
 
 def test_a_table_without_its_columns_is_a_mistake():
-    with pytest.raises(Mistake, match="no column relevant"):
+    with raises(Mistake, "missing_column"):
         read_questions("query,answer\na,b\n", table=True)
 
 

@@ -22,7 +22,8 @@ from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.runner import _set_aside, run_suite
-from tacit.features.evaluate.suite import ARMS, Aid, Arm, Exercise, Score, Spent
+from tacit.features.evaluate.suite import ARMS, Aid, Arm, AttemptCost, AttemptScore, Exercise
+from tests.raising import raises
 from tests.unit.features.evaluate.flats import Flat, Flats
 from tests.unit.features.evaluate.test_learning_to_act import learned
 
@@ -150,7 +151,7 @@ def test_another_run_is_refused_in_the_same_folder(
     tmp_path: Path, suite: Flats, arms: Sequence[Arm], named: str, result: str
 ) -> None:
     run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
-    with pytest.raises(Refusal, match="holds another run") as refusal:
+    with raises(Refusal, "other_run") as refusal:
         run_suite(suite, arms, PythonActor(obey, name=named), Aids(), folder=tmp_path)
     assert refusal.value.message.endswith(result)  # and what follows from it is not told again
     assert len(read_run(tmp_path).rows) == 6
@@ -158,7 +159,7 @@ def test_another_run_is_refused_in_the_same_folder(
 
 def test_two_runs_cannot_write_into_one_folder(tmp_path: Path) -> None:
     def meanwhile(question: Mapping[str, Any]) -> Mapping[str, Any]:
-        with pytest.raises(Refusal, match="another run is writing"):
+        with raises(Refusal, "run_locked"):
             run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
         return {"done": True}
 
@@ -168,7 +169,7 @@ def test_two_runs_cannot_write_into_one_folder(tmp_path: Path) -> None:
 
 def test_a_folder_with_rows_of_nobody_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("{}\n")
-    with pytest.raises(Refusal, match="nothing says of what"):
+    with raises(Refusal, "foreign_files"):
         run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
 
 
@@ -196,7 +197,7 @@ def test_numbers_that_cannot_be_computed_with_are_told_with_their_line(tmp_path:
     rows = (tmp_path / "rows.jsonl").read_text().splitlines()
     rows[1] = re.sub(r'"context_tokens":\d+', f'"context_tokens":{count}', rows[1])
     (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
-    with pytest.raises(Mistake, match="line 2 ") as mistake:
+    with raises(Mistake, "impossible_counts") as mistake:
         read_run(tmp_path)
     assert "remove that line" in mistake.value.hint
 
@@ -210,10 +211,10 @@ def test_an_agent_that_boasts_of_tokens_spoils_no_record(tmp_path: Path) -> None
 
 def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_path: Path) -> None:
     class Boasting(PythonActor):
-        def act(self, worlds: Any, aids: Any, **more: Any) -> Spent:
+        def act(self, worlds: Any, aids: Any, **more: Any) -> AttemptCost:
             return replace(super().act(worlds, aids, **more), context_tokens=tuple(10**400 for _ in worlds))
 
-    with pytest.raises(Mistake, match="impossible numbers"):
+    with raises(Mistake, "impossible_counts"):
         run_suite(Flats(), BOTH, Boasting(lambda asked: {"done": True}), Aids(), folder=tmp_path)
     assert read_run(tmp_path).rows == ()
 
@@ -222,7 +223,7 @@ def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
     run_suite(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(rows.read_bytes() * 2)
-    with pytest.raises(Mistake, match="line 2 repeats"):
+    with raises(Mistake, "row_repeated"):
         read_run(tmp_path)
 
 
@@ -247,12 +248,12 @@ def test_rows_that_are_none_of_the_run_are_told_and_not_counted(
     row = json.loads(rows.read_text().splitlines()[0])
     rows.write_text(rows.read_text() + json.dumps({**row, **changed}) + "\n")
     for look in (read_run, measure):
-        with pytest.raises(Mistake, match=rf"line \d+ is no attempt of this run.*{result}"):
+        with raises(Mistake, "foreign_row"):
             look(tmp_path)
 
 
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"run\.json is missing"):
+    with raises(NotFound, "no_run"):
         read_run(tmp_path)
 
 
@@ -270,7 +271,7 @@ class Carried(Flats):
 
 
 def test_a_world_that_remembers_the_arm_before_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match=r"exercise 'power' does not begin as before under arm 'none'"):
+    with raises(Refusal, "state_not_reset"):
         run_suite(Carried(), [ORACLE, NONE], actor(), Aids(), folder=tmp_path)
     assert {row.arm for row in read_run(tmp_path).rows} == {"oracle"}
 
@@ -314,7 +315,7 @@ def test_being_stopped_is_no_honest_silence(tmp_path: Path) -> None:
     circling = actor(lambda question: {"tool": "read_room"})
     (row,) = run_suite(Flats([("power",)]), [NONE], circling, Aids(), folder=tmp_path).rows
     assert row.note == "stopped: read_room gave the same answer 3 times"
-    assert row.score == Score(success=False, steps=3, first_right=False)
+    assert row.score == AttemptScore(success=False, steps=3, first_right=False)
     quiet = actor(lambda question: {"abstain": "no idea"})
     (row,) = run_suite(Flats([("power",)]), [NONE], quiet, Aids(), folder=tmp_path / "quiet").rows
     assert row.score.abstained
@@ -345,7 +346,7 @@ def test_the_reference_agent_solves_by_skills_and_leaves_no_trace(tmp_path: Path
 
 
 def test_arms_that_the_reference_agent_has_no_use_for_are_refused(tmp_path: Path, memory: tacit.Tacit) -> None:
-    with pytest.raises(Mistake, match=r"no weights to adapt.*reads no documents"):
+    with raises(Mistake, "cannot_run"):
         run_suite(Flats(), [ARMS["adapter"], ARMS["knowledge"]], ReferenceActor(memory), Aids(memory), folder=tmp_path)
 
 
@@ -355,7 +356,7 @@ def test_a_memory_that_holds_the_suites_tasks_is_refused(tmp_path: Path) -> None
     with tacit.open(":memory:") as known:
         steps = [{"step_id": 1, "source": "user", "message": first.task}]
         known.capture(tacit.read([{"schema_version": "ATIF-v1.8", "trajectory_id": "power", "steps": steps}]))
-        with pytest.raises(Refusal, match=r"attempts at 1 of the 2 tasks of suite flats: power \(t_"):
+        with raises(Refusal, "tasks_known"):
             run_suite(suite, [NONE, SKILLS], ReferenceActor(known), Aids(known), folder=tmp_path)
         assert run_suite(suite, [NONE], ReferenceActor(known), Aids(known), folder=tmp_path).complete
 
@@ -365,7 +366,7 @@ def test_a_memory_that_changes_meanwhile_ends_the_run(tmp_path: Path, memory: ta
         memory.recall("the flat is cold")
         return {"done": True}
 
-    with pytest.raises(Refusal, match="the memory changed while it was measured"):
+    with raises(Refusal, "memory_changed"):
         run_suite(Flats(UNSEEN), [SKILLS], actor(meddling), Aids(memory), folder=tmp_path)
 
 
@@ -381,6 +382,6 @@ def test_where_aids_give_most_answers_away_the_way_out_names_the_arms_that_do():
         for arm in ("none", "skills", "trajectory")
         for at, each in enumerate(exercises)
     }
-    with pytest.raises(Refusal, match="aids give away 3 of 3 answers; for one, the aid of arm trajectory") as result:
+    with raises(Refusal, "answers_given_away") as result:
         _set_aside(exercises, given)
     assert result.value.hint.startswith("leave trajectory out (--arms none,skills), or ask more tasks")

@@ -14,16 +14,17 @@ from tacit.domain.errors import Refusal
 from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.comparison import ConstantAnswer
-from tacit.features.evaluate.report import EvalReport, build_report, with_transcript
+from tacit.features.evaluate.eval_report import EvalReport, build_report, with_transcript
 from tacit.features.evaluate.report_formats import report_document, report_markdown
 from tacit.features.evaluate.run_record import RUN, TRANSCRIPT, read_run
 from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import ARMS, Suite
 from tacit.features.evaluate.suites.everyday import EverydaySuite
 from tacit.features.evaluate.suites.next_call import NextCallSuite
-from tacit.features.evaluate.transcript import Transcript, format_call, read_transcript, shorten
+from tacit.features.evaluate.transcript import RunTranscript, format_call, read_transcript, shorten
+from tests.raising import raises
 from tests.unit.features.evaluate.flats import Flats
-from tests.unit.features.evaluate.suites.test_next_call import TOOLS, solved
+from tests.unit.features.evaluate.suites.test_next_call import TOOLS, solved_attempt
 
 ARM, REFERENCE = "none", "oracle"
 NOBODY = 65_534
@@ -37,7 +38,7 @@ Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def orders() -> NextCallSuite:
-    made = [solved(*calls, session=f"s-{number}") for number, calls in enumerate(ORDERS)]
+    made = [solved_attempt(*calls, session=f"s-{number}") for number, calls in enumerate(ORDERS)]
     return NextCallSuite("orders", made, TOOLS)
 
 
@@ -144,14 +145,14 @@ def test_words_of_a_run_that_never_attempted_anything_are_not_mixed_with_the_nex
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / TRANSCRIPT).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Refusal, match="has words, but nothing says of what"):
+    with raises(Refusal, "foreign_files"):
         measured(orders(), tmp_path / "run")
     (tmp_path / "run" / TRANSCRIPT).unlink()
     measured(orders(), tmp_path / "run")
     (tmp_path / "run" / TRANSCRIPT).rename(tmp_path / "elsewhere")
     (tmp_path / "run" / TRANSCRIPT).symlink_to(tmp_path / "elsewhere")
     before = (tmp_path / "elsewhere").read_bytes()
-    with pytest.raises(Refusal, match="no plain file"):
+    with raises(Refusal, "not_a_regular_file"):
         measured(orders(), tmp_path / "run", seeds=2)
     assert (tmp_path / "elsewhere").read_bytes() == before
 
@@ -159,7 +160,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 def test_words_of_somebody_else_are_not_emptied(tmp_path: Path) -> None:
     (tmp_path / TRANSCRIPT).write_text("my own dictionary")
     for _ in range(2):
-        with pytest.raises(Refusal, match="has words, but nothing says of what"):
+        with raises(Refusal, "foreign_files"):
             measured(orders(), tmp_path)
     assert (tmp_path / TRANSCRIPT).read_text() == "my own dictionary"
     assert not (tmp_path / RUN).exists()
@@ -199,7 +200,7 @@ def test_what_is_no_file_of_words_has_none_and_the_report_is_told_without(
     with_them = measured(orders(), tmp_path)
     (tmp_path / TRANSCRIPT).rename(tmp_path / "kept")
     planted(tmp_path / TRANSCRIPT)
-    assert read_transcript(tmp_path) == Transcript()
+    assert read_transcript(tmp_path) == RunTranscript()
     assert report_of(tmp_path).comparison == with_them.comparison
 
 
@@ -212,7 +213,7 @@ def test_words_that_may_not_be_read_are_none(tmp_path: Path) -> None:
             os.seteuid(NOBODY)
         with pytest.raises(PermissionError):
             (tmp_path / TRANSCRIPT).read_bytes()
-        assert read_transcript(tmp_path) == Transcript()
+        assert read_transcript(tmp_path) == RunTranscript()
     finally:
         os.seteuid(user)
 

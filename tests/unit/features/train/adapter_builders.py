@@ -11,10 +11,10 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.adapter import Adapter, Judgement, Ruling
+from tacit.domain.adapter import Adapter, AdapterRuling, Judgement
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.features.evaluate.conversation import form_hash
-from tacit.features.train.registry import Adapters, NewAdapter
+from tacit.features.train.adapter_registry import Adapters, NewAdapter
 from tacit.store import open_store
 from tests.unit.making import NOW, VERIFIED, attempt, shell
 
@@ -79,7 +79,7 @@ def registered(adapters: Adapters, folder: Path, *, weights: bytes = b"weights",
 
 
 def judged_adapter(
-    adapters: Adapters, adapter: Adapter, ruling: Ruling = Ruling.BETTER, *, reason: str = "as it went"
+    adapters: Adapters, adapter: Adapter, ruling: AdapterRuling = AdapterRuling.BETTER, *, reason: str = "as it went"
 ) -> Judgement:
     """What a test found of it."""
     found = Judgement(key=adapter.key, at=NOW, ruling=ruling, reason=reason, suite="own", tasks=40)

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 
 PASSED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
 WAYS = (
@@ -25,7 +25,7 @@ _PEOPLE = "Ann Bob Cem Dora Eli Fay Gus Hana Ida Jo".split()
 _THINGS = "kettle tablet lamp camera jacket watch bottle puzzle mat grill".split()
 
 
-def errand(number: int, *, steps: Sequence[Step] | None = None, text: str = "", **more: Any) -> Attempt:
+def errand(number: int, *, steps: Sequence[Step] | None = None, text: str = "", **more: Any) -> VerifiedAttempt:
     """A verified attempt at a task of its own."""
     person, thing = _PEOPLE[number % 10], _THINGS[number // 10 % 10]
     asked = text or f"{person} wants order {1000 + number} with the {thing} settled, reference {number * 7919}"
@@ -33,7 +33,7 @@ def errand(number: int, *, steps: Sequence[Step] | None = None, text: str = "", 
     made = steps if steps is not None else calls(*WAYS[number % len(WAYS)], about=1000 + number)
     trajectory = Trajectory(task=Task(text=asked), steps=(said, *made), session_id=more.pop("session", f"s{number}"))
     more.setdefault("assessment", PASSED)
-    return Attempt(trajectory=trajectory, task_key=more.pop("key", f"task-{number}"), tools=TOOLS, **more)
+    return VerifiedAttempt(trajectory=trajectory, task_key=more.pop("key", f"task-{number}"), tools=TOOLS, **more)
 
 
 def calls(*names: str, about: int | str, result: StepResult = StepResult.OK, seen: str = "done") -> list[Step]:
@@ -44,6 +44,6 @@ def calls(*names: str, about: int | str, result: StepResult = StepResult.OK, see
     ]
 
 
-def errands(count: int = 120, **more: Any) -> list[Attempt]:
+def errands(count: int = 120, **more: Any) -> list[VerifiedAttempt]:
     """So many attempts, each at a task of its own."""
     return [errand(number, **more) for number in range(count)]

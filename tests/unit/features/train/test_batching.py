@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.features.evaluate.local_model import split_into_batches
-from tacit.features.train.learner import step_at, steps_of
+from tacit.features.train.lora_learner import step_at, steps_of
 
 LENGTHS = st.lists(st.integers(1, 500), min_size=1, max_size=200)
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
-from tacit.domain.adapter import Ruling
+from tacit.domain.adapter import AdapterRuling
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.trajectory import Trajectory
-from tacit.features.train.registry import Adapters
+from tacit.features.train.adapter_registry import Adapters
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.evaluate.learners import attempts
@@ -225,7 +225,7 @@ def test_what_serves_is_decided_by_a_person(tmp_path: Path, words: tuple[str, ..
 def test_an_adapter_is_shown_with_its_test_and_leaves_unproven_only_by_a_person(tmp_path: Path) -> None:
     with memory_at(tmp_path) as memory:
         adapter = registered(Adapters(memory), tmp_path / "made")
-        judged_adapter(Adapters(memory), adapter, Ruling.NO_BETTER, reason="chance explains it")
+        judged_adapter(Adapters(memory), adapter, AdapterRuling.NO_BETTER, reason="chance explains it")
     assert "chance explains it" in typed(tmp_path, "adapters", "show", adapter.key[:8]).output
     assert "no better" in typed(tmp_path, "adapters").output
     assert isinstance(refused(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")), NotPermitted)

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.adapter import Judgement, Ruling
+from tacit.domain.adapter import AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.features.evaluate.suites.everyday import EverydaySuite
+from tacit.features.train.adapter_registry import Adapters
 from tacit.features.train.consolidation import LOCK, Consolidation, is_test_task
 from tacit.features.train.dataset import Dataset
-from tacit.features.train.registry import Adapters
 from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.features.evaluate.learners import KINDS, Bench, attempts
 from tests.unit.features.train.adapter_builders import judged_adapter, memory_at, registered
 
@@ -73,7 +74,7 @@ def test_a_cycle_killed_while_testing_goes_on_to_its_judgement_and_lets_nothing_
     asked: list[str] = []
     bench = Bench(stumbles=asked.append)
     finding = cycle_of(resumed).consolidate(bench, regression_suite=EverydaySuite())
-    assert (bench.trained, finding.judgement.ruling) == (0, Ruling.BETTER)
+    assert (bench.trained, finding.judgement.ruling) == (0, AdapterRuling.BETTER)
     assert "without a loss in everyday" in finding.judgement.reason
     assert asked[0] == "asked with an adapter", "what was answered without one is on disk"
     assert resumed.store.entries(Judgement) == [finding.judgement]
@@ -106,8 +107,8 @@ def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Tacit) ->
 
 def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Tacit) -> None:
     finding = cycle_of(resumed).consolidate(Bench(forgetful=True), regression_suite=EverydaySuite())
-    assert finding.judgement.ruling is Ruling.WORSE_ELSEWHERE
-    with pytest.raises(Refusal, match="worse elsewhere"):
+    assert finding.judgement.ruling is AdapterRuling.WORSE_ELSEWHERE
+    with raises(Refusal, "test_not_passed"):
         Adapters(resumed).activate(finding.adapter.key, by="ann")
 
 
@@ -121,14 +122,14 @@ def test_what_is_learned_from_cannot_stand_guard_elsewhere(memory: Tacit) -> Non
         trust_outcomes=True,
     )
     bench = Bench()
-    with pytest.raises(Refusal, match="exercises of suite everyday are asked in the very words"):
+    with raises(Refusal, "regression_suite_learned"):
         cycle_of(memory).consolidate(bench, regression_suite=EverydaySuite(), by="ann")
     assert not Adapters(memory).all()
 
 
 def test_an_adapter_that_changes_nothing_is_no_better(resumed: Tacit) -> None:
     finding = cycle_of(resumed).consolidate(Bench(dull=True))
-    assert finding.judgement.ruling in (Ruling.NO_BETTER, Ruling.TOO_LITTLE)
+    assert finding.judgement.ruling in (AdapterRuling.NO_BETTER, AdapterRuling.TOO_LITTLE)
     assert finding.judgement.difference == 0
 
 
@@ -137,7 +138,7 @@ def test_an_adapter_that_finds_the_tools_and_spoils_their_arguments_is_not_bette
     found = finding.comparison.arm("skills+adapter").differences
     assert found["success"].is_better
     assert found["exact"].value < 0
-    assert finding.judgement.ruling is Ruling.WORSE
+    assert finding.judgement.ruling is AdapterRuling.WORSE
     assert "wholly right calls by -" in finding.judgement.reason
 
 
@@ -147,7 +148,7 @@ def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_jud
     trained = weights.read_bytes()
     weights.write_bytes(b'{"poison": ["x"]}')
     asked: list[str] = []
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         cycle_of(resumed).consolidate(Bench(stumbles=asked.append))
     assert asked == []
     weights.write_bytes(trained)
@@ -155,7 +156,7 @@ def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_jud
     def swap(phase: str) -> None:
         weights.write_bytes(b"{}")
 
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         cycle_of(resumed).consolidate(Bench(stumbles=swap))
     assert resumed.context.store.entries(Judgement) == []
 
@@ -166,7 +167,7 @@ def test_too_little_experience_is_refused_before_anything_is_trained(tmp_path: P
     outlook = cycle_of(memory).plan()
     assert (outlook.attempts, outlook.tasks) == (31, 31)
     assert "too_few_tasks" in {objection.rule for objection in outlook.objections}
-    with pytest.raises(GateRefusal, match="31"):
+    with raises(GateRefusal, "data_refused"):
         cycle_of(memory).consolidate(bench)
     assert (bench.trained, Adapters(memory).all()) == (0, [])
 
@@ -204,7 +205,7 @@ def test_an_outcome_that_was_edited_meanwhile_is_not_judged_by(resumed: Tacit, b
     edited = result.replace(f'"success":{before}', f'"success":{after}')
     rows.write_text(edited)
     assert edited != result
-    with pytest.raises(Mistake, match="is not as it was written"):
+    with raises(Mistake, "seal_broken"):
         cycle_of(resumed).consolidate(Bench(), regression_suite=EverydaySuite(), by="ann")
     assert not resumed.context.store.entries(Judgement)
 
@@ -214,7 +215,7 @@ def test_rows_of_exercises_that_nobody_asked_are_refused_when_a_test_goes_on(res
     row = json.loads(rows.read_text().splitlines()[0])
     with rows.open("a") as file:
         file.write(json.dumps({**row, "exercise": "nobody/0", "group": "nobody"}) + "\n")
-    with pytest.raises(Mistake, match=r"does not know its exercise 'nobody/0'"):
+    with raises(Mistake, "foreign_row"):
         cycle_of(resumed).consolidate(Bench())
     assert resumed.context.store.entries(Judgement) == []
 
@@ -234,7 +235,7 @@ def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Tacit,
     first = json.dumps(changed)
     _replace(folder, [first, *others])
     bench = Bench()
-    with pytest.raises(Refusal, match=r"not what the store holds \(1 examples, such as t_"):
+    with raises(Refusal, "dataset_changed"):
         cycle_of(memory).consolidate(bench)
     assert bench.trained == 0
 
@@ -242,21 +243,21 @@ def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Tacit,
 def test_a_dataset_whose_files_were_exchanged_is_no_dataset(resumed: Tacit) -> None:
     folder = Adapters(resumed).files.work / "dataset"
     _replace(folder, (folder / "train.jsonl").read_text().splitlines()[1:], honest=False)
-    with pytest.raises(Mistake, match="names other files than it was made of"):
+    with raises(Mistake, "dataset_damaged"):
         cycle_of(resumed).consolidate(Bench())
 
 
 def test_unfinished_work_with_other_options_is_not_mixed_with(resumed: Tacit) -> None:
     memory = resumed
-    with pytest.raises(Refusal, match=r"another seed and recipe.*testing"):
+    with raises(Refusal, "other_consolidation"):
         cycle_of(memory, seed=3).train(Bench(recipe={"size": "large"}))
-    with pytest.raises(Refusal, match="another model"):
+    with raises(Refusal, "other_consolidation"):
         cycle_of(memory).train(Bench(model_hash="m2"))
     assert cycle_of(memory, seed=3).train(Bench(), restart=True).recipe["seed"] == "3"
 
 
 def test_two_consolidations_at_once_are_refused(memory: Tacit) -> None:
-    with Adapters(memory).files.locked(LOCK), pytest.raises(Refusal, match="another consolidation is under way"):
+    with Adapters(memory).files.locked(LOCK), raises(Refusal, "consolidation_locked"):
         cycle_of(memory).consolidate(Bench())
 
 
@@ -276,7 +277,7 @@ def test_a_store_in_memory_is_refused() -> None:
     memory = Tacit(open_store(":memory:"))
     memory.capture(attempts(5), trust_outcomes=True)
     assert cycle_of(memory).plan().attempts == 5
-    with pytest.raises(Refusal, match="no file on this machine"):
+    with raises(Refusal, "store_without_file"):
         cycle_of(memory).train(Bench())
 
 
@@ -294,7 +295,7 @@ def test_the_next_cycle_is_due_so_long_after_the_last_adapter(memory: Tacit, res
 
 def test_how_many_were_tested_before_is_told(resumed: Tacit, tmp_path: Path) -> None:
     other = registered(Adapters(resumed), tmp_path)
-    judged_adapter(Adapters(resumed), other, Ruling.NO_BETTER)
+    judged_adapter(Adapters(resumed), other, AdapterRuling.NO_BETTER)
     finding = cycle_of(resumed).consolidate(Bench())
     assert finding.tested_before == 1
     report = json.loads((Adapters(resumed).find(finding.adapter.key).folder / "report.json").read_text())

@@ -14,9 +14,9 @@ import pytest
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.features.evaluate.conversation import Message
+from tacit.features.evaluate.conversation import ChatMessage
 from tacit.features.evaluate.task_overlap import TaskProfile
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import (
     HELD_OUT,
@@ -31,6 +31,7 @@ from tacit.features.train.dataset import (
     unreadable,
 )
 from tacit.features.train.examples import Example, example_of, task_profile
+from tests.raising import raises
 from tests.unit.features.train.errands import WAYS, calls, errand, errands
 
 SMALL = DataPolicy(least_tasks=1, least_strategies=0)
@@ -42,7 +43,7 @@ def built() -> Dataset:
     return build(errands(120))
 
 
-def refusal(attempts: Sequence[Attempt], **more: Any) -> dict[str, str]:
+def refusal(attempts: Sequence[VerifiedAttempt], **more: Any) -> dict[str, str]:
     """Rule → reason, as `build` refuses: it drafts and refuses so."""
     _, objections = draft(attempts, **more)
     with pytest.raises(GateRefusal) as refused:
@@ -69,7 +70,7 @@ def test_many_attempts_at_few_tasks_are_few_tasks() -> None:
 
 
 def test_a_hundred_tasks_are_enough_and_what_would_be_refused_is_not_built() -> None:
-    with pytest.raises(GateRefusal, match="there are 99 distinct solved tasks"):
+    with raises(GateRefusal, "data_refused"):
         build(errands(99))
     manifest = build(errands(100)).manifest
     assert manifest.tasks + len(manifest.held_out_tasks) == 100
@@ -157,7 +158,9 @@ def test_what_a_skill_from_held_out_tasks_alone_has_taught_is_left_out() -> None
 
 
 def test_replay_in_another_form_is_refused() -> None:
-    old = Example(task="old", trajectory_id="t_old", messages=(Message("user", "How?"), Message("assistant", "So.")))
+    old = Example(
+        task="old", trajectory_id="t_old", messages=(ChatMessage("user", "How?"), ChatMessage("assistant", "So."))
+    )
     assert refusal(errands(120), replay=[old]) == {
         "mismatched_form": "1 example not as agents are asked: old: it does not begin with the system's message and the task"
     }
@@ -170,7 +173,7 @@ def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
     objections = examined(Dataset.read(tmp_path))
     assert [each.rule for each in objections] == ["mismatched_form"]
     assert objections[0].reason.startswith("the form is 0123456789abcdef, and agents are asked in ")
-    with pytest.raises(GateRefusal, match="mismatched_form"):
+    with raises(GateRefusal, "data_refused"):
         refuse(objections)
 
 
@@ -230,7 +233,7 @@ def test_earlier_examples_that_could_forge_a_turn_are_not_mixed_in() -> None:
 
 
 def test_secrets_are_left_out_and_many_of_them_refused() -> None:
-    def leaky(number: int) -> Attempt:
+    def leaky(number: int) -> VerifiedAttempt:
         return errand(number, steps=calls("get_order", about=number, seen="AWS key AKIAQYLPMN5HHHFPZAM2 found"))
 
     manifest = build([*errands(12), leaky(130)], policy=SMALL).manifest
@@ -283,7 +286,7 @@ def test_every_objection_is_told_at_once() -> None:
         (errand(130, steps=calls("get_order", about="x" * 60_000)), "too_long"),
     ],
 )
-def test_what_teaches_nothing_is_left_out_and_counted(attempt: Attempt, rule: str) -> None:
+def test_what_teaches_nothing_is_left_out_and_counted(attempt: VerifiedAttempt, rule: str) -> None:
     assert build([*errands(12), attempt], policy=SMALL).manifest.dropped == {rule: 1}
 
 
@@ -296,7 +299,7 @@ def test_too_few_tasks_says_why_others_were_left_out() -> None:
     )
 
 
-def long_errand(number: int, tokens: int) -> Attempt:
+def long_errand(number: int, tokens: int) -> VerifiedAttempt:
     return errand(number, steps=calls(*WAYS[number % len(WAYS)][:1], about=f"{number}-{'x' * 3 * tokens}"))
 
 
@@ -393,7 +396,7 @@ def test_another_seed_holds_out_other_tasks() -> None:
 
 
 def test_what_gives_a_held_out_task_away_is_held_out_with_it() -> None:
-    def pair(number: int) -> list[Attempt]:
+    def pair(number: int) -> list[VerifiedAttempt]:
         own = calls("cancel_order", about=f"{number}-own")
         text = (
             f"Customer {number} from town {number * 31} asks that parcel {number * 17} and bill {number} be settled now"
@@ -449,16 +452,16 @@ def test_an_aid_stands_before_the_task_in_every_example() -> None:
 def test_a_file_that_was_changed_is_not_read(tmp_path: Path, name: str) -> None:
     built().write(tmp_path)
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"order", b"0rder", 1))
-    with pytest.raises(Mistake, match="is not the file that the manifest names"):
+    with raises(Mistake, "dataset_damaged"):
         Dataset.read(tmp_path)
 
 
 def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match="holds no dataset"):
+    with raises(Mistake, "no_dataset"):
         Dataset.read(tmp_path)
     for text in ("[]", "[" * 100_000):
         (tmp_path / MANIFEST).write_text(text)
-        with pytest.raises(Mistake, match="is no manifest"):
+        with raises(Mistake, "dataset_damaged"):
             Dataset.read(tmp_path)
 
 
@@ -468,7 +471,7 @@ def test_a_manifest_that_was_not_written_to_its_end_is_refused_and_tells_how_to_
 ) -> None:
     built().write(tmp_path)
     (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(Mistake, match=r"manifest\.json is (empty|no manifest)") as mistake:
+    with raises(Mistake, "dataset_damaged") as mistake:
         Dataset.read(tmp_path)
     assert "--anew" in mistake.value.hint
 
@@ -478,12 +481,12 @@ def test_a_dataset_that_cannot_be_written_leaves_no_manifest(tmp_path: Path) -> 
     with pytest.raises(OSError, match="directory"):
         built().write(tmp_path)
     assert not (tmp_path / MANIFEST).exists()
-    with pytest.raises(Mistake, match="holds no dataset"):
+    with raises(Mistake, "no_dataset"):
         Dataset.read(tmp_path)
 
 
 def test_a_share_or_policy_that_makes_no_sense_is_named() -> None:
-    with pytest.raises(Mistake, match=r"a share of 1\.5 cannot be held out"):
+    with raises(Mistake, "bad_share"):
         build(errands(3), held_out=1.5)
-    with pytest.raises(Mistake, match=r"replay_share is 1, per_task is 0"):
+    with raises(Mistake, "bad_data_policy"):
         DataPolicy(replay_share=1, per_task=0)

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.features.evaluate.conversation import AGENT, DONE, Message, format_tool_call, prompt_messages
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.conversation import AGENT, DONE, ChatMessage, format_tool_call, prompt_messages
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.examples import (
     example_of,
     from_lines,
@@ -20,10 +20,11 @@ from tacit.features.train.examples import (
     task_profile,
     to_line,
 )
+from tests.raising import raises
 from tests.unit.features.train.errands import calls, errand, errands
 
 
-def chat_ml(messages: list[Message], *, asking: bool) -> str:
+def chat_ml(messages: list[ChatMessage], *, asking: bool) -> str:
     """ChatML as small models' own templates lay it out."""
     said = "".join(f"<|im_start|>{message.role}\n{message.content}<|im_end|>\n" for message in messages)
     return said + "<|im_start|>assistant\n" if asking else said
@@ -74,7 +75,7 @@ def test_a_call_that_a_secret_was_taken_out_of_is_not_learned() -> None:
 
 
 def test_an_attempt_without_calls_is_named() -> None:
-    with pytest.raises(Mistake, match="has no calls"):
+    with raises(Mistake, "no_calls"):
         example_of(errand(1, steps=[]))
 
 
@@ -91,7 +92,7 @@ def test_an_example_that_was_made_with_another_aid_is_found() -> None:
     assert found == "what is trained before call 1 is not what the agent would be asked"
 
 
-def changed(attempt: Attempt, place: int, content: str) -> tuple[Message, ...]:
+def changed(attempt: VerifiedAttempt, place: int, content: str) -> tuple[ChatMessage, ...]:
     messages = list(example_of(attempt).messages)
     messages[place] = dataclasses.replace(messages[place], content=content)
     return tuple(messages)
@@ -117,7 +118,7 @@ def test_a_conversation_in_another_form_is_told_from_ours(place: int, content: s
 
 
 def test_questions_and_answers_are_not_the_form() -> None:
-    assert out_of_form((Message("user", "How is it done?"), Message(AGENT, "So."))) != ""
+    assert out_of_form((ChatMessage("user", "How is it done?"), ChatMessage(AGENT, "So."))) != ""
     assert out_of_form(example_of(errand(0)).messages[:-1]) == "the agent does not have the last word"
 
 
@@ -129,7 +130,7 @@ def test_an_example_comes_back_from_its_line() -> None:
 
 @pytest.mark.parametrize("line", ['{"task": "x"}', "[" * 100_000])
 def test_a_line_that_is_no_example_is_named(line: str) -> None:
-    with pytest.raises(Mistake, match=r"train\.jsonl, line 2 is no example"):
+    with raises(Mistake, "dataset_damaged"):
         list(from_lines(f"{to_line(example_of(errand(1)))}\n{line}\n", source="train.jsonl"))
 
 

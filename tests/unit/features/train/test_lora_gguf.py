@@ -13,6 +13,7 @@ import pytest
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.features.evaluate.base_model import base_model_facts, base_model_hash, locate_model, read_gguf_header
 from tacit.features.train.export import _gguf_parts, export_gguf, interleave_halves
+from tests.raising import raises
 
 
 def gguf(path: Path, stated: dict[str, str | float] | None = None) -> Path:
@@ -59,7 +60,7 @@ def test_the_two_halves_of_each_head_are_interleaved():
     rows = np.arange(8).reshape(8, 1)
     assert interleave_halves(rows, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
     assert interleave_halves(rows, 1)[:, 0].tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
-    with pytest.raises(Refusal, match="8 rows cannot be shared by 3 heads"):
+    with raises(Refusal, "adapter_does_not_fit"):
         interleave_halves(rows, 3)
 
 
@@ -67,7 +68,7 @@ def test_the_two_halves_of_each_head_are_interleaved():
 def test_a_damaged_file_is_told_as_such(tmp_path: Path, length: int):
     path = gguf(tmp_path / "x.gguf")
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(Mistake, match=r"x\.gguf is damaged"):
+    with raises(Mistake, "damaged_model"):
         read_gguf_header(path)
 
 
@@ -78,7 +79,7 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
     wide = struct.pack("<QQ", 1, 0) + text + struct.pack("<I", 200_000) + struct.pack("<Q", 2**63) * 200_000
     for body, result in ((nested, "deep"), (wide, "200000 dimensions")):
         (tmp_path / "x.gguf").write_bytes(start + body + bytes(64))
-        with pytest.raises(Mistake, match=rf"x\.gguf is damaged.*{result}"):
+        with raises(Mistake, "damaged_model"):
             read_gguf_header(tmp_path / "x.gguf")
 
 
@@ -87,7 +88,7 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
 )
 def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
     (folder(tmp_path / "m") / "config.json").write_text(text, encoding="latin-1")
-    with pytest.raises(Mistake, match=r"config\.json (cannot be read|holds no|says)") as mistake:
+    with raises(Mistake, "damaged_model") as mistake:
         base_model_facts(str(tmp_path / "m"))
     assert mistake.value.hint
 
@@ -106,7 +107,7 @@ def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
 )
 def test_weights_whose_header_is_nonsense_are_told_as_damage(tmp_path: Path, data: bytes):
     (folder(tmp_path / "m") / "model.safetensors").write_bytes(data)
-    with pytest.raises(Mistake, match=r"model\.safetensors is damaged"):
+    with raises(Mistake, "damaged_model"):
         base_model_facts(str(tmp_path / "m"))
 
 
@@ -114,20 +115,20 @@ def test_a_pipe_in_place_of_weights_is_not_waited_for(tmp_path: Path):
     (folder(tmp_path / "m") / "model.safetensors").unlink()
     os.mkfifo(tmp_path / "m" / "model.safetensors")
     for look in (base_model_facts, base_model_hash):
-        with pytest.raises(Mistake, match="no plain file"):
+        with raises(Mistake, "not_a_regular_file"):
             look(str(tmp_path / "m"))
 
 
 def test_a_file_that_is_no_model_is_told_as_such(tmp_path: Path):
     (tmp_path / "x.gguf").write_bytes(b"PK..")
     (tmp_path / "x.txt").write_text("x", encoding="utf-8")
-    with pytest.raises(Mistake, match=r"x\.gguf is no GGUF file"):
+    with raises(Mistake, "not_gguf"):
         locate_model(str(tmp_path / "x.gguf"))
-    with pytest.raises(Mistake, match=r"x\.txt is no model"):
+    with raises(Mistake, "not_a_model"):
         locate_model(str(tmp_path / "x.txt"))
-    with pytest.raises(Mistake, match=r"no config\.json"):
+    with raises(Mistake, "not_a_model"):
         locate_model(str(tmp_path))
-    with pytest.raises(NotFound, match="no model at"):
+    with raises(NotFound, "no_model"):
         locate_model(str(tmp_path / "missing.gguf"))
 
 
@@ -151,18 +152,18 @@ def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lie
 )
 def test_settings_that_cannot_be_read_are_told(tmp_path: Path, text: str):
     (adapter(tmp_path / "a") / "adapter_config.json").write_text(text, encoding="latin-1")
-    with pytest.raises(Mistake, match=r"adapter_config\.json (cannot be read|holds no settings)") as mistake:
+    with raises(Mistake, "damaged_adapter") as mistake:
         export_gguf(tmp_path / "a", str(folder(tmp_path / "m")), tmp_path / "out.gguf")
     assert mistake.value.hint
 
 
 def test_adapters_of_other_families_and_folders_without_an_adapter_are_refused(tmp_path: Path):
-    with pytest.raises(Refusal, match="family 'gemma3'"):
+    with raises(Refusal, "unsupported_model"):
         export_gguf(adapter(tmp_path / "a"), str(folder(tmp_path / "g", family="gemma3")), tmp_path / "out.gguf")
-    with pytest.raises(NotFound, match="no adapter in"):
+    with raises(NotFound, "no_adapter"):
         export_gguf(tmp_path, str(folder(tmp_path / "m")), tmp_path / "out.gguf")
     config = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": True}
     (tmp_path / "a" / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(Refusal, match="no plain LoRA"):
+    with raises(Refusal, "not_plain_lora"):
         export_gguf(tmp_path / "a", str(folder(tmp_path / "m")), tmp_path / "out.gguf")
     assert not (tmp_path / "out.gguf").exists()

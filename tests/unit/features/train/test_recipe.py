@@ -11,10 +11,11 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.base_model import base_model_facts
-from tacit.features.evaluate.conversation import Message
+from tacit.features.evaluate.conversation import ChatMessage
 from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.examples import Example
-from tacit.features.train.recipe import Recipe, estimate
+from tacit.features.train.recipe import Recipe, estimate_cost
+from tests.raising import raises
 
 MILLION = 1_000_000
 SMALL_MODEL = {
@@ -33,7 +34,7 @@ SMALL_MODEL_ADAPTER = 4_884_480
 
 
 def examples(count: int, *, characters: int = 900) -> list[Example]:
-    messages = (Message("user", "x" * characters), Message("assistant", "y"))
+    messages = (ChatMessage("user", "x" * characters), ChatMessage("assistant", "y"))
     return [Example(task=f"{number}", trajectory_id=f"{number}", messages=messages) for number in range(count)]
 
 
@@ -45,13 +46,13 @@ def test_a_larger_size_holds_more_and_is_trained_longer():
 
 
 def test_an_unknown_size_names_those_there_are():
-    with pytest.raises(Mistake, match="no size 'huge'") as wrong:
+    with raises(Mistake, "unknown_size") as wrong:
         Recipe.of("huge")
     assert "small, medium, large" in wrong.value.hint
 
 
 def test_all_that_is_wrong_with_a_recipe_is_told_at_once():
-    with pytest.raises(Mistake, match="rank must be at least 1; rate must be above 0; dropout must be from 0 to 1"):
+    with raises(Mistake, "bad_recipe"):
         Recipe(rank=0, rate=0.0, dropout=1.0)
 
 
@@ -69,33 +70,39 @@ def test_what_is_told_of_a_recipe_is_what_decides_the_result():
 
 def test_the_cost_grows_with_examples_model_and_size_and_falls_on_a_gpu():
     train, held_out = examples(200), examples(20)
-    plain = estimate(train, held_out, recipe=Recipe(), parameters=135 * MILLION)
+    plain = estimate_cost(train, held_out, recipe=Recipe(), parameters=135 * MILLION)
     assert (plain.examples, plain.held_out, plain.steps) == (200, 20, Recipe().steps(200))
     # 900 characters and the marks of two messages come to a bit over 300 tokens.
     assert 250 < plain.tokens / (plain.steps * Recipe().examples_a_step) < 350
-    larger = estimate(train, held_out, recipe=Recipe(), parameters=1000 * MILLION)
+    larger = estimate_cost(train, held_out, recipe=Recipe(), parameters=1000 * MILLION)
     assert larger.seconds > 5 * plain.seconds
     assert larger.memory_mb > 2 * plain.memory_mb
     assert 15 < plain.adapter_mb < 25  # guessed from the parameters alone
-    assert estimate(examples(800), held_out, recipe=Recipe(), parameters=135 * MILLION).seconds > 1.5 * plain.seconds
-    assert estimate(train, held_out, recipe=Recipe.of("large"), parameters=135 * MILLION).adapter_mb > plain.adapter_mb
     assert (
-        estimate(train, held_out, recipe=Recipe(), parameters=135 * MILLION, device="cuda").seconds < plain.seconds / 50
+        estimate_cost(examples(800), held_out, recipe=Recipe(), parameters=135 * MILLION).seconds > 1.5 * plain.seconds
+    )
+    assert (
+        estimate_cost(train, held_out, recipe=Recipe.of("large"), parameters=135 * MILLION).adapter_mb
+        > plain.adapter_mb
+    )
+    assert (
+        estimate_cost(train, held_out, recipe=Recipe(), parameters=135 * MILLION, device="cuda").seconds
+        < plain.seconds / 50
     )
 
 
 def test_examples_longer_than_the_recipe_allows_cost_nothing_and_are_counted():
     train = [*examples(20), *examples(2, characters=60_000)]
-    result = estimate(train, examples(2, characters=60_000), recipe=Recipe(), parameters=MILLION)
+    result = estimate_cost(train, examples(2, characters=60_000), recipe=Recipe(), parameters=MILLION)
     assert (result.examples, result.held_out, result.too_long) == (20, 0, 2)
-    assert result.tokens == estimate(examples(20), [], recipe=Recipe(), parameters=MILLION).tokens
+    assert result.tokens == estimate_cost(examples(20), [], recipe=Recipe(), parameters=MILLION).tokens
 
 
 def test_an_example_that_the_gate_lets_pass_fits_unless_the_base_model_reads_less() -> None:
     assert DataPolicy().longest_tokens == Recipe().longest_tokens
     at_most = examples(3, characters=3 * DataPolicy().longest_tokens - 50)
-    assert estimate(at_most, [], recipe=Recipe(), parameters=MILLION).too_long == 0
-    assert estimate(at_most, [], recipe=Recipe().within(8_192), parameters=MILLION).too_long == 3
+    assert estimate_cost(at_most, [], recipe=Recipe(), parameters=MILLION).too_long == 0
+    assert estimate_cost(at_most, [], recipe=Recipe().within(8_192), parameters=MILLION).too_long == 3
     assert Recipe().within(0) == Recipe().within(131_072) == Recipe()
 
 
@@ -133,14 +140,14 @@ def test_the_size_of_an_adapter_follows_from_the_shapes_of_the_model(tmp_path: P
     facts = base_model_facts(model_at(tmp_path, tensors))
     assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
     assert facts.context_tokens == 8_192
-    result = estimate(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
+    result = estimate_cost(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
     assert result.adapter_mb == round(4 * SMALL_MODEL_ADAPTER / MILLION, 1) == 19.5
     assert 7000 < result.memory_mb < 8000  # measured: 7,705 MB at the most
 
 
 def test_a_wide_vocabulary_makes_no_larger_adapter() -> None:
     narrow, wide = (
-        estimate(examples(9), [], recipe=Recipe(), parameters=size * MILLION, reach=305_280) for size in (135, 270)
+        estimate_cost(examples(9), [], recipe=Recipe(), parameters=size * MILLION, reach=305_280) for size in (135, 270)
     )
     assert narrow.adapter_mb == wide.adapter_mb
     assert narrow.memory_mb < wide.memory_mb

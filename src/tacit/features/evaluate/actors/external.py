@@ -32,10 +32,10 @@ from tacit.domain.errors import Mistake, NotFound, Outage, TacitError
 from tacit.features.evaluate.actors.stepping import (
     ANSWER_BYTES_MAX,
     MAX_CALLS,
+    AgentDecision,
+    AgentQuestion,
     AttemptOptions,
-    Decision,
     FailureCounter,
-    Question,
     attempt,
     concatenate,
     encode_question,
@@ -43,7 +43,7 @@ from tacit.features.evaluate.actors.stepping import (
     question_document,
     read_decision,
 )
-from tacit.features.evaluate.suite import Aid, Arm, Spent, World
+from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
 from tacit.providers.http import TIMED_OUT, UNREACHABLE, check_url, post
 
 _WHOLE_BYTES_MAX = 64 << 20
@@ -114,9 +114,11 @@ class CommandActor:
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise Mistake(f"the agent's command cannot be read: {error}", hint="quote it as for a shell") from error
+            raise Mistake(
+                f"the agent's command cannot be parsed: {error}", code="bad_command", hint="quote it as for a shell"
+            ) from error
         if not self._words:
-            raise Mistake("the agent's command is empty", hint="command:python my_agent.py")
+            raise Mistake("the agent's command is empty", code="empty_command", hint="command:python my_agent.py")
         self.name = f"command:{command}"
         self._adapter = adapter
         self._timeout_s = timeout_s
@@ -131,15 +133,15 @@ class CommandActor:
         """An adapter is the program's own affair; it has to say that it has one."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt one world after the other."""
         around = AttemptOptions(adapter=adapter, seed=seed)
         return concatenate([self._attempt_world(world, aid, around) for world, aid in zip(worlds, aids, strict=True)])
 
-    def _attempt_world(self, world: World, aid: Aid, around: AttemptOptions) -> Spent:
+    def _attempt_world(self, world: World, aid: Aid, around: AttemptOptions) -> AttemptCost:
         with _Process(self._words, timeout_s=self._timeout_s) as process:
 
-            def decide(questions: Sequence[Question]) -> list[Decision]:
+            def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
                 return [self._failures.check(process.ask(question, around)) for question in questions]
 
             return attempt([world], [aid], decide, max_calls=self._max_calls)
@@ -165,7 +167,9 @@ class _Process:
         except OSError as error:
             self._stderr.close()
             raise NotFound(
-                f"the agent cannot be started: {words[0]}: {error.strerror}", hint="check the command after command:"
+                f"the agent cannot be started: {words[0]}: {error.strerror}",
+                code="agent_not_started",
+                hint="check the command after command:",
             ) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -183,14 +187,14 @@ class _Process:
         for file in (self._output, self._stderr):
             file.close()
 
-    def ask(self, question: Question, around: AttemptOptions) -> Decision:
+    def ask(self, question: AgentQuestion, around: AttemptOptions) -> AgentDecision:
         """Its decision; broken where it took too long, wrote too much, or died."""
         asked = question_document(question, around)
         try:
             line = self._exchange(encode_question(asked))
         except TimeoutError:
             self._end()
-            return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+            return AgentDecision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
         return read_decision(line, asked) if line.strip() else self._ended_without_answer()
 
     def _exchange(self, unsent: bytes) -> bytes:
@@ -240,10 +244,12 @@ class _Process:
         self._received += said
         return bool(said)
 
-    def _ended_without_answer(self) -> Decision:
+    def _ended_without_answer(self) -> AgentDecision:
         self._end()
         said = _last_line_of(self._stderr)
-        return Decision(broken=f"the agent ended with code {self._process.returncode}{': ' + said if said else ''}")
+        return AgentDecision(
+            broken=f"the agent ended with code {self._process.returncode}{': ' + said if said else ''}"
+        )
 
     def _end(self) -> None:
         """End the process and all that it started, at once where it does not go by itself."""
@@ -298,11 +304,11 @@ class PythonActor:
         """An adapter is the function's own affair; it has to say that it has one."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt all worlds, one call in each at a time."""
         around = AttemptOptions(adapter=adapter, seed=seed)
 
-        def decide(questions: Sequence[Question]) -> list[Decision]:
+        def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
             asked = [question_document(question, around) for question in questions]
             return [self._failures.check(parse_decision(self._ask(each), each)) for each in asked]
 
@@ -324,6 +330,7 @@ def _errors_as_mistakes(what: str) -> Iterator[None]:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise Mistake(
             f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})",
+            code="agent_raised",
             hint="mend the agent and give the same command again: what was recorded until here stands",
         ) from error
 
@@ -332,18 +339,18 @@ def load_function(place: str) -> AnswerFunction:
     """The function that `FILE.py:NAME` or `MODULE:NAME` names."""
     where, _, name = place.rpartition(":")
     if not where or not name:
-        raise Mistake(f"{place!r} names no function", hint=_PYTHON_EXAMPLE)
+        raise Mistake(f"{place!r} does not name a function", code="bad_function_name", hint=_PYTHON_EXAMPLE)
     module = _load_file(Path(where)) if where.endswith(".py") else _import_module(where)
     function = getattr(module, name, None)
     if not callable(function):
-        raise NotFound(f"{where} has no function {name!r}", hint=_PYTHON_EXAMPLE)
+        raise NotFound(f"{where} has no function {name!r}", code="no_function", hint=_PYTHON_EXAMPLE)
     answering: AnswerFunction = function
     return answering
 
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise NotFound(f"no such file: {path}", hint=_PYTHON_EXAMPLE)
+        raise NotFound(f"no such file: {path}", code="no_file", hint=_PYTHON_EXAMPLE)
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -361,7 +368,7 @@ def _import_module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise NotFound(f"no module {error.name!r} to be imported", hint=_PYTHON_EXAMPLE) from error
+        raise NotFound(f"no module {error.name!r}", code="no_module", hint=_PYTHON_EXAMPLE) from error
 
 
 PARALLEL_REQUESTS = 8
@@ -385,18 +392,18 @@ class HttpActor:
         """An adapter is the server's own affair; it has to be said that it has one."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt all worlds, one call in each at a time."""
         around = AttemptOptions(adapter=adapter, seed=seed)
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
 
-            def decide(questions: Sequence[Question]) -> list[Decision]:
+            def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
                 asked = [question_document(question, around) for question in questions]
                 return [self._failures.check(decision) for decision in pool.map(self._post, asked)]
 
             return attempt(worlds, aids, decide, max_calls=self._max_calls)
 
-    def _post(self, asked: Mapping[str, Any]) -> Decision:
+    def _post(self, asked: Mapping[str, Any]) -> AgentDecision:
         try:
             answer = post(
                 self.name,
@@ -411,8 +418,8 @@ class HttpActor:
                 hint = "start it; the same command goes on where it was"
                 raise Outage(message, code=UNREACHABLE, hint=hint, retryable=True) from error
             if error.code == TIMED_OUT:
-                return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
-            return Decision(broken=f"the agent's server: {error}")
+                return AgentDecision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+            return AgentDecision(broken=f"the agent's server: {error}")
         if not answer.is_success:
-            return Decision(broken=f"the agent's server answered {answer.status} {answer.reason}")
+            return AgentDecision(broken=f"the agent's server answered {answer.status} {answer.reason}")
         return read_decision(answer.data, asked)

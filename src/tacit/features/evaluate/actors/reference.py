@@ -17,7 +17,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.tool import Call
 from tacit.features.evaluate.agent import MAX_CALLS, Agent
-from tacit.features.evaluate.suite import Aid, AidKind, Arm, Spent, World
+from tacit.features.evaluate.suite import Aid, AidKind, Arm, AttemptCost, World
 from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class ReferenceActor:
             return "the reference agent reads no documents"
         return "" if self._memory or arm.aid in {AidKind.NONE, *_REPLAYED} else "the reference agent has no memory"
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt one world after the other; it throws no dice."""
         del adapter, seed
         started = time.perf_counter()
         tokens = [self._attempted(world, aid) for world, aid in zip(worlds, aids, strict=True)]
-        return Spent(
+        return AttemptCost(
             context_tokens=tuple(tokens),
             output_tokens=(0,) * len(tokens),
             seconds=time.perf_counter() - started,

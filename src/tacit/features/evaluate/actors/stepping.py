@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.domain.errors import Outage
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.evaluate.suite import Aid, Spent, World
+from tacit.features.evaluate.suite import Aid, AttemptCost, World
 from tacit.text.words import credible_tokens, estimate_tokens
 
 MAX_CALLS = 30
@@ -28,7 +28,7 @@ _TAKEN = frozenset({"self", "tool"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AgentQuestion:
     """What an agent is asked in one world: what is the next call? `place` tells the worlds of a batch apart."""
 
     place: int
@@ -39,7 +39,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class AgentDecision:
     """What an agent wants: a call; or to end, because all is done, because it knows no way, or because it broke."""
 
     call: Call | None = None
@@ -50,7 +50,7 @@ class Decision:
     output_tokens: int = 0
 
 
-Decide = Callable[[Sequence[Question]], Sequence[Decision]]
+Decide = Callable[[Sequence[AgentQuestion]], Sequence[AgentDecision]]
 """One decision for each question, in their order."""
 
 
@@ -70,12 +70,12 @@ class _Attempt:
     def open(self) -> bool:
         return not self.ended and not self.world.over
 
-    def asked(self) -> Question:
+    def asked(self) -> AgentQuestion:
         world = self.world
         tools, turns = tuple(world.tools), tuple(world.turns)
-        return Question(place=self.place, task=world.task, tools=tools, aid=self.aid, turns=turns)
+        return AgentQuestion(place=self.place, task=world.task, tools=tools, aid=self.aid, turns=turns)
 
-    def carry_out(self, decision: Decision, *, max_calls: int) -> None:
+    def carry_out(self, decision: AgentDecision, *, max_calls: int) -> None:
         self.context_tokens += decision.context_tokens
         self.output_tokens += decision.output_tokens
         if decision.broken:
@@ -113,7 +113,7 @@ class _Attempt:
         self.world.abstain(why)
 
 
-def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max_calls: int = MAX_CALLS) -> Spent:
+def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max_calls: int = MAX_CALLS) -> AttemptCost:
     """Act in all worlds until each is over, the agent ends, or it is stopped."""
     started = time.perf_counter()
     attempts = [_Attempt(world, aid.text, place) for place, (world, aid) in enumerate(zip(worlds, aids, strict=True))]
@@ -121,7 +121,7 @@ def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max
         decisions = decide([each.asked() for each in round_])
         for each, decision in zip(round_, decisions, strict=True):
             each.carry_out(decision, max_calls=max_calls)
-    return Spent(
+    return AttemptCost(
         context_tokens=tuple(each.context_tokens for each in attempts),
         output_tokens=tuple(each.output_tokens for each in attempts),
         seconds=time.perf_counter() - started,
@@ -139,9 +139,9 @@ def retries(turns: Sequence[Turn]) -> int:
     return sum(before.failed and before.call.tool == after.call.tool for before, after in pairwise(turns))
 
 
-def concatenate(parts: Sequence[Spent]) -> Spent:
+def concatenate(parts: Sequence[AttemptCost]) -> AttemptCost:
     """What attempts took that were made one after the other."""
-    return Spent(
+    return AttemptCost(
         context_tokens=tuple(count for part in parts for count in part.context_tokens),
         output_tokens=tuple(count for part in parts for count in part.output_tokens),
         seconds=sum(part.seconds for part in parts),
@@ -166,7 +166,7 @@ class AttemptOptions:
     seed: int = 0
 
 
-def question_document(question: Question, around: AttemptOptions) -> dict[str, Any]:
+def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[str, Any]:
     """A question as an object that JSON can hold."""
     return {
         "attempt": question.place,
@@ -200,28 +200,28 @@ def encode_question(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, default=str).encode() + b"\n"
 
 
-def read_decision(data: bytes, asked: Mapping[str, Any]) -> Decision:
+def read_decision(data: bytes, asked: Mapping[str, Any]) -> AgentDecision:
     """What an agent wrote, as a decision; broken where it is none."""
     if len(data) > ANSWER_BYTES_MAX:
-        return Decision(broken=f"the agent's answer is longer than {ANSWER_BYTES_MAX >> 20} megabyte")
+        return AgentDecision(broken=f"the agent's answer is longer than {ANSWER_BYTES_MAX >> 20} megabyte")
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
         shown = data.decode("utf-8", "replace").strip()[:_EXCERPT]
-        return Decision(broken=f"the agent's answer is no JSON: {shown!r}")
+        return AgentDecision(broken=f"the agent's answer is no JSON: {shown!r}")
     return parse_decision(answer, asked)
 
 
-def parse_decision(answer: object, asked: Mapping[str, Any]) -> Decision:
+def parse_decision(answer: object, asked: Mapping[str, Any]) -> AgentDecision:
     """An agent's answer, as a decision; broken where it is none."""
     if not isinstance(answer, Mapping):
-        return Decision(broken=f"the agent's answer is no object: {_ANSWER_FORMAT}")
+        return AgentDecision(broken=f"the agent's answer is no object: {_ANSWER_FORMAT}")
     meant = [name for name in ("tool", "done", "abstain") if answer.get(name)]
     if len(meant) != 1:
-        return Decision(broken=f"the agent's answer says {' and '.join(meant) or 'nothing'}: {_ANSWER_FORMAT}")
+        return AgentDecision(broken=f"the agent's answer says {' and '.join(meant) or 'nothing'}: {_ANSWER_FORMAT}")
     tokens = answer.get("tokens")
     counts = tokens if isinstance(tokens, Mapping) else {}
-    decision = Decision(
+    decision = AgentDecision(
         context_tokens=credible_tokens(counts.get("context"), otherwise=_tokens_read(asked)),
         output_tokens=credible_tokens(counts.get("output"), otherwise=estimate_tokens(json.dumps(answer, default=str))),
     )
@@ -231,7 +231,7 @@ def parse_decision(answer: object, asked: Mapping[str, Any]) -> Decision:
         return decision
     arguments = answer.get("arguments", {})
     if not isinstance(answer["tool"], str) or not isinstance(arguments, Mapping):
-        return Decision(broken=f"a tool is a text and its arguments are an object: {_ANSWER_FORMAT}")
+        return AgentDecision(broken=f"a tool is a text and its arguments are an object: {_ANSWER_FORMAT}")
     return replace(decision, call=Call(tool=answer["tool"], arguments={str(key): arguments[key] for key in arguments}))
 
 
@@ -244,13 +244,14 @@ class FailureCounter:
         self._failures = 0
         self._worked = False
 
-    def check(self, decision: Decision) -> Decision:
+    def check(self, decision: AgentDecision) -> AgentDecision:
         """Take note of an answer; raises `Outage` once it is plain that none will come."""
         self._worked = self._worked or not decision.broken
         self._failures += bool(decision.broken)
         if not self._worked and self._failures >= FAILURES_MAX:
             raise Outage(
-                f"{self._agent} answered none of its first {FAILURES_MAX} questions; the last time: {decision.broken}",
+                f"{self._agent} answered none of its first {FAILURES_MAX} questions; the last error: {decision.broken}",
+                code="agent_never_answers",
                 hint="try it by hand; what was recorded until here stands, and the same command goes on",
             )
         return decision

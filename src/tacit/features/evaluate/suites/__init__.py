@@ -43,10 +43,14 @@ class SuiteInput:
     def folder(self) -> Path:
         """The folder of the suite's files."""
         if self.data is None:
-            raise Mistake("this suite needs its files", hint="give the folder that holds them by --data")
+            raise Mistake(
+                "this suite needs its files", code="no_data", hint="give the folder that holds them by --data"
+            )
         if not self.data.is_dir():
             raise NotFound(
-                f"no such folder: {self.data}", hint="give the folder that holds the suite's files by --data"
+                f"no such folder: {self.data}",
+                code="no_data",
+                hint="give the folder that holds the suite's files by --data",
             )
         return self.data
 
@@ -58,7 +62,11 @@ class SuiteInput:
             found = math.nan
         if not math.isfinite(found):
             told = self.options[name][:_SHOWN]
-            raise Mistake(f"{name} is a number, not {told!r}", hint=f"such as --option {name}={default:g}")
+            raise Mistake(
+                f"{name} must be a number, not {told!r}",
+                code="bad_option_value",
+                hint=f"such as --option {name}={default:g}",
+            )
         return found
 
     def whole(self, name: str, default: int) -> int:
@@ -66,7 +74,9 @@ class SuiteInput:
         text = self.options.get(name, str(default)).strip()
         if not _WHOLE.fullmatch(text):
             raise Mistake(
-                f"{name} is a whole number from 0 on, not {text[:_SHOWN]!r}", hint=f"such as --option {name}={default}"
+                f"{name} must be a whole number from 0 on, not {text[:_SHOWN]!r}",
+                code="bad_option_value",
+                hint=f"such as --option {name}={default}",
             )
         return int(text)
 
@@ -100,11 +110,13 @@ def open_suite(
     if known is None:
         near = difflib.get_close_matches(name, SUITES, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
-        raise NotFound(f"no suite {name!r}", hint=f"{meant}there are {', '.join(SUITES)}")
+        raise NotFound(f"unknown suite {name!r}", code="unknown_suite", hint=f"{meant}there are {', '.join(SUITES)}")
     unknown = sorted(set(options or {}) - set(known.options))
     if unknown:
         offered = ", ".join(known.options) or "none"
-        raise Mistake(f"{name} has no option {', '.join(unknown)}", hint=f"its options: {offered}")
+        raise Mistake(
+            f"{name} has no option {', '.join(unknown)}", code="unknown_option", hint=f"its options: {offered}"
+        )
     return known.make(SuiteInput(data=data, store=store, options=dict(options or {})))
 
 
@@ -126,7 +138,8 @@ def _telecom(given: SuiteInput) -> Suite:
     folder, options = given.folder(), given.options
     if "driver" not in options:
         raise Mistake(
-            "suite telecom acts through a driver, a Python file that would be run",
+            "suite telecom runs a driver, a Python file",
+            code="no_driver",
             hint="say which one you trust: --option driver=PATH/telecom_env.py",
         )
     driver = Path(options["driver"])
@@ -146,14 +159,18 @@ def _own(given: SuiteInput) -> Suite:
     from tacit.features.evaluate.verified_attempts import gather
 
     if given.store is None:
-        raise Mistake("this suite is made of a store", hint="run it in a project with a store")
+        raise Mistake("this suite is made from a store", code="no_store", hint="run it in a project with a store")
     share = given.number("share", SHARE)
     if not 0 < share < 1:
-        raise Mistake(f"share is a part between 0 and 1, not {share:g}", hint=f"such as --option share={SHARE:g}")
+        raise Mistake(
+            f"share must be between 0 and 1, not {share:g}",
+            code="bad_option_value",
+            hint=f"such as --option share={SHARE:g}",
+        )
     seed = given.whole("seed", 0)
     attempts = gather(given.store)
     if not attempts:
-        raise Mistake("there is no verified work here yet", hint="`tacit learn` takes it in")
+        raise Mistake("there is no verified work here yet", code="no_verified_work", hint="`tacit learn` takes it in")
     return own_suite(attempts, share=share, seed=seed)
 
 

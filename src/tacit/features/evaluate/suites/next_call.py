@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.domain.tool import Call, Tool, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
-from tacit.features.evaluate.suite import Exercise, Score
+from tacit.features.evaluate.suite import AttemptScore, Exercise
 
 EXACT = "arguments exact"
 OTHER_ARGUMENTS = "other arguments"
@@ -78,11 +78,11 @@ class NextCallWorld:
         """Answer that it is not known."""
         self._reason, self._over = self._reason or ("" if self._over else reason or "abstained"), True
 
-    def score(self) -> Score:
+    def score(self) -> AttemptScore:
         """Whether the answer is the right one."""
         success, detail = self._judged()
         tells = self._exercise.answer and self._knows_arguments  # an end has no arguments
-        return Score(
+        return AttemptScore(
             success=success,
             steps=int(self._said is not None),
             first_right=success,

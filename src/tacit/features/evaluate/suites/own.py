@@ -17,7 +17,7 @@ from tacit.domain.ports import Store
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.features.evaluate.leakage import PastAttempt, known_tasks
 from tacit.features.evaluate.suites.next_call import NextCallSuite
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.store import open_store
 
 SHARE = 0.2
@@ -29,13 +29,14 @@ LEFT_OUT_MOST = 0.2
 class OwnSuite(NextCallSuite):
     """Next calls of the tasks that were held out; attempts at one task make one group."""
 
-    def __init__(self, attempts: Iterable[Attempt], *, held_out: Collection[str], name: str = "own") -> None:
+    def __init__(self, attempts: Iterable[VerifiedAttempt], *, held_out: Collection[str], name: str = "own") -> None:
         """`held_out` are keys of tasks, as the manifest of a dataset has them."""
         solved = [attempt for attempt in attempts if attempt.assessment.verified_success]
         asked = {attempt.trajectory.id: attempt for attempt in solved if attempt.task_key in held_out}
         if not asked:
             raise Mistake(
-                f"none of {len(solved)} verified attempts is at a task that was held out",
+                f"none of {len(solved)} verified attempts belongs to a held-out task",
+                code="nothing_held_out",
                 hint="more verified work is needed (`tacit learn`), or a larger share to hold out",
             )
         super().__init__(
@@ -61,14 +62,14 @@ def held_out_tasks(tasks: Iterable[str], *, share: float = SHARE, seed: int = 0)
     return chosen or ({lots[0][1]} if share and len(lots) > 1 else set())
 
 
-def own_suite(attempts: Sequence[Attempt], *, share: float = SHARE, seed: int = 0) -> OwnSuite:
+def own_suite(attempts: Sequence[VerifiedAttempt], *, share: float = SHARE, seed: int = 0) -> OwnSuite:
     """The suite of a store's attempts, parted as a dataset of this share and seed parts them."""
     return without_given_away_tasks(
         attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed)
     )
 
 
-def without_given_away_tasks(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
+def without_given_away_tasks(attempts: Sequence[VerifiedAttempt], *, held_out: Collection[str]) -> OwnSuite:
     """The suite without tasks that others give away, which are neither asked nor learned from; refused where it is many."""
     given_away: set[str] = set()
     while True:
@@ -80,6 +81,7 @@ def without_given_away_tasks(attempts: Sequence[Attempt], *, held_out: Collectio
             raise Refusal(
                 f"{len(given_away | known)} of the {len(held_out)} tasks that were held out are given away by others: "
                 "nearly the same words, and the same calls",
+                code="tasks_too_similar",
                 hint="the work here is too much alike for a test by unseen tasks: go on with other work, or take another seed",
             )
         if not known:
@@ -88,7 +90,7 @@ def without_given_away_tasks(attempts: Sequence[Attempt], *, held_out: Collectio
         given_away |= known
 
 
-def with_outcome_as_claim(attempt: Attempt) -> Trajectory:
+def with_outcome_as_claim(attempt: VerifiedAttempt) -> Trajectory:
     """A trajectory that says of itself what was found of it, so that a fresh memory can take it at its word."""
     claim = Claim(result=str(attempt.assessment.outcome), verified_by=attempt.verified_by)
     return dataclasses.replace(attempt.trajectory, claim=claim, id="")

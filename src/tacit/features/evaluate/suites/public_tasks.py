@@ -25,7 +25,7 @@ VERIFIED_BY = "reference calls"
 def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]:
     """The objects of a JSON Lines file (also .gz), each with these fields; every line that is not so is named."""
     if not path.is_file():
-        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
     opened = gzip.open if path.suffix == ".gz" else open
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -39,12 +39,14 @@ def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]
                 problems += [f"line {number}: {wrong}"] if wrong else []
                 rows += [] if wrong or row is None else [row]
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise Mistake(f"{path} cannot be read: {error}", hint="fetch the file again") from error
+        raise Mistake(f"{path} cannot be read: {error}", code="bad_data", hint="fetch the file again") from error
     if problems:
         told = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
-        raise Mistake(f"{path} is not as expected: {told}", hint="compare it with the suite's documentation")
+        raise Mistake(
+            f"{path} is not as expected: {told}", code="bad_data", hint="compare it with the suite's documentation"
+        )
     if not rows:
-        raise Mistake(f"{path} has no tasks", hint="fetch the file again")
+        raise Mistake(f"{path} has no tasks", code="bad_data", hint="fetch the file again")
     return rows
 
 
@@ -152,7 +154,9 @@ class RetailSuite(NextCallSuite):
     def __init__(self, data: Path, *, by: str = CUSTOMER) -> None:
         """`by` says what makes a group: all tasks about one customer, or each task for itself."""
         if by not in (CUSTOMER, TASK):
-            raise Mistake(f"tasks are put together by {CUSTOMER} or by {TASK}, not by {by!r}", hint=f"by={CUSTOMER}")
+            raise Mistake(
+                f"by must be {CUSTOMER} or {TASK}, not {by!r}", code="bad_option_value", hint=f"by={CUSTOMER}"
+            )
         path = data / "test_visible_gold.jsonl"
         held_out = _retail_attempts(path)
         together = (
@@ -197,7 +201,9 @@ def _reference_calls(actions: Iterable[Mapping[str, Any]]) -> list[Call]:
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise Mistake(
-            f"a reference call has no name or no arguments: {error}", hint="fetch the retail files again"
+            f"a reference call has no name or no arguments: {error}",
+            code="bad_data",
+            hint="fetch the retail files again",
         ) from error
 
 
@@ -244,7 +250,7 @@ def _bfcl_attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Tra
         unknown = sorted({*row["tools"], *(call["name"] for call in row["gold"])} - set(documented))
         if unknown:
             raise Mistake(
-                f"{row['id']} names tools without documentation: {', '.join(unknown)}", hint="fetch both files"
+                f"{row['id']} uses undocumented tools: {', '.join(unknown)}", code="bad_data", hint="fetch both files"
             )
         calls = [
             Call(tool=call["name"], arguments=_named_arguments(call["arguments"], documented[call["name"]]))
@@ -252,7 +258,9 @@ def _bfcl_attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Tra
         ]
     except (KeyError, TypeError, AttributeError) as error:
         raise Mistake(
-            f"{row['id']} has a reference call that cannot be read: {error}", hint="fetch the file again"
+            f"{row['id']} has a reference call that cannot be read: {error}",
+            code="bad_data",
+            hint="fetch the file again",
         ) from error
     return solved_attempt(row["id"], row["text"], calls, tools=row["tools"])
 
@@ -266,12 +274,14 @@ def _named_arguments(arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]
 
 def _read_tools(path: Path) -> dict[str, Tool]:
     if not path.is_file():
-        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
     try:
         classes: Mapping[str, Sequence[Mapping[str, Any]]] = parse_json(path.read_text("utf-8"))
         tools = [_bfcl_tool(tool) for documented in classes.values() for tool in documented]
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise Mistake(f"{path} does not document tools by class: {error}", hint="fetch the file again") from error
+        raise Mistake(
+            f"{path} does not document tools by class: {error}", code="bad_data", hint="fetch the file again"
+        ) from error
     return {tool.name: tool for tool in tools}
 
 

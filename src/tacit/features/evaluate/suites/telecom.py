@@ -22,7 +22,7 @@ from typing import Any
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.tool import Call, Tool, Turn
 from tacit.domain.trajectory import Trajectory
-from tacit.features.evaluate.suite import Exercise, Score
+from tacit.features.evaluate.suite import AttemptScore, Exercise
 from tacit.ingest import read
 
 _MODULE = "tacit_telecom_driver"
@@ -81,7 +81,7 @@ class TelecomWorld:
         self._ended = self._ended or "abstained"
         self._environment.abstain(reason)
 
-    def score(self) -> Score:
+    def score(self) -> AttemptScore:
         """Whether the phone works and the customer was not handed over needlessly."""
         told = self._environment.score()
         needed = {call.tool for call in self._exercise.answer}
@@ -92,7 +92,7 @@ class TelecomWorld:
             if told.needless_transfer
             else self._ended or ("out of calls" if self._left <= 0 else "stopped")
         )
-        return Score(
+        return AttemptScore(
             success=bool(told.success),
             steps=len(self._turns),
             retries=_retries(self._turns),
@@ -142,7 +142,9 @@ class TelecomSuite:
         """Episodes of other tasks with verified outcomes, successes and failures."""
         path = self._data / "episodes.jsonl"
         if not path.is_file():
-            raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+            raise NotFound(
+                f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data"
+            )
         return list(read(path))
 
     def _exercise(self, key: str, identity: str) -> Exercise:
@@ -151,7 +153,9 @@ class TelecomSuite:
             told = probe.reset(identity)
         except KeyError:
             raise Mistake(
-                f"the checkout knows no task {key}", hint="use the commit that the driver's documentation names"
+                f"the checkout has no task {key}",
+                code="other_checkout",
+                hint="use the commit that the driver's documentation names",
             ) from None
         right = probe._gold(identity)
         return Exercise(
@@ -175,15 +179,15 @@ def _retries(turns: Sequence[Turn]) -> int:
 
 def _loaded(path: Path) -> ModuleType:
     if not path.is_file():
-        raise NotFound(f"no driver of the telecom world at {path}", hint="give it by --option driver=PATH")
+        raise NotFound(f"no telecom driver at {path}", code="no_driver", hint="give it by --option driver=PATH")
     spec = importlib.util.spec_from_file_location(_MODULE, path)
     if spec is None or spec.loader is None:
-        raise Mistake(f"{path} is no Python file", hint="the driver is telecom_env.py")
+        raise Mistake(f"{path} is not a Python file", code="bad_driver", hint="the driver is telecom_env.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[_MODULE] = module  # its classes look up their own module
     spec.loader.exec_module(module)
     if not hasattr(module, "TelecomEnv"):
-        raise Mistake(f"{path} offers no TelecomEnv", hint="the driver is telecom_env.py")
+        raise Mistake(f"{path} has no TelecomEnv", code="bad_driver", hint="the driver is telecom_env.py")
     return module
 
 
@@ -192,22 +196,25 @@ def _started(driver: ModuleType, checkout: Path | None) -> Any:
         return driver.TelecomEnv(checkout)
     except ImportError as error:
         raise Mistake(
-            f"the telecom world cannot start: {error}",
+            f"the telecom driver cannot start: {error}",
+            code="driver_not_started",
             hint="install the packages that the driver's documentation names",
         ) from error
     except RuntimeError as error:
         raise Mistake(
-            f"the telecom world cannot start: {error}", hint="give a checkout by --option checkout=PATH, or TAU2_BENCH"
+            f"the telecom driver cannot start: {error}",
+            code="driver_not_started",
+            hint="give a checkout by --option checkout=PATH, or TAU2_BENCH",
         ) from error
 
 
 def _ids(path: Path) -> list[str]:
     if not path.is_file():
-        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+        raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
     try:
         return [str(each) for each in json.loads(path.read_text("utf-8"))["ids"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise Mistake(f"{path} has no list of ids: {error}", hint="fetch the file again") from error
+        raise Mistake(f"{path} has no list of ids: {error}", code="bad_data", hint="fetch the file again") from error
 
 
 def _tool(told: Mapping[str, Any]) -> Tool:

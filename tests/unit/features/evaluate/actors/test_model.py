@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from tacit.domain.tool import Call, Turn
-from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.stepping import retries
-from tacit.features.evaluate.conversation import DONE, Message, format_tool_call, prompt_messages
+from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call, prompt_messages
 from tacit.features.evaluate.suite import ARMS, Aid
 from tests.unit.features.evaluate.flats import FIXES, Flat
 from tests.unit.features.evaluate.heating import TASK, TOOLS
@@ -26,20 +26,20 @@ class Said:
 class Model:
     """Says what a function of the conversation says, and keeps what it was asked."""
 
-    def __init__(self, says: Callable[[Sequence[Message]], str]) -> None:
+    def __init__(self, says: Callable[[Sequence[ChatMessage]], str]) -> None:
         self._says = says
-        self.batches: list[list[Sequence[Message]]] = []
+        self.batches: list[list[Sequence[ChatMessage]]] = []
         self.adapters: list[str] = []
 
     def complete(
-        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
     ) -> list[Said]:
         self.batches.append(list(conversations))
         self.adapters.append(adapter)
         return [Said(self._says(conversation)) for conversation in conversations]
 
 
-def follows_aid(conversation: Sequence[Message]) -> str:
+def follows_aid(conversation: Sequence[ChatMessage]) -> str:
     """Calls the tools that stand before the task, in order."""
     named = conversation[1].content.split("\n\n")[0].split()
     turn = (len(conversation) - 2) // 2

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from tacit.domain.tool import Call
-from tacit.features.evaluate.actors.model import ModelActor
-from tacit.features.evaluate.conversation import DONE, Message, format_tool_call
+from tacit.features.evaluate.actors.model_agent import ModelActor
+from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call
 from tacit.features.evaluate.suite import Aid
 from tests.unit.features.evaluate.flats import Flat
 
@@ -28,7 +28,7 @@ class Growing:
     """Mends the flat, then says that all is done; every message takes so many tokens."""
 
     def complete(
-        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
     ) -> list[Said]:
         said = (DONE if len(each) > 2 else format_tool_call(Call(tool="switch_power")) for each in conversations)
         return [Said(text, EACH * len(each)) for text, each in zip(said, conversations, strict=True)]

@@ -18,19 +18,20 @@ from tacit.features.evaluate.suites.own import (
     without_given_away_tasks,
 )
 from tacit.features.evaluate.suites.public_tasks import solved_attempt
-from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import build
+from tests.raising import raises
 from tests.unit.making import VERIFIED
 
 PLACES = "cellar attic garden kitchen garage pantry balcony hallway study porch".split()
 
 
-def attempt(place: str, *, assessment: Assessment = VERIFIED, again: str = "") -> Attempt:
+def attempt(place: str, *, assessment: Assessment = VERIFIED, again: str = "") -> VerifiedAttempt:
     calls = [Call(tool="open_door", arguments={"room": place}), Call(tool="switch_light", arguments={"room": place})]
     trajectory = solved_attempt(f"{place}{again}", f"light up the {place} for the evening {again}", calls)
     tools = (Tool(name="open_door", required=("room",)), Tool(name="switch_light", required=("room",)))
-    return Attempt(trajectory=trajectory, task_key=place, tools=tools, assessment=assessment)
+    return VerifiedAttempt(trajectory=trajectory, task_key=place, tools=tools, assessment=assessment)
 
 
 WORK = [attempt(place) for place in PLACES]
@@ -57,7 +58,7 @@ def test_what_nobody_vouches_for_is_neither_asked_nor_learned_from() -> None:
 
 
 def test_nothing_held_out_is_told() -> None:
-    with pytest.raises(Mistake, match="none of 10 verified attempts"):
+    with raises(Mistake, "nothing_held_out"):
         OwnSuite(WORK, held_out={"moon"})
 
 
@@ -76,7 +77,7 @@ def test_the_suite_of_a_share_holds_out_those_tasks() -> None:
     assert {each.group for each in made.exercises()} == held_out_tasks(PLACES, share=0.5, seed=3)
 
 
-def lit(place: str, *, key: str = "", seen: str = "dark", words: str = "") -> Attempt:
+def lit(place: str, *, key: str = "", seen: str = "dark", words: str = "") -> VerifiedAttempt:
     """A room that was looked at before it was lit."""
     text = words or f"light up the {place} for the evening when the guests come in through its door"
     turns = [Turn(call=Call(tool="get_state", arguments={}), observation=seen)]
@@ -93,7 +94,7 @@ def lit(place: str, *, key: str = "", seen: str = "dark", words: str = "") -> At
         for at, turn in enumerate(turns, 1)
     )
     trajectory = Trajectory(task=Task(text=text), steps=(Step(index=0, role=Role.USER, text=text), *steps))
-    return Attempt(trajectory=trajectory, task_key=key or place, tools=(), assessment=VERIFIED)
+    return VerifiedAttempt(trajectory=trajectory, task_key=key or place, tools=(), assessment=VERIFIED)
 
 
 ROOMS = [lit(place) for place in PLACES]
@@ -117,7 +118,7 @@ def test_the_same_words_and_calls_in_another_state_give_nothing_away() -> None:
 
 def test_a_suite_of_which_much_is_given_away_is_no_sample_and_is_refused() -> None:
     twins = [lit(place, key=f"{place} again") for place in PLACES[:3]]
-    with pytest.raises(Refusal, match="3 of the 5 tasks that were held out are given away"):
+    with raises(Refusal, "tasks_too_similar"):
         without_given_away_tasks([*ROOMS, *twins], held_out=set(PLACES[:5]))
 
 

@@ -12,11 +12,12 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.adapter import Activation, Adapter, Judgement, Ruling
+from tacit.domain.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
-from tacit.features.train.registry import Adapters
+from tacit.features.train.adapter_registry import Adapters
 from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.features.train.adapter_builders import (
     MODEL,
     MODEL_HASH,
@@ -78,13 +79,13 @@ def test_settings_that_peft_wrote_in_another_order_are_the_same_adapter(adapters
 
 
 def test_an_adapter_of_another_form_is_not_taken_in(adapters: Adapters, tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="another form"):
+    with raises(Refusal, "other_format"):
         registered(adapters, tmp_path, form_hash="0" * 16)
     assert adapters.all() == []
 
 
 def test_a_folder_that_holds_no_adapter_is_told_as_a_mistake(adapters: Adapters, tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match="no PEFT adapter"):
+    with raises(Mistake, "not_an_adapter"):
         adapters.register(birth(tmp_path))
 
 
@@ -103,13 +104,13 @@ def test_an_adapter_that_learned_from_purged_experience_is_refused_and_its_files
 # --- which may serve --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ruling", [ruling for ruling in Ruling if ruling is not Ruling.BETTER])
-def test_only_one_that_a_test_calls_better_may_serve(adapters: Adapters, tmp_path: Path, ruling: Ruling) -> None:
+@pytest.mark.parametrize("ruling", [ruling for ruling in AdapterRuling if ruling is not AdapterRuling.BETTER])
+def test_only_one_that_a_test_calls_better_may_serve(adapters: Adapters, tmp_path: Path, ruling: AdapterRuling) -> None:
     adapter = registered(adapters, tmp_path)
-    with pytest.raises(Refusal, match="no paired test"):
+    with raises(Refusal, "not_tested"):
         adapters.activate(adapter.key, by="ann")
     judged_adapter(adapters, adapter, ruling, reason="so it went")
-    with pytest.raises(Refusal, match=f"the last test says: {ruling}.*so it went"):
+    with raises(Refusal, "test_not_passed"):
         adapters.activate(adapter.key, by="ann")
     assert adapters.active(MODEL_HASH) is None
 
@@ -117,8 +118,8 @@ def test_only_one_that_a_test_calls_better_may_serve(adapters: Adapters, tmp_pat
 def test_the_last_test_counts(adapters: Adapters, tmp_path: Path) -> None:
     adapter = registered(adapters, tmp_path)
     judged_adapter(adapters, adapter)
-    judged_adapter(adapters, adapter, Ruling.NO_BETTER)
-    with pytest.raises(Refusal, match="no better"):
+    judged_adapter(adapters, adapter, AdapterRuling.NO_BETTER)
+    with raises(Refusal, "test_not_passed"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -128,7 +129,7 @@ def test_a_better_one_serves_its_base_model_and_no_other(adapters: Adapters, mem
     assert adapters.active("m2") is None
     [activation] = memory.context.store.entries(Activation)
     assert (activation.adapter, activation.by, activation.undone) == (adapter.key, "ann", "")
-    with pytest.raises(Refusal, match="serves already"):
+    with raises(Refusal, "already_active"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -136,7 +137,7 @@ def test_another_base_model_under_the_same_name_is_refused(memory: Tacit, tmp_pa
     adapters = open_adapters(memory, model_hash="m2")
     adapter = registered(adapters, tmp_path)
     judged_adapter(adapters, adapter)
-    with pytest.raises(Refusal, match="not the base model that it was trained on"):
+    with raises(Refusal, "model_changed"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -147,7 +148,7 @@ def test_a_base_model_that_is_gone_is_told(memory: Tacit, tmp_path: Path) -> Non
     adapters = Adapters(memory, model_hash=missing)
     adapter = registered(adapters, tmp_path)
     judged_adapter(adapters, adapter)
-    with pytest.raises(Refusal, match="cannot be read: no model small-model"):
+    with raises(Refusal, "model_unreadable"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -157,13 +158,13 @@ def test_files_that_changed_on_disk_are_neither_activated_nor_handed_out(
 ) -> None:
     adapter = serving(adapters, tmp_path)
     (adapters.files.path(adapter.key) / name).write_text('{"lora_alpha": 9}')
-    with pytest.raises(Refusal, match="not those that were registered") as refusal:
+    with raises(Refusal, "files_changed") as refusal:
         adapters.active(MODEL_HASH)
     assert "rollback" in refusal.value.hint
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         adapters.export(adapter.key, tmp_path / "out")
     adapters.roll_back(by="ann")
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -171,9 +172,9 @@ def test_settings_of_brackets_alone_are_files_that_changed(adapters: Adapters, t
     adapter = serving(adapters, tmp_path)
     (adapters.files.path(adapter.key) / "adapter_config.json").write_text("[" * 100_000)
     assert not adapters.files.is_unchanged(adapter.key)
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         adapters.active(MODEL_HASH)
-    with pytest.raises(Mistake, match="holds no PEFT adapter"):
+    with raises(Mistake, "not_an_adapter"):
         adapters.register(birth(adapters.files.path(adapter.key)), by="ann")
     adapters.files.work.mkdir()
     (adapters.files.work / "sources.json").write_text("[" * 100_000)
@@ -190,7 +191,7 @@ def test_registering_it_anew_mends_files_that_changed(adapters: Adapters, tmp_pa
 def test_several_problems_are_told_at_once(adapters: Adapters, tmp_path: Path) -> None:
     adapter = registered(adapters, tmp_path)
     (adapters.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"other")
-    with pytest.raises(Refusal, match="not those that were registered; no paired test"):
+    with raises(Refusal, "files_changed"):
         adapters.activate(adapter.key, by="ann")
 
 
@@ -206,7 +207,7 @@ def test_rolling_back_goes_to_the_one_before_and_then_to_the_base_model_alone(
     undone = adapters.roll_back(MODEL, by="ann")
     assert (undone.adapter, undone.undone) == ("", first.key)
     assert adapters.active(MODEL_HASH) is None
-    with pytest.raises(NotFound, match="no adapter serves"):
+    with raises(NotFound, "no_active_adapter"):
         adapters.roll_back(by="ann")
     adapters.activate(second.key, by="ann")
     assert adapters.roll_back(by="ann").adapter == ""
@@ -224,7 +225,7 @@ def test_one_that_serves_and_loses_a_later_test_is_taken_back_at_once(
     adapters: Adapters, memory: Tacit, tmp_path: Path
 ) -> None:
     adapter = serving(adapters, tmp_path)
-    judged_adapter(adapters, adapter, Ruling.WORSE_ELSEWHERE, reason="it forgot the other work")
+    judged_adapter(adapters, adapter, AdapterRuling.WORSE_ELSEWHERE, reason="it forgot the other work")
     assert adapters.active(MODEL_HASH) is None
     assert "taken back: it forgot the other work" in adapters.notices[-1]
     assert memory.context.store.entries(Activation)[-1].by == "the paired test"
@@ -232,7 +233,7 @@ def test_one_that_serves_and_loses_a_later_test_is_taken_back_at_once(
 
 def test_a_later_test_that_cannot_tell_leaves_it_serving(adapters: Adapters, tmp_path: Path) -> None:
     adapter = serving(adapters, tmp_path)
-    judged_adapter(adapters, adapter, Ruling.TOO_LITTLE)
+    judged_adapter(adapters, adapter, AdapterRuling.TOO_LITTLE)
     assert adapters.active(MODEL_HASH) is not None
 
 
@@ -240,12 +241,14 @@ def test_one_that_serves_and_shows_nothing_in_a_later_test_is_taken_back_too(
     adapters: Adapters, tmp_path: Path
 ) -> None:
     adapter = serving(adapters, tmp_path)
-    judged_adapter(adapters, adapter, Ruling.NO_BETTER, reason="no difference")
+    judged_adapter(adapters, adapter, AdapterRuling.NO_BETTER, reason="no difference")
     assert (adapters.find(adapter.key).serves, adapters.active(MODEL_HASH)) == (False, None)
 
 
-@pytest.mark.parametrize("ruling", [ruling for ruling in Ruling if ruling is not Ruling.BETTER])
-def test_a_test_that_ends_while_one_is_being_activated_counts(memory: Tacit, tmp_path: Path, ruling: Ruling) -> None:
+@pytest.mark.parametrize("ruling", [ruling for ruling in AdapterRuling if ruling is not AdapterRuling.BETTER])
+def test_a_test_that_ends_while_one_is_being_activated_counts(
+    memory: Tacit, tmp_path: Path, ruling: AdapterRuling
+) -> None:
     adapters = open_adapters(memory)
     adapter = registered(adapters, tmp_path)
     judged_adapter(adapters, adapter)
@@ -254,7 +257,7 @@ def test_a_test_that_ends_while_one_is_being_activated_counts(memory: Tacit, tmp
         judged_adapter(adapters, adapter, ruling, reason=f"found while {name} was read")
         return MODEL_HASH
 
-    with pytest.raises(Refusal, match=f"the last test says: {ruling}.*found while small-model was read"):
+    with raises(Refusal, "test_not_passed"):
         Adapters(memory, model_hash=slowly).activate(adapter.key, by="ann")
     assert not adapters.find(adapter.key).serves
     assert adapters.active(MODEL_HASH) is None
@@ -270,21 +273,21 @@ def test_an_adapter_that_goes_while_it_is_being_activated_does_not_serve(memory:
         adapters.remove(adapter.key, by="bob")
         return MODEL_HASH
 
-    with pytest.raises(NotFound, match="no adapter"):
+    with raises(NotFound, "no_adapter"):
         Adapters(memory, model_hash=slowly).activate(adapter.key, by="ann")
     assert memory.context.store.entries(Activation) == []
 
 
-@pytest.mark.parametrize("ruling", [Ruling.WORSE, Ruling.WORSE_ELSEWHERE, Ruling.NO_BETTER])
+@pytest.mark.parametrize("ruling", [AdapterRuling.WORSE, AdapterRuling.WORSE_ELSEWHERE, AdapterRuling.NO_BETTER])
 def test_one_that_the_ledger_lets_serve_in_spite_of_its_last_test_is_not_handed_out(
-    adapters: Adapters, memory: Tacit, tmp_path: Path, ruling: Ruling
+    adapters: Adapters, memory: Tacit, tmp_path: Path, ruling: AdapterRuling
 ) -> None:
     adapter = registered(adapters, tmp_path)
     judged_adapter(adapters, adapter)
     judged_adapter(adapters, adapter, ruling, reason="so it went")
-    judged_adapter(adapters, adapter, Ruling.TOO_LITTLE)
+    judged_adapter(adapters, adapter, AdapterRuling.TOO_LITTLE)
     memory.context.store.add(Activation(key=MODEL_HASH, at=Clock()(), by="ann", adapter=adapter.key))
-    with pytest.raises(Refusal, match=f"the last test says: {ruling}") as refusal:
+    with raises(Refusal, "test_not_passed") as refusal:
         adapters.active(MODEL_HASH)
     assert "rollback" in refusal.value.hint
 
@@ -297,9 +300,9 @@ def test_the_last_word_counts_though_the_clock_stands_still(memory: Tacit, tmp_p
         assert adapters.active(MODEL_HASH) is None
         adapters.activate(adapter.key, by="ann")
         assert adapters.active(MODEL_HASH) == (adapter, adapters.files.path(adapter.key))
-    judged_adapter(adapters, adapter, Ruling.WORSE)
+    judged_adapter(adapters, adapter, AdapterRuling.WORSE)
     judged_adapter(adapters, adapter)
-    judged_adapter(adapters, adapter, Ruling.WORSE)
+    judged_adapter(adapters, adapter, AdapterRuling.WORSE)
     assert adapters.find(adapter.key).problems == ("the last test says: worse (as it went)",)
     assert adapters.active(MODEL_HASH) is None
     adapters.remove(adapter.key, by="ann")
@@ -321,7 +324,7 @@ def test_which_base_model_is_meant_must_be_said_where_several_are_served(
     judged_adapter(adapters, other)
     adapters_of_large = open_adapters(memory, model_hash="m2")
     adapters_of_large.activate(other.key, by="ann")
-    with pytest.raises(Mistake, match="several base models"):
+    with raises(Mistake, "several_models"):
         adapters.roll_back(by="ann")
     assert adapters.roll_back("large-model", by="ann").undone == other.key
 
@@ -347,7 +350,7 @@ def test_a_removed_adapter_leaves_its_mark_and_no_files(adapters: Adapters, memo
 
 def test_one_that_serves_is_not_removed(adapters: Adapters, tmp_path: Path) -> None:
     adapter = serving(adapters, tmp_path)
-    with pytest.raises(Refusal, match="serves"):
+    with raises(Refusal, "adapter_active"):
         adapters.remove(adapter.key, by="ann")
 
 
@@ -359,7 +362,7 @@ def test_one_that_begins_to_serve_while_it_is_being_removed_is_not_removed(memor
     def meanwhile() -> datetime:
         return adapters.activate(adapter.key, by="bob").at
 
-    with pytest.raises(Refusal, match="serves"):
+    with raises(Refusal, "adapter_active"):
         Adapters(with_clock(memory, meanwhile)).remove(adapter.key, by="ann")
     assert adapters.active(MODEL_HASH) == (adapter, adapters.files.path(adapter.key))
 
@@ -389,9 +392,9 @@ def test_exporting_copies_the_weights_and_nothing_that_they_were_trained_on(adap
     written = adapters.export(adapter.key, tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in written}
     assert (tmp_path / "out" / "adapter_model.safetensors").read_bytes() == b"weights"
-    with pytest.raises(Mistake, match="not an empty folder"):
+    with raises(Mistake, "folder_not_empty"):
         adapters.export(adapter.key, tmp_path / "out")
-    with pytest.raises(Mistake, match="no form"):
+    with raises(Mistake, "unknown_format"):
         adapters.export(adapter.key, tmp_path / "new", form="onnx")
 
 
@@ -447,7 +450,7 @@ def test_a_link_in_place_of_an_adapter_is_not_followed(adapters: Adapters, memor
     folder = adapters.files.path(adapter.key)
     moved = folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(moved)
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         adapters.active(MODEL_HASH)
     entered = open_adapters(memory)
     entered.roll_back(by="ann")
@@ -508,7 +511,7 @@ def test_a_purge_tells_what_it_cannot_remove_and_what_it_does_not_reach(
 def test_no_test_counts_for_files_that_are_not_those_that_were_registered(adapters: Adapters, tmp_path: Path) -> None:
     adapter = registered(adapters, tmp_path)
     (adapters.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"others")
-    with pytest.raises(Refusal, match="not those that were registered"):
+    with raises(Refusal, "files_changed"):
         judged_adapter(adapters, adapter)
 
 

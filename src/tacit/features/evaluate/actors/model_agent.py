@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tacit.features.evaluate.actors.stepping import MAX_CALLS, Decision, Question, attempt
-from tacit.features.evaluate.conversation import Message, is_done, parse_tool_call, prompt_messages
-from tacit.features.evaluate.suite import Aid, Arm, Spent, World
+from tacit.features.evaluate.actors.stepping import MAX_CALLS, AgentDecision, AgentQuestion, attempt
+from tacit.features.evaluate.conversation import ChatMessage, is_done, parse_tool_call, prompt_messages
+from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
 
 MAX_TOKENS = 96
 """What one answer may take: a call is short."""
 _SHOWN = 80
 
 
-class Completion(Protocol):
+class ModelReply(Protocol):
     """What a model said, and what that took."""
 
     @property
@@ -37,8 +37,8 @@ class Completer(Protocol):
     """Goes on with conversations, many at a time, always in the same way (no dice)."""
 
     def complete(
-        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
-    ) -> Sequence[Completion]:
+        self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
+    ) -> Sequence[ModelReply]:
         """The next message of each conversation, in their order; `adapter` names the weights laid over the model's own."""
 
 
@@ -73,12 +73,12 @@ class ModelActor:
         """An adapter is needed where an arm asks for one."""
         return "no adapter was given" if arm.adapter and not self._adapter else ""
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt all worlds in lock-step; the model throws no dice, so the seed changes nothing."""
         del seed
         weights = self._adapter if adapter else ""
 
-        def decide(questions: Sequence[Question]) -> list[Decision]:
+        def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
             spoken = [prompt_messages(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
             said = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
             return [_decided(completion, max_context=self._max_context) for completion in said]
@@ -86,7 +86,7 @@ class ModelActor:
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
 
 
-def _decided(said: Completion, *, max_context: int) -> Decision:
+def _decided(said: ModelReply, *, max_context: int) -> AgentDecision:
     call = None if is_done(said.text) else parse_tool_call(said.text)
     broken = ""
     if max_context and said.context_tokens + said.output_tokens > max_context:
@@ -94,7 +94,7 @@ def _decided(said: Completion, *, max_context: int) -> Decision:
         broken = f"the conversation takes more than the {max_context} tokens that the model can read"
     elif call is None and not is_done(said.text):
         broken = f"no call can be read from {said.text.strip()[:_SHOWN]!r}"
-    return Decision(
+    return AgentDecision(
         call=call,
         broken=broken,
         context_tokens=said.context_tokens,

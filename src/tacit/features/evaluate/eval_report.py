@@ -25,8 +25,8 @@ from tacit.features.evaluate.comparison import (
     points,
 )
 from tacit.features.evaluate.run_record import Limitation
-from tacit.features.evaluate.suite import ARMS, Arm, Row
-from tacit.features.evaluate.transcript import Divergence, Transcript
+from tacit.features.evaluate.suite import ARMS, Arm, ResultRow
+from tacit.features.evaluate.transcript import CallDivergence, RunTranscript
 
 REFERENCE, NO_AID, UNKNOWN = "reference", "no aid", "–"
 """Results of an arm without a difference: the reference itself, an arm that never got an aid, and everything else."""
@@ -101,7 +101,7 @@ class EvalReport:
     """What an agent earns that always gives the same answer; None if an attempt is more than one answer."""
     not_above_constant: tuple[str, ...] = ()
     """Arms that are not shown to be better than the constant answer."""
-    divergences: Mapping[tuple[str, str], Divergence] = field(default_factory=dict)
+    divergences: Mapping[tuple[str, str], CallDivergence] = field(default_factory=dict)
     """Arm and exercise → what was asked, and the first call that differs from the reference's."""
     forward_transfer: ArmDifference | None = None
     """What the adapter adds where nothing else is given: `adapter` less `none`; None if one of them was not run."""
@@ -122,9 +122,9 @@ class EvalReport:
         """Whether the agent abstained in any attempt."""
         return any(tally.abstained for tally in self.tallies.values())
 
-    def divergence(self, arm: str, exercise: str) -> Divergence:
+    def divergence(self, arm: str, exercise: str) -> CallDivergence:
         """Return what was asked in an exercise and what both arms did; empty if it was not recorded."""
-        return self.divergences.get((arm, exercise), Divergence())
+        return self.divergences.get((arm, exercise), CallDivergence())
 
     def result(self, figures: ArmFigures, *, metric: str = "success") -> str:
         """Return the result of an arm: `better`, `worse`, `not shown`, `reference`, `no aid`, or a dash."""
@@ -141,14 +141,14 @@ class EvalReport:
 
 
 def build_report(
-    rows: Sequence[Row],
+    rows: Sequence[ResultRow],
     *,
     reference: str = "none",
     agent: str = "",
     wanted: int = 0,
     arms: Sequence[Arm] = (),
     remarks: Sequence[Limitation] = (),
-    before: Sequence[Row] = (),
+    before: Sequence[ResultRow] = (),
 ) -> EvalReport:
     """Compare the arms of a run and report the result.
 
@@ -170,7 +170,7 @@ def build_report(
     )
 
 
-def with_transcript(report: EvalReport, rows: Sequence[Row], transcript: Transcript) -> EvalReport:
+def with_transcript(report: EvalReport, rows: Sequence[ResultRow], transcript: RunTranscript) -> EvalReport:
     """Return the report with what was asked and done, and with what a constant answer would earn."""
     constant = transcript.constant_answer(rows)
     low = _not_above_constant(report, rows, transcript) if constant else ()
@@ -191,10 +191,10 @@ def with_transcript(report: EvalReport, rows: Sequence[Row], transcript: Transcr
     )
 
 
-def tally_arms(rows: Sequence[Row], arms: Sequence[Arm] = ()) -> dict[str, ArmTally]:
+def tally_arms(rows: Sequence[ResultRow], arms: Sequence[Arm] = ()) -> dict[str, ArmTally]:
     """Count how often each arm had an aid, and how often its agent abstained."""
     known = {**ARMS, **{arm.name: arm for arm in arms}}
-    by_arm: dict[str, list[Row]] = {}
+    by_arm: dict[str, list[ResultRow]] = {}
     for row in rows:
         by_arm.setdefault(row.arm, []).append(row)
     return {
@@ -359,7 +359,7 @@ def _without_unaided(comparison: Comparison, tallies: Mapping[str, ArmTally]) ->
     )
 
 
-def _not_above_constant(report: EvalReport, rows: Sequence[Row], transcript: Transcript) -> tuple[str, ...]:
+def _not_above_constant(report: EvalReport, rows: Sequence[ResultRow], transcript: RunTranscript) -> tuple[str, ...]:
     measured = [name for name in report.comparison.names if not report.tallies[name].is_unaided]
     margins = {
         name: margin_over_constant([row for row in rows if row.arm == name], transcript.right) for name in measured
@@ -393,7 +393,7 @@ def _arm_limitations(tallies: Mapping[str, ArmTally]) -> list[Limitation]:
 
 
 def _limitations(
-    comparison: Comparison, rows: Sequence[Row], wanted: int, tallies: Mapping[str, ArmTally]
+    comparison: Comparison, rows: Sequence[ResultRow], wanted: int, tallies: Mapping[str, ArmTally]
 ) -> list[Limitation]:
     found = _arm_limitations(tallies)
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.domain.adapter import Activation, Adapter, Judgement, Ruling
+from tacit.domain.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.domain.errors import Mistake, NotFound, Refusal, TacitError
 from tacit.domain.ledger import E, latest
 from tacit.features.evaluate.base_model import base_model_hash
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PREFIX_MIN = 4
 """Characters of a key that are enough to name an adapter."""
-_ENDS_SERVICE = (Ruling.WORSE, Ruling.WORSE_ELSEWHERE, Ruling.NO_BETTER)
+_ENDS_SERVICE = (AdapterRuling.WORSE, AdapterRuling.WORSE_ELSEWHERE, AdapterRuling.NO_BETTER)
 """Rulings that deactivate an adapter; an inconclusive test does not."""
 _TICK = timedelta(microseconds=1)
 _TEST = "the paired test"
@@ -276,7 +276,7 @@ class Adapters:
         sources = self.files.work_sources()
         if sources is None:
             return "its list of sources cannot be read"
-        gone = [identity for identity in sources if self._store.is_purged(identity)]
+        gone = [identity for identity in sources if self._store.tombstones(identity)]
         return f"{gone[0]}, which it learned from, was purged" if gone else ""
 
     def _left_behind(self) -> list[str]:
@@ -332,10 +332,10 @@ class Adapters:
             problems.append(AdapterProblem("other_format", "it was trained with another prompt format"))
         judgements = self._store.entries(Judgement, key=adapter.key)
         if is_active:
-            judgements = [each for each in judgements if each.ruling is not Ruling.TOO_LITTLE]
+            judgements = [each for each in judgements if each.ruling is not AdapterRuling.TOO_LITTLE]
         if not judgements:
             problems.append(AdapterProblem("not_tested", "it was not tested"))
-        elif judgements[-1].ruling is not Ruling.BETTER:
+        elif judgements[-1].ruling is not AdapterRuling.BETTER:
             last = judgements[-1]
             problems.append(AdapterProblem("test_not_passed", f"the last test says: {last.ruling} ({last.reason})"))
         return problems
@@ -380,7 +380,7 @@ class Adapters:
 
     def _append(self, entry: E) -> E:
         """Append to the ledger as its newest entry, also if the same entry was written at the same instant."""
-        while not self._store.add_entry(entry):
+        while not self._store.add(entry):
             entry = replace(entry, at=entry.at + _TICK, id="")
         return entry
 

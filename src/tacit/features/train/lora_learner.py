@@ -165,7 +165,8 @@ class Learner:
             set_peft_model_state_dict(self.peft_model, load_file(folder / ADAPTER_WEIGHTS, device=self.base.device))
         except (OSError, RuntimeError, KeyError) as fault:
             raise Refusal(
-                f"The adapter in {folder.name} cannot be gone on with: it does not fit.",
+                f"cannot continue from the adapter in {folder.name}: it does not fit",
+                code="adapter_does_not_fit",
                 hint="Use one of the same base model and size.",
             ) from fault
 
@@ -284,6 +285,7 @@ def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0)
             raise Refusal(
                 "This model's tokenizer joins the agent's words with what stands before or after them, so that it would be"
                 " trained on other tokens than it is asked in.",
+                code="ambiguous_tokens",
                 hint="Choose a base model whose chat template marks the turns with tokens of their own.",
             )
         encoded.append(_labelled(own))
@@ -301,7 +303,8 @@ def segments(example: Example, tokenizer: Any, *, closing: str) -> list[tuple[st
         said = f"{messages[place].content}{closing}"
         if not whole.startswith(asked + said):
             raise Refusal(
-                "This model's chat template lays out a conversation that goes on differently from one that is asked.",
+                "this model's chat template renders earlier turns differently from the last one",
+                code="unstable_template",
                 hint="Choose a base model with a plain chat template, such as ChatML.",
             )
         parts += [(whole[at : len(asked)], False), (said, True)]

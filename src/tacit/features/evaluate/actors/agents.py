@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.stepping import MAX_CALLS
 from tacit.features.evaluate.suite import Actor
 
@@ -61,7 +61,7 @@ def open_actor(name: str, *, memory: Tacit | None = None, options: ActorOptions 
         return _chat(rest, options)
     if kind == "model" and rest:
         return _local(rest, options)
-    raise Mistake(f"no agent is called {name!r}", hint=f"agents are named {', '.join(AGENTS)}")
+    raise Mistake(f"unknown agent {name!r}", code="unknown_agent", hint=f"agents are named {', '.join(AGENTS)}")
 
 
 def _function(place: str, options: ActorOptions) -> Actor:
@@ -75,7 +75,8 @@ def _function(place: str, options: ActorOptions) -> Actor:
 def _own(options: ActorOptions) -> bool:
     if options.adapter not in ("", WITH_ADAPTER):
         raise Mistake(
-            f"this agent is not told which adapter to use, so {options.adapter!r} says nothing",
+            f"this agent cannot select an adapter, so --adapter {options.adapter} has no meaning",
+            code="adapter_not_selectable",
             hint="--adapter yes says that it heeds the question's `adapter`",
         )
     return bool(options.adapter)
@@ -94,7 +95,11 @@ def _local(model: str, options: ActorOptions) -> ModelActor:
 
     folder = Path(options.adapter)
     if options.adapter and not folder.is_dir():
-        raise NotFound(f"no adapter at {options.adapter}", hint="give its folder; `tacit adapters export` writes one")
+        raise NotFound(
+            f"no adapter at {options.adapter}",
+            code="no_adapter",
+            hint="give its folder; `tacit adapters export` writes one",
+        )
     adapters = {options.adapter: folder} if options.adapter else {}
     completer = LocalModel(model, adapters)
     return ModelActor(completer, name=f"model:{model}", adapter=options.adapter, max_calls=options.max_calls)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 
-from tacit.features.evaluate.report import EvalReport, build_report, share, undetectable, with_transcript
+from tacit.features.evaluate.eval_report import EvalReport, build_report, share, undetectable, with_transcript
 from tacit.features.evaluate.report_formats import report_document, report_markdown
 from tacit.features.evaluate.run_record import Limitation
-from tacit.features.evaluate.suite import AidKind, Arm, Row, Score
-from tacit.features.evaluate.transcript import Transcript
+from tacit.features.evaluate.suite import AidKind, Arm, AttemptScore, ResultRow
+from tacit.features.evaluate.transcript import RunTranscript
 from tests.unit.features.evaluate.measured import row, run
 
 SHARES = {"none": 0.4, "skills": 0.8, "placebo": 0.1, "adapter": 0.42}
@@ -53,12 +53,12 @@ def test_attempts_that_ended_early_are_counted():
     assert message(report, "broken_off").startswith("1 attempt ")
 
 
-def unaided(name: str, *, tasks: int = 40) -> list[Row]:
+def unaided(name: str, *, tasks: int = 40) -> list[ResultRow]:
     return [dataclasses.replace(each, arm=name, aid_sources=()) for each in run({"none": 0.5}, tasks=tasks)]
 
 
-def silent(name: str, *, acted: int = 0) -> list[Row]:
-    score = Score(success=False, abstained=True, detail="no skill for this")
+def silent(name: str, *, acted: int = 0) -> list[ResultRow]:
+    score = AttemptScore(success=False, abstained=True, detail="no skill for this")
     rows = [dataclasses.replace(each, arm=name, aid_sources=("s1",)) for each in run({"none": 0.0})]
     return [each if at < acted else dataclasses.replace(each, score=score) for at, each in enumerate(rows)]
 
@@ -122,7 +122,7 @@ def test_a_sample_that_can_show_nothing_has_no_detectable_difference():
 
 def test_foreign_text_cannot_act_on_a_terminal_or_make_links():
     bad = "\x1bc\x9b31m\u202egnp.exe https://evil.example www.evil.example @ann"
-    score = Score(success=False, detail=bad)
+    score = AttemptScore(success=False, detail=bad)
     text = report_markdown(build_report([row("none"), row("skills", score=score)], agent=bad))
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
     assert "://" not in text
@@ -133,15 +133,15 @@ def test_foreign_text_cannot_act_on_a_terminal_or_make_links():
 def test_an_arm_that_is_not_better_than_a_constant_answer_is_named():
     right = {each.exercise: "" if place < 20 else f"tool {place % 7}" for place, each in enumerate(run({"none": 1.0}))}
 
-    def score(success: bool) -> Score:
-        return Score(success=success, exact=success, first_right=success)
+    def score(success: bool) -> AttemptScore:
+        return AttemptScore(success=success, exact=success, first_right=success)
 
     rows = [
         row(arm, key, score=score(arm == "skills" or not tool))
         for key, tool in right.items()
         for arm in ("none", "skills")
     ]
-    report = with_transcript(build_report(rows), rows, Transcript(asked=right, right=right))
+    report = with_transcript(build_report(rows), rows, RunTranscript(asked=right, right=right))
     assert report.not_above_constant == ("none",)
     document = report_document(report)
     assert document["at_floor"] == document["not_above_constant"] == ["none"]
@@ -152,7 +152,7 @@ def test_an_arm_that_is_not_better_than_a_constant_answer_is_named():
 
 def test_without_a_transcript_that_is_a_limitation():
     rows = run(SHARES)
-    assert "no_transcript" in codes(with_transcript(build_report(rows), rows, Transcript()))
+    assert "no_transcript" in codes(with_transcript(build_report(rows), rows, RunTranscript()))
 
 
 def test_what_is_0_in_every_arm_has_no_table():
