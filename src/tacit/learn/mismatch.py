@@ -1,9 +1,7 @@
-"""An assumption that was wrong → a lesson candidate: what was assumed, what was the case, and what to look at first.
+"""Makes a lesson candidate of a wrong assumption: what was assumed, what was true, and what to check first.
 
-The words of the assumption are its writer's, those of the difference our own; what an observation said stands in the body
-alone, so that nothing else rests on it. Every field names the steps that show it. Whether the lesson is kept, the gate and a
-person decide.
-A risk that did not come about is no mistake, and a difference that nobody can put in words teaches nothing.
+Observed text is quoted only in the body, so that no other field depends on it. Every field names the steps that show it. A
+risk that did not occur is no mistake.
 """
 
 from __future__ import annotations
@@ -37,15 +35,15 @@ _FIRST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """What was found of a wrong assumption."""
+    """The finding about a wrong assumption."""
 
     instead: str
-    """What was the case, in words that rest on no observation."""
+    """What was true, in words that do not come from an observation."""
     quote: str = ""
-    """What an observation or a person said of it, as it stood there."""
+    """The quote of an observation or a person."""
     spans: tuple[Span, ...] = ()
     by: Origin = Origin.AGENT
-    """Who vouches for `instead`, where no step shows it."""
+    """The origin of `instead`, where no step shows it."""
 
 
 def mismatch(assumption: Assumption, found: Mismatch, trajectory: Trajectory) -> Candidate | None:
@@ -78,7 +76,7 @@ def mismatch(assumption: Assumption, found: Mismatch, trajectory: Trajectory) ->
 def _grounds(
     content: SkillContent, assumption: Assumption, found: Mismatch, trajectory: Trajectory
 ) -> tuple[dict[str, Origin], dict[str, tuple[Span, ...]]]:
-    """Who vouches for each field, and which steps it rests on: only the body, or a quoted person, rests on what was read."""
+    """Return the origin and spans of each field: only the body, or a quoted person, depends on observed text."""
     field_origins = FieldOrigins(trajectory)
     shown = found.spans or (Span(trajectory.id, -1, "text"),)
     plain = tuple(span for span in found.spans if span.part != "observation")

@@ -1,8 +1,7 @@
-"""Calls of one attempt → the same calls with parameters: `{name}` for what came from the task or an earlier answer.
+"""Replaces values in the calls of one attempt by parameters: `{name}` for what came from the task or an earlier answer.
 
-A value that the person named becomes a parameter with that value as its example. A value taken from an earlier answer
-becomes a parameter bound to that tool and carries no example, so that text from outside does not enter the skill. What
-neither explains stays as it was typed. Filling the values back in gives the original calls.
+A value that the user named keeps it as an example. A value from an earlier answer is bound to that tool without an example,
+so that external text does not enter the skill. Other values stay. Filling in the values gives the original calls.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
 def role_of(value: str, task: str, *, calls: Sequence[str]) -> str:
-    """Name the role that a value plays."""
+    """Name the role of a value."""
     return _unmistakable(value) or _in_task(value, task) or _in_calls(value, calls) or _by_shape(value)
 
 
@@ -52,7 +51,7 @@ def _unmistakable(value: str) -> str:
 
 
 def _in_task(value: str, task: str) -> str:
-    """The noun beside the value where the person names it."""
+    """Return the noun next to the value in the user's text."""
     for match in re.finditer(re.escape(value), task, re.IGNORECASE):
         before = re.findall(r"[A-Za-z]+", task[max(0, match.start() - 60) : match.start()].rsplit(".", 1)[-1])
         while before and before[-1].lower() in _LINKING:
@@ -66,7 +65,7 @@ def _in_task(value: str, task: str) -> str:
 
 
 def _in_calls(value: str, calls: Sequence[str]) -> str:
-    """The flag, key or SQL word before the value where the agent used it."""
+    """Return the flag, key or SQL word before the value in the call."""
     quoted = rf"[\"'`]?{re.escape(value)}(?!\w)"
     for text in calls:
         if value not in text:
@@ -106,33 +105,33 @@ _FREE_TEXT = frozenset({"description", "explanation", "justification"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """A value that stands behind a parameter."""
+    """The value of a parameter."""
 
     parameter: Parameter
     original: Any
     place: Sighting
     named_by_answer: bool = False
-    """Whether the parameter is called what an answer called the value."""
+    """Whether the parameter has the name that an answer gave the value."""
 
     @property
     def part(self) -> str:
-        """The part of the step that its words rest on: of a bound one the tool's name, not what the answer said."""
+        """The part of the step that its words come from: for a bound one the tool's name."""
         return self.place.part if self.stated or self.named_by_answer else "tool"
 
     @property
     def text(self) -> str:
-        """The value as it stands in a text."""
+        """The value as text."""
         return str(self.original)
 
     @property
     def stated(self) -> bool:
-        """Whether the value may be found inside longer texts: true of what the person named."""
+        """Whether the value may be replaced inside longer texts: true of values that the user named."""
         return self.place.origin is not Origin.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
 class Generalisation:
-    """The parameters of some calls, and the way to put them in and take them out."""
+    """The parameters of some calls, and how to insert and remove them."""
 
     bindings: tuple[Binding, ...] = ()
     workspace: str = ""
@@ -141,7 +140,7 @@ class Generalisation:
     _patterns: dict[bool, re.Pattern[str] | None] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Lay out the bindings by value, for many calls may be asked about."""
+        """Index the bindings by value."""
         for binding in self.bindings:
             self._whole.setdefault((type(binding.original), binding.original), binding.parameter.name)
             if binding.stated:
@@ -156,11 +155,11 @@ class Generalisation:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Parameter name → the value it stands for in this attempt."""
+        """Parameter name → its value in this attempt."""
         return {binding.parameter.name: binding.original for binding in self.bindings}
 
     def arguments(self, value: Any) -> Any:
-        """Put parameters into a nest of arguments."""
+        """Put parameters into nested arguments."""
         if isinstance(value, Mapping):
             return {key: self.arguments(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -171,7 +170,7 @@ class Generalisation:
         return self.text(value) if isinstance(value, str) else value
 
     def text(self, text: str, *, folded: bool = False) -> str:
-        """Put parameters into a text; `folded` ignores case, for a person's prose."""
+        """Put parameters into a text; `folded` ignores case, for prose."""
         names, pattern = self._inside, self._patterns[folded]
         if pattern is None:
             return text
@@ -180,7 +179,7 @@ class Generalisation:
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
-    """Put values in place of parameters; a text that is nothing but one parameter becomes the value itself."""
+    """Put values in place of parameters; a text of one parameter alone becomes the value itself."""
     if isinstance(value, Mapping):
         return {key: fill(item, values) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -194,7 +193,7 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
 
 
 def generalise(actions: Sequence[ToolCall], timeline: Timeline, *, workspace: str = "") -> Generalisation:
-    """Find what differs from use to use in these calls."""
+    """Find what differs between uses in these calls."""
     finder = _Finder(actions, timeline, workspace=workspace)
     for action in actions:
         for key, leaf in leaves(action.step.arguments):
@@ -209,7 +208,7 @@ def generalise(actions: Sequence[ToolCall], timeline: Timeline, *, workspace: st
 
 
 class _Finder:
-    """Collects bindings, one per value, with names that do not collide."""
+    """Collects bindings, one per value, with distinct names."""
 
     def __init__(self, actions: Sequence[ToolCall], timeline: Timeline, *, workspace: str) -> None:
         self.timeline = timeline
@@ -217,7 +216,7 @@ class _Finder:
         self.found: dict[str, Binding] = {}
         self._typed = [str(leaf) for action in actions for _, leaf in leaves(action.step.arguments)]
         self._typed_whole = frozenset(self._typed)
-        # Names that cannot be given: used already, or standing in braces in what was typed.
+        # Names that are taken: used already, or in braces in what was typed.
         self._taken = {name for text in self._typed for name in re.findall(r"\{(\w+)\}", text)}
         self._numbers: dict[str, int] = {}
         self._keys: dict[str, list[str]] = {}
@@ -237,12 +236,12 @@ class _Finder:
             for piece in timeline.named
             if piece not in commands
             and (piece in marked or _telling(piece))
-            and re.search(r"\w\w|\d", piece)  # a quoted sign or letter stands for itself, and in every command
+            and re.search(r"\w\w|\d", piece)  # a quoted sign or letter is literal
             and piece.casefold() not in STOP_WORDS
         ]
 
     def whole(self, action: ToolCall, leaf: Any, *, key: str) -> None:
-        """A plain tool's argument that is, as a whole, somebody else's value."""
+        """Bind a plain tool's whole argument to its source."""
         text = str(leaf)
         if text in self.found or not text.strip():
             return
@@ -259,7 +258,7 @@ class _Finder:
             self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""), answers=answers)
 
     def inside(self, action: ToolCall, leaf: str) -> None:
-        """Values that the person named, within a longer text."""
+        """Bind values that the user named inside a longer text."""
         for piece in self._named:
             if piece in self.found or piece not in leaf or not value_pattern(piece, self._root).search(leaf):
                 continue
@@ -268,14 +267,14 @@ class _Finder:
                 self._add(piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed))
 
     def workspace(self, action: ToolCall, leaf: str) -> None:
-        """The folder that the attempt was made in."""
+        """Bind the folder of the attempt."""
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
             place = Sighting(Origin.AGENT, action.index, "arguments")
             self._add(folder, place, wish="workspace", description="the project's root folder")
 
     def _better_key(self, text: str, place: Sighting) -> str:
-        """What the value is called in the answer it came from, or by another call."""
+        """Return the name of the value in its answer or in another call."""
         found = re.search(
             rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
         )
@@ -283,7 +282,7 @@ class _Finder:
         return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
     def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
-        """Whether it is clear that the argument is that answer's value, and not a word that happens to stand there."""
+        """Whether the argument clearly is that answer's value, not a word that happens to occur there."""
         answer = self.timeline.observation(place.step)
         text = str(leaf)
         if answer.strip().strip('"') == text:
@@ -329,7 +328,7 @@ class _Finder:
 
 @lru_cache(maxsize=4096)
 def value_pattern(value: str, workspace: str = "") -> re.Pattern[str]:
-    """Where a value stands for itself: a short number only as a word of its own, a path not as the end of another."""
+    """Return a pattern for the value: a short number only as a whole word, a path not as the end of another."""
     if _VERSION.fullmatch(value):  # `v1.2.0` is a tag of version 1.2.0
         return re.compile(rf"(?:(?<![^\W_])|(?<=(?<![^\W_])v)){re.escape(value)}(?![^\W_])")
     if value.isdigit() and len(value) < 4:
@@ -348,13 +347,13 @@ def _alternatives(values: Iterable[str], workspace: str, *, folded: bool) -> re.
 
 
 def _command_names(label: str, text: str) -> set[str]:
-    """Names that are the command itself and not a value given to it."""
+    """Return names that are the command itself."""
     words = label.split()
     return {text, label, *words, *(" ".join(words[i:]) for i in range(len(words)))}
 
 
 def _is_name(key: str) -> bool:
-    """Whether a key is a name and no sentence: an answer must not speak through what a value is called."""
+    """Whether a key is a name and no sentence: an answer must not inject text through a name."""
     return len(key) <= _MAX_KEY and key.strip("_").count("_") < _MAX_KEY_WORDS
 
 

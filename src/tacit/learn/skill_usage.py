@@ -112,8 +112,8 @@ def usage_signals(store: Store, trajectory: Trajectory) -> list[UsageSignal]:
     asked = [step.index for step in trajectory.actions if _calls_tacit(step)]
     found: list[UsageSignal] = []
     for shown, version in shown_versions:
-        besides = [_text_of_version(other) for _, other in shown_versions if other.id != version.id]
-        used = was_used(version.content, trajectory, start=shown.start, besides=besides, asked=asked)
+        other_texts = [_text_of_version(other) for _, other in shown_versions if other.id != version.id]
+        used = was_used(version.content, trajectory, start=shown.start, other_texts=other_texts, asked=asked)
         if used is None or (shown.inherited and not used):
             continue  # a skill shown to the parent is not ignored here
         found.append(

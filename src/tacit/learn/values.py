@@ -1,7 +1,4 @@
-"""Text → the pieces in it that name something: quoted strings, paths, addresses, ids; and what type a value has.
-
-Only looks at shape. Whether a piece becomes a parameter, or where it came from, is decided elsewhere.
-"""
+"""Values in texts: which pieces name something, where an attempt first showed them, and the spans behind a field."""
 
 from __future__ import annotations
 
@@ -32,17 +29,17 @@ _IDENTIFIER = re.compile(
     r"#?\b(?=[\w-]{0,80}?\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)+\b|"
     r"\b(?:[A-Z][a-z0-9]++){2,}\b|\b\d[\d.,:-]*\d\b"
 )
-_MAX_SCANNED = 8_000  # what somebody names stands near the start; the rest is pasted text
+_MAX_SCANNED = 8_000  # names come near the start; the rest is pasted text
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|a\.m|p\.m)\.?$", re.IGNORECASE)
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """What stands in quotes or back-ticks, in order."""
+    """Return what is in quotes or back-ticks, in order."""
     return tuple(next(group for group in match.groups() if group) for match in _QUOTED.finditer(text))
 
 
 def named(text: str) -> tuple[str, ...]:
-    """Everything in a person's text that names one particular thing, in order, without repeats."""
+    """Return everything in a user's text that names one particular thing, in order, once each."""
     text = text[:_MAX_SCANNED]
     found: dict[str, None] = dict.fromkeys(piece.strip() for piece in quoted(text) if piece.strip())
     found.update(dict.fromkeys(particular(text)))
@@ -50,7 +47,7 @@ def named(text: str) -> tuple[str, ...]:
 
 
 def particular(text: str) -> tuple[str, ...]:
-    """Addresses, paths and identifiers, quoted or not, in order, without repeats."""
+    """Return addresses, paths and identifiers, quoted or not, in order, once each."""
     found: dict[str, None] = {}
     for pattern in (URL, EMAIL, PATH, _IDENTIFIER):
         for match in pattern.finditer(text):
@@ -61,13 +58,13 @@ def particular(text: str) -> tuple[str, ...]:
 
 
 def run_specific(value: str) -> bool:
-    """Whether a value looks as if another run would have another one: an id, a hash, a number, a date."""
+    """Whether a value would differ in another run: an id, a hash, a number, a date."""
     digits = sum(character.isdigit() for character in value)
     return digits >= 2 and not re.fullmatch(r"[a-z]+\d{1,3}", value) and not PATH.fullmatch(value)
 
 
 def type_of(value: str) -> str:
-    """The type of a value by its shape: integer, number, boolean, url, path, id or string."""
+    """Return the type of a value by its shape: integer, number, boolean, url, path, id or string."""
     if value.casefold() in ("true", "false"):
         return "boolean"
     if re.fullmatch(r"[+-]?\d+", value):
@@ -86,7 +83,7 @@ def type_of(value: str) -> str:
 
 
 def literals(text: str) -> Iterator[str]:
-    """The pieces that matter when they were copied from outside: every name, and every longer line or odd word."""
+    """Return the pieces that matter when copied from outside: every name, longer line or unusual word."""
     for pattern in (URL, EMAIL, HOST, VARIABLE):
         yield from (match.group() for match in pattern.finditer(text))
     for line in text.splitlines():
@@ -98,10 +95,10 @@ def literals(text: str) -> Iterator[str]:
                 yield word
 
 
-_GAP = "\n\x00\n"  # keeps a match from running over the border of two texts
+_GAP = "\n\x00\n"  # separates texts, so that no match crosses them
 _NUMBERED = re.compile(r"^ {0,8}\d{1,6}(?:\t|→|: |\| )", re.MULTILINE)
 _RUN = re.compile(r"[^\W_]+")
-_BEFORE_ALL = -1  # the task's own place where no step states it
+_BEFORE_ALL = -1  # the position of the task where no step states it
 _PARTS = ("text", "arguments", "observation")
 
 
@@ -115,20 +112,20 @@ class Sighting:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Sorts by time."""
+        """Sort key: time."""
         return self.step, _PARTS.index(self.part)
 
 
 @dataclass(slots=True)
 class _Track:
-    """All texts of one origin, joined, with the place of each."""
+    """All texts of one origin, joined, with the position of each."""
 
     pieces: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     places: list[Sighting] = field(default_factory=list)
     length: int = 0
     words: dict[str, list[int]] | None = None
-    """Every run of letters and digits → where it stands; made when first asked for."""
+    """Every run of letters and digits → its positions; built on first use."""
 
     def add(self, text: str, place: Sighting) -> None:
         if text:
@@ -138,7 +135,7 @@ class _Track:
             self.length += len(text) + len(_GAP)
 
     def find(self, value: str, text: str, *, folded: bool, whole: bool) -> int:
-        """Offset of the first occurrence, or -1: only places that hold the value's rarest word are looked at."""
+        """Return the offset of the first occurrence, or -1; only positions of the value's rarest word are checked."""
         if self.words is None:
             self.words = {}
             for match in _RUN.finditer(text):
@@ -146,7 +143,7 @@ class _Track:
         rarest: tuple[list[int], int] | None = None
         for run in _RUN.finditer(value):
             if not whole and (run.start() == 0 or run.end() == len(value)):
-                continue  # the text's word may go on beyond the value
+                continue  # the word may continue beyond the value
             places = self.words.get(run.group().lower() if folded else run.group())
             if places is None:
                 return -1
@@ -169,14 +166,14 @@ class Timeline:
     """The texts of a trajectory by origin and time."""
 
     def __init__(self, trajectory: Trajectory, *, ignore: Iterable[int] = ()) -> None:
-        """Lay out a trajectory; `ignore` names user steps that do not state the task."""
+        """Read a trajectory; `ignore` names user steps that do not state the task."""
         self.trajectory_id = trajectory.id
         self._tracks = {origin: _Track() for origin in Origin}
         skipped = frozenset(ignore)
         asked = [step.text for step in trajectory.steps if step.role is Role.USER]
         self.task_step = next((step.index for step in trajectory.steps if step.role is Role.USER), _BEFORE_ALL)
         if trajectory.task.text and trajectory.task.text not in asked:
-            # A subagent's task was written by the agent that started it, not by a person.
+            # A subagent's task was written by its parent agent, not by a person.
             asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
             self._tracks[asker].add(trajectory.task.text, Sighting(asker, self.task_step, "text"))
         for step in trajectory.steps:
@@ -185,7 +182,7 @@ class Timeline:
         self._observations = {step.index: step.observation for step in trajectory.steps if step.is_action}
         self.user_text = self._joined[Origin.USER]
         self.named = named(self.user_text)
-        """What the person's words name."""
+        """Names in the user's words."""
 
     def _add(self, step: Step, *, stated: bool) -> None:
         text_origin = step.origin_of("text")
@@ -201,7 +198,7 @@ class Timeline:
                 self._tracks[Origin.EXTERNAL].add(plain, place)
 
     def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> Sighting | None:
-        """The earliest text that holds this value, looking only at what came before a step's own call."""
+        """Return the earliest text that contains a value, before a step's own call."""
         found = [
             place
             for origin in Origin
@@ -211,22 +208,22 @@ class Timeline:
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
 
     def copied(self, value: str, *, before: int) -> Sighting | None:
-        """The observation that a literal was copied from, if nobody wrote it before that."""
+        """Return the observation that a literal was copied from, unless someone wrote it before."""
         if self._first(value, Origin.EXTERNAL, whole=False) is None:
             return None
         place = self.first_seen(value, before=before, whole=False)
         return place if place is not None and place.origin is Origin.EXTERNAL else None
 
     def observation(self, step: int) -> str:
-        """What came back from a step."""
+        """Return the observation of a step."""
         return self._observations.get(step, "")
 
     def span(self, place: Sighting) -> Span:
-        """The place as a span of the trajectory."""
+        """Return the position as a span."""
         return Span(self.trajectory_id, place.step, place.part)
 
     def task_span(self) -> Span:
-        """Where the task is stated."""
+        """Return the span of the task."""
         return Span(self.trajectory_id, self.task_step, "text")
 
     def _first(self, value: str, origin: Origin, *, whole: bool) -> Sighting | None:
@@ -252,7 +249,7 @@ def _stands_at(value: str, text: str, *, start: int, folded: bool, whole: bool) 
 
 @lru_cache(maxsize=4096)
 def whole_word(value: str, *, folded: bool = False) -> re.Pattern[str]:
-    """A pattern for the value where no letter or digit touches it; `_` counts as a border."""
+    """Return a pattern for the value without adjacent letters or digits; `_` is a border."""
     left = r"(?<![^\W_])" if value[:1].isalnum() else ""
     right = r"(?![^\W_])" if value[-1:].isalnum() else ""
     return re.compile(f"{left}{re.escape(value)}{right}", re.IGNORECASE if folded else 0)
@@ -263,17 +260,17 @@ _INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
 
 
 class FieldOrigins:
-    """Field path → spans, and the origins that follow."""
+    """Field path → spans, and the resulting origins."""
 
     def __init__(self, trajectory: Trajectory) -> None:
-        """Open an empty ledger for one trajectory."""
+        """Start empty for one trajectory."""
         self._steps = trajectory.steps
-        # Where an agent was started by another, what stands in the person's place is that other agent's.
+        # In a subagent's attempt the user messages are another agent's.
         self._asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
         self._spans: dict[str, tuple[Span, ...]] = {}
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
-        """Note that a field rests on these spans (beside those noted before)."""
+        """Add the spans that a field is based on."""
         self._spans[path] = tuple(dict.fromkeys((*self._spans.get(path, ()), *spans)))
 
     @property
@@ -287,9 +284,9 @@ class FieldOrigins:
         return {path: lowest(self.origin_of(span) for span in spans) for path, spans in self._spans.items()}
 
     def origin_of(self, span: Span) -> Origin:
-        """Who wrote this part of the trajectory; the task's own text, where no step states it, is the asker's."""
+        """Return the origin of a part of the trajectory; a task without a step has the origin of its author."""
         step = self._steps[span.step] if 0 <= span.step < len(self._steps) else None
-        if step is None or step.index != span.step:  # not numbered from nought on
+        if step is None or step.index != span.step:  # not numbered from zero
             step = next((other for other in self._steps if other.index == span.step), None)
         if step is None:
             return self._asker if span.part == "text" else Origin.EXTERNAL
@@ -297,7 +294,7 @@ class FieldOrigins:
 
 
 def action_spans(action: ToolCall, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:
-    """The call itself, and every observation that a literal still standing in its `arguments` was copied from."""
+    """Return the span of the call, and of every observation that a literal in `arguments` was copied from."""
     own = Span(timeline.trajectory_id, action.index, "arguments")
     copied: dict[Span, None] = {}
     for literal in dict.fromkeys(_literals(action, arguments, workspace=workspace)):
@@ -308,14 +305,14 @@ def action_spans(action: ToolCall, timeline: Timeline, *, arguments: Any, worksp
 
 
 def _literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[str]:
-    """What would be dangerous if somebody outside had slipped it in."""
+    """Return what would be dangerous if external text supplied it."""
     for command in action.commands:
         if len(command.text) >= 8 and " " in command.text:
             yield command.text
         if command.subcommand.rsplit(" ", 1)[-1] in _INSTALLERS:
             yield from command.operands
-    # A plain tool's values from earlier answers have become parameters; what is left is what the skill will say. In a
-    # command or a file text the piece as it was typed counts, even if a part of it became a parameter.
+    # Values of a plain tool from earlier answers are parameters by now; the rest stays in the skill. In a command or
+    # file text the typed piece counts, even if a part of it became a parameter.
     source = arguments if action.kind is ToolKind.FUNCTION else action.step.arguments
     for _, value in leaves(source):
         if isinstance(value, str):
@@ -324,7 +321,7 @@ def _literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[s
 
 
 def is_inside(piece: str, workspace: str) -> bool:
-    """Whether a piece is nothing but a path inside the workspace; what may as well be a host and its page is not."""
+    """Whether a piece is only a path inside the workspace; a possible host with a page is not."""
     if re.search(r"[\s@~$]|://|\.\.|^[\w-]+\.[\w.-]+/", piece) or HOST.match(piece):
         return False
     if piece.startswith("/"):

@@ -15,7 +15,7 @@ from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.learn import distil
 from tacit.learn.consensus.agreement import MADE_BY, consensus
-from tacit.learn.consensus.step_columns import align, own_words, load_source, split_lines
+from tacit.learn.consensus.step_columns import align, load_source, own_words, split_lines
 from tacit.learn.values import FieldOrigins
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 

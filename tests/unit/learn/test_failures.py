@@ -8,7 +8,15 @@ import pytest
 
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Task, Trajectory
-from tacit.learn.failures import FailureCause, ExpectedCall, FailureKind, FailurePool, explain_failure, found_pitfalls, pitfalls
+from tacit.learn.failures import (
+    ExpectedCall,
+    FailureCause,
+    FailureKind,
+    FailurePool,
+    explain_failure,
+    found_pitfalls,
+    pitfalls,
+)
 from tacit.learn.failures.effects import hands_over
 
 BOOKING = "Book the green room for ten people and tell the caretaker."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tacit.domain.skill import Cue
@@ -84,14 +82,3 @@ def test_no_skill_gives_no_cues_and_a_text_without_words_no_harm() -> None:
 
 def test_the_same_samples_give_the_same_cues() -> None:
     assert learn_cues(SAMPLES) == learn_cues([(text, list(used)) for text, used in SAMPLES])
-
-
-def test_time_grows_about_as_the_samples_do() -> None:
-    def spent(count: int) -> float:
-        many = [(f"{text} for {THINGS[at % 7]} {at}", used) for at, (text, used) in enumerate(SAMPLES * (count // 28))]
-        started = time.process_time()
-        learn_cues(many)
-        return time.process_time() - started
-
-    small = spent(280)
-    assert spent(2800) < 25 * max(small, 0.01)

@@ -1,6 +1,6 @@
-"""Several drafts of one kind of work → one procedure: what most attempts did, in one order, with what varies as parameters.
+"""Consensus: several drafts of one kind of work give one procedure, with what varies as parameters.
 
-For work in shells and files, where no two attempts make the same call. Nothing comes from failures alone.
+For shell and file work, where no two attempts make the same call. Failures alone give nothing.
 """
 
 from tacit.learn.consensus.agreement import consensus

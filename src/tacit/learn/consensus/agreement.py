@@ -1,8 +1,7 @@
-"""All drafts of one kind of task → one procedure: what most attempts did, what some did, and nothing that only one did.
+"""Merges the drafts of one kind of task into one procedure: required steps, optional steps, and nothing only one did.
 
-At least three drafts make a general procedure; of two, what both did is required and the rest optional; one stays as it
-is. Failed attempts of the kind say which steps made the difference and what to keep away from; they never make a
-procedure, nor a step of one. The order in which drafts are given does not matter.
+Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. Failed
+attempts show which steps matter and what to avoid; they never add a step. The order of the drafts does not matter.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ MAX_EXAMPLES = 8
 _MAX_EXAMPLE = 300
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHARED = 0.4
-"""So alike must a sentence be to one of another task to count as said there."""
+"""Sentences of two tasks at least this similar count as the same."""
 _MIN_WORDS = 2
 _MIN_SAME_LETTERS = 8
 _PARAMETER = re.compile(r"\{\w+\}")
@@ -73,19 +72,19 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
     words = [
         word for word in title.name.split("-") if sum(stem(word) in text for text in task_stems) * 2 > len(task_stems)
     ]
-    if len(words) < _MIN_WORDS:  # "bump" is what is done to a package and its version
+    if len(words) < _MIN_WORDS:  # "bump" is done to a package and its version
         words = [*title.name.split("-"), *_things(title.description)][: _MIN_WORDS + 1]
     return dataclasses.replace(title, name=slug(dict.fromkeys(words)))
 
 
 def _things(description: str) -> list[str]:
-    """What the parameters in a text are."""
+    """Return the names of the parameters in a text."""
     names = (re.sub(r"_\d+$", "", name[1:-1]) for name in _PARAMETER.findall(description))
     return [word for name in names for word in name.split("_") if word not in ("value", "name")]
 
 
 def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[tuple[str, list[int]]]:
-    """Different ways in which it was asked for, the oldest first, each with the attempts that said so."""
+    """Return different requests for it, the oldest first, each with its attempts."""
     found: dict[frozenset[str], tuple[str, list[int]]] = {}
     for at, task in enumerate(general_tasks(sources, parameters)):
         text = shorten(task, _MAX_EXAMPLE)
@@ -95,12 +94,12 @@ def examples_of(sources: Sequence[DraftSource], parameters: Parameters) -> list[
 
 
 def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> list[str]:
-    """Each task with the parameters that it states put in."""
+    """Return each task with its parameters in place."""
     tasks = [source.trajectory.task.text for source in sources]
     found = [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
     ways = sorted({text for text in found if _PARAMETER.search(text)}, key=lambda way: (-way.count("{"), way))
     return [
-        # An attempt that went about it by other means shows no values, but may have been asked in the same words.
+        # An attempt that used other means shows no values, but its task may have the same words.
         next((way for way in ways if _asks(way, task)), text) if text == task else text
         for task, text in zip(tasks, found, strict=True)
     ]
@@ -117,7 +116,7 @@ def _asks(way: str, task: str) -> bool:
 
 
 def most_common_text(words: Sequence[str]) -> str:
-    """The most frequent word; of several the first."""
+    """Return the most frequent text; of several the first."""
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
 
@@ -128,7 +127,7 @@ def _titled(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -
 
 
 def _shared_text(task: str, others: Sequence[str]) -> str:
-    """The sentences of a task that most others say too; the order itself always stays."""
+    """Return the sentences of a task that most others share; the request itself always stays."""
     order = imperative(" ".join(task.split()))
     spoken = [[sentence for sentence in _SENTENCE.split(other) if sentence.strip()] for other in others]
     kept: list[str] = []
@@ -146,14 +145,14 @@ MADE_BY = "tacit.mining/1"
 REQUIRED = 0.6
 """Share of the attempts from which a step is required."""
 OPTIONAL = 0.25
-"""Share of the attempts, at least two, from which a step is told at all."""
+"""Share of the attempts, at least two, from which a step is included."""
 _MIN_REQUIRED = 2
 _MAX_PITFALLS = 8
 _PITFALLS = "## Pitfalls"
 
 
 class _Grounds:
-    """Field path → spans of several trajectories, and the origins that follow."""
+    """Field path → spans of several trajectories, and the resulting origins."""
 
     def __init__(self, trajectories: Iterable[Trajectory]) -> None:
         self._ledgers = {trajectory.id: FieldOrigins(trajectory) for trajectory in trajectories}
@@ -174,7 +173,7 @@ class _Grounds:
 def consensus(
     drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory], *, failures: Sequence[Trajectory] = ()
 ) -> Candidate:
-    """Make one procedure of the drafts, each made of one trajectory; where they have too little in common, the newest."""
+    """Merge the drafts, each of one trajectory; where they share too little, return the newest."""
     sources = _sources(drafts, trajectories)
     if not sources:
         raise ValueError("no draft of a procedure whose trajectory is given")
@@ -193,7 +192,7 @@ def consensus(
 
 
 def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]) -> list[DraftSource]:
-    """The drafts beside their attempts, the oldest first; of two drafts of one attempt the one with more steps."""
+    """Return the drafts with their attempts, the oldest first; of two drafts of one attempt the longer."""
     found: dict[str, Candidate] = {}
     for draft in sorted(drafts, key=lambda draft: (-len(draft.content.steps), draft.content.hash())):
         identity = next(iter(draft.provenance.trajectory_ids), "")
@@ -216,7 +215,7 @@ def _is_required(column: StepColumn, of: int) -> bool:
 
 
 def _kept(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
-    """The columns worth telling: of what a single attempt did only the change that its success rests on."""
+    """Return the columns to include; of a step only one attempt took, only a change that its success needs."""
     if of < ENOUGH:
         return list(columns)
     kept = [column for column in columns if len(column.sources) >= max(2, OPTIONAL * of)]
@@ -231,14 +230,14 @@ def _kept(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
 
 @dataclass(slots=True)
 class _Step:
-    """A step of the procedure with the columns that it stands for."""
+    """A step of the procedure with its columns."""
 
     step: SkillStep
     columns: list[int]
 
 
 class _Maker:
-    """Makes the parts of the content and notes what each rests on."""
+    """Builds the content and notes the spans of each field."""
 
     def __init__(self, sources: Sequence[DraftSource], columns: Sequence[StepColumn], *, grounds: _Grounds) -> None:
         self.sources = sources
@@ -250,7 +249,7 @@ class _Maker:
         self.parameters.drop_unused([str(leaf) for entry in self.steps for _, leaf in leaves(entry.step.arguments)])
 
     def content(self, failed: Sequence[FailedSource]) -> SkillContent:
-        """All that the drafts say together, and what failed attempts add to it."""
+        """Return the merged content, with what failed attempts add."""
         actions = [template.model.action for template in self.templates]
         title = title_of_many(self.sources, self.parameters, actions)
         tasks = [source.timeline.task_span() for source in self.sources]
@@ -294,7 +293,7 @@ class _Maker:
                 text = f"{text} as the task asks"
             optional = not _is_required(column, len(self.sources))
             step = SkillStep(text=text, tool=template.model.action.step.tool, arguments=arguments, optional=optional)
-            # Two edits of one file whose texts differ from task to task are one instruction.
+            # Two edits of one file with different texts are one instruction.
             same = next((entry for entry in steps if template.open_ended and entry.step.text == text), None)
             if same is None:
                 steps.append(_Step(step, [at]))
@@ -308,7 +307,7 @@ class _Maker:
         return steps
 
     def _spans(self, column: StepColumn, field: str = "steps") -> list[Span]:
-        """What the drafts' steps of a column rest on."""
+        """Return the spans of the drafts' steps in a column."""
         return [
             span
             for unit in column.units
@@ -332,17 +331,17 @@ class _Maker:
         return tuple(parameters)
 
     def _usual(self, count: int) -> bool:
-        """Whether so many attempts are most of them; of two attempts either counts, since nothing speaks against it."""
+        """Whether this many attempts are a majority; of two attempts either counts."""
         return len(self.sources) < ENOUGH or count >= REQUIRED * len(self.sources)
 
     def _general(self, text: str, source: int) -> str:
-        """A text of a draft with the procedure's own parameters instead of the draft's."""
+        """Return a text of a draft with the procedure's parameters."""
         bindings = self.sources[source].bindings
         values = {name: binding.text for name, binding in bindings.items() if name != "workspace" and binding.stated}
         return self.parameters.general(source).text(str(fill(f" {text}", values))[1:])
 
     def _preconditions(self) -> tuple[Condition, ...]:
-        """What most drafts ask for."""
+        """Return what most drafts require."""
         found: dict[Condition, dict[int, list[Span]]] = {}
         for at, source in enumerate(self.sources):
             for number, condition in enumerate(source.candidate.content.preconditions):
@@ -357,7 +356,7 @@ class _Maker:
         return tuple(condition for condition, _ in kept)
 
     def _postconditions(self) -> tuple[Condition, ...]:
-        """What most drafts checked in the end, worded as the step that checks it."""
+        """Return what most drafts checked at the end, worded as the checking step."""
         found: list[Condition] = []
         for entry in self.steps:
             by = {unit.source: spans for unit, spans in self._ends(entry)}
@@ -374,7 +373,7 @@ class _Maker:
         return tuple(found)
 
     def _ends(self, entry: _Step) -> Iterator[tuple[StepUnit, tuple[Span, ...]]]:
-        """The units of a step that a draft's postcondition rests on."""
+        """Return the units of a step that a draft's postcondition is based on."""
         for unit in (unit for at in entry.columns for unit in self.columns[at].units):
             grounding = self.sources[unit.source].candidate.provenance.grounding
             for number in range(len(self.sources[unit.source].candidate.content.postconditions)):
@@ -383,7 +382,7 @@ class _Maker:
                     yield unit, spans
 
     def _difference(self, failed: Sequence[FailedSource]) -> str:
-        """The steps that all successes share and failed attempts went on without."""
+        """Return the steps that all successes share and failed attempts skipped."""
         lines: list[str] = []
         for found in decisive(self.columns, failed, successes=len(self.sources)):
             step = self.steps[self._number(found.column)].step
@@ -410,7 +409,7 @@ class _Maker:
         return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])
 
     def _recovered(self) -> list[tuple[Pitfall, Sequence[Span]]]:
-        """What went wrong on the way of successful attempts and was mended, the most frequent first."""
+        """Return errors that successful attempts met and fixed, the most frequent first."""
         seen: dict[str, dict[int, Sequence[Span]]] = {}
         for at, source in enumerate(self.sources):
             content, grounding = source.candidate.content, source.candidate.provenance.grounding
@@ -431,7 +430,7 @@ class _Maker:
         ]
 
     def _step_in(self, text: str) -> int | None:
-        """The step that a pitfall begins with."""
+        """Return the step that a pitfall text begins with."""
         commands = [local(command_of(entry.step.arguments)) for entry in self.steps]
         return next((at for at, command in enumerate(commands) if command and text.startswith(f"`{command}`")), None)
 

@@ -1,7 +1,7 @@
-"""Columns of a procedure and failed attempts of the same kind → what made the difference, and habits that only failures show.
+"""Compares a procedure with failed attempts: steps that decide success, and habits that only failures show.
 
-A step that all successes share makes a difference if failed attempts went on without it. A change that several failed
-attempts made and no success did is a pitfall. What failures show as well says nothing. Failures never add a step.
+A step of all successes is decisive if failed attempts continued without it. A change that several failed attempts made and
+no success did is a pitfall. Failures never add a step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.learn.wording import code, local, shorten
 from tacit.text.tool_calls import Effect, ToolKind, tool_calls
 
 _SHOWN = 0.6
-"""From here on a failed attempt's call counts as the step."""
+"""The least similarity at which a failed attempt's call counts as the step."""
 _MIN_HABIT = 2
 _MAX_HABITS = 3
 _MAX_COMMAND = 160
@@ -34,14 +34,14 @@ _MAX_COMMAND = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedSource:
-    """A failed attempt, laid out to be compared."""
+    """A failed attempt in comparable form."""
 
     trajectory: Trajectory
     timeline: Timeline
     units: tuple[StepUnit, ...]
 
     def at(self, column: StepColumn) -> tuple[int, ...]:
-        """Positions of the calls that are this step."""
+        """Return the positions of the calls that are this step."""
         return tuple(at for at, unit in enumerate(self.units) if column.similarity(unit) >= _SHOWN)
 
     def did(self, column: StepColumn) -> bool:
@@ -51,24 +51,24 @@ class FailedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisive:
-    """A step that all successes took, and failed attempts went on without."""
+    """A step that all successes took and failed attempts skipped."""
 
     column: int
     without: int
-    """Failed attempts that went on without it."""
+    """The failed attempts that skipped it."""
     spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habit:
-    """A pitfall with the spans that show it."""
+    """A pitfall with its spans."""
 
     pitfall: Pitfall
     spans: tuple[Span, ...]
 
 
 def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[DraftSource]) -> list[FailedSource]:
-    """Lay out failed attempts; one that is a source too is no failure."""
+    """Return failed attempts in comparable form; those that are sources are left out."""
     succeeded = {source.trajectory.id for source in sources}
     ordered = sorted({trajectory.id: trajectory for trajectory in trajectories}.items())
     own = own_words(
@@ -94,7 +94,7 @@ def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[DraftSourc
 
 
 def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *, successes: int) -> list[Decisive]:
-    """The steps that made the difference, in order."""
+    """Return the decisive steps, in order."""
     found: list[Decisive] = []
     for number, column in enumerate(columns):
         looks_only = all(unit.action.effect is Effect.READ for unit in column.units)
@@ -102,7 +102,7 @@ def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *,
             continue
         spans: list[Span] = []
         for failure in failures:
-            # An attempt that never got this far says nothing of this step.
+            # An attempt that stopped earlier says nothing about this step.
             later = [at for other in columns[number + 1 :] for at in failure.at(other)]
             if later:
                 spans.append(Span(failure.trajectory.id, failure.units[min(later)].action.index, "arguments"))
@@ -114,7 +114,7 @@ def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *,
 def habits(
     columns: Sequence[StepColumn], failures: Sequence[FailedSource], sources: Sequence[DraftSource]
 ) -> list[Habit]:
-    """Changes that at least two failed attempts made and no success did, the most frequent first."""
+    """Return changes that at least two failed attempts made and no success did, the most frequent first."""
     usual = [unit for column in columns for unit in column.units] + [
         unit for source in sources for unit in _everything(source)
     ]
@@ -141,7 +141,7 @@ def habits(
 
 
 def _everything(source: DraftSource) -> list[StepUnit]:
-    """All that a successful attempt did, kept or not."""
+    """Return all calls of a successful attempt, in the draft or not."""
     return [
         step_unit(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
         for action in tool_calls(source.trajectory)
@@ -154,7 +154,7 @@ def _spans(failure: FailedSource, unit: StepUnit) -> tuple[Span, ...]:
 
 
 def _doing(units: Sequence[StepUnit]) -> str:
-    """What was done, as far as all did the same."""
+    """Return a description of what all did alike."""
     first = units[0]
     if first.action.kind is ToolKind.SHELL:
         root = first.action.workspace.rstrip("/")

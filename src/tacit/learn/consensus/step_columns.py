@@ -1,7 +1,7 @@
-"""Several attempts' steps → columns: which steps of the different attempts are the same step, in an order that fits all.
+"""Aligns the steps of several attempts in columns: steps of different attempts that are the same step.
 
-A step is compared by what it does (reads, changes, runs, calls) and by what its words say once parameters are put in; not
-by the exact tool. It does not decide which columns matter.
+Steps are compared by what they do (read, write, run, call) and by their words with parameters in place, not by the exact
+tool. Which columns matter is decided in `agreement`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from tacit.text.tool_calls import (
 )
 
 LEAST_SIMILARITY = 0.45
-"""Steps less alike than this are never one step."""
+"""Less similar steps are never the same step."""
 SAME_STEP_SIMILARITY = 0.75
-"""Steps at least this alike are one step even where attempts took them in another order."""
+"""Steps at least this similar are the same even in another order."""
 PARAMETER = re.compile(r"\{\w+\}")
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
@@ -51,58 +51,58 @@ _SEARCH_PROGRAMS = frozenset(
 
 
 _PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
-"""Folders, the words of the name, and its ending."""
+"""Folders, the words of the file name, and its extension."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepUnit:
-    """One step of one attempt: the call, and the same call with that attempt's parameters in place."""
+    """One step of one attempt: the call, and its arguments with parameters in place."""
 
     source: int
-    """Which attempt."""
+    """The number of the attempt."""
     number: int
-    """Which step of its draft."""
+    """The number of the step in its draft."""
     action: ToolCall
     arguments: Mapping[str, Any]
     kind: str = ""
-    """What it does: read, write, search, run, or the tool that it calls."""
+    """read, write, search, run, or the tool that it calls."""
     path: str = ""
-    """The one file it is about, parameters in place."""
+    """The file it is about, with parameters in place."""
     labels: tuple[tuple[str, str], ...] = ()
     words: Counter[str] = field(default_factory=Counter)
     path_words: _PathWords = ((), (), "")
     old: Counter[str] = field(default_factory=Counter)
-    """Of an edit, the words that go."""
+    """For an edit: the words it removes."""
     part: int = 0
-    """Which part of its step, where a line of commands became several."""
+    """The part of its step, where a shell line was split."""
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Names the unit."""
+        """Identifies the unit."""
         return self.source, self.number, self.part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftSource:
-    """One attempt with the draft made of it."""
+    """One attempt with its draft."""
 
     candidate: Candidate
     trajectory: Trajectory
     timeline: Timeline
     general: Generalisation
-    """The draft's parameters and the values behind them."""
+    """The draft's parameters and their values."""
     units: tuple[StepUnit, ...]
     own: frozenset[str] = frozenset()
-    """Words that only this attempt's task has."""
+    """Words that only this attempt's task contains."""
 
     @property
     def bindings(self) -> dict[str, Binding]:
-        """Parameter name of the draft → the value behind it."""
+        """Parameter name of the draft → its value."""
         return {binding.parameter.name: binding for binding in self.general.bindings}
 
 
 def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
-    """For each task the words that no other of the tasks has: what is about this task alone."""
+    """Return, per task, the words that no other task contains."""
     words = [{part.lower() for word in _NAME.findall(text) for part in (word, *_CAMEL.findall(word))} for text in texts]
     return [
         frozenset(mine - set().union(*(other for at, other in enumerate(words) if at != number)))
@@ -113,7 +113,7 @@ def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
 def load_source(
     candidate: Candidate, trajectory: Trajectory, *, number: int, own: frozenset[str] = frozenset()
 ) -> DraftSource:
-    """Lay out a draft beside the attempt that it came from; a step that rests on no call of it is left out."""
+    """Return a draft with its attempt; a step without a call is left out."""
     calls = {step.index: step for step in trajectory.steps if step.is_action}
     taken: list[tuple[int, SkillStep, ToolCall]] = []
     for at, step in enumerate(candidate.content.steps):
@@ -134,7 +134,7 @@ def load_source(
 def step_unit(
     action: ToolCall, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
 ) -> StepUnit:
-    """A call with its arguments in general form → what alignment compares it by; `own` words are as parameters."""
+    """Return a call with general arguments in comparable form; `own` words count as parameters."""
     texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in PATHS]
     kind, path = _kind_and_path(action, arguments)
     edits = edits_of(arguments) if action.kind is ToolKind.FILE and action.effect is Effect.WRITE else ()
@@ -154,7 +154,7 @@ def step_unit(
 
 
 def _counted(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:
-    """The words of some texts, every parameter the same."""
+    """Count the words of texts; all parameters are equal."""
     words: Counter[str] = Counter()
     for text in texts:
         words.update(_masked(_WORD.findall(text)[:_MAX_WORDS], own))
@@ -166,7 +166,7 @@ def _masked(words: Sequence[str], own: frozenset[str]) -> list[str]:
 
 
 def _main_commands(programs: Sequence[Command]) -> list[Command]:
-    """Without what only frames the output."""
+    """Return the commands without those that only format output."""
     kept = list(programs)
     while len(kept) > 1 and kept[-2].connector == "|" and kept[-1].program in _FILE_PRINTERS:
         kept.pop()
@@ -201,7 +201,7 @@ def _kind_and_path(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str,
 
 
 def step_similarity(left: StepUnit, right: StepUnit) -> float:
-    """How much two units are the same step, from 0 to 1; `ALIKE` and more may be one."""
+    """Return how likely two units are the same step, from 0 to 1."""
     if left.kind != right.kind:
         return 0.0
     if left.kind == "run":
@@ -228,7 +228,7 @@ def _dice(left: Counter[str], right: Counter[str]) -> float:
 
 
 def _path_similarity(left: StepUnit, right: StepUnit) -> float:
-    """How alike two paths are; files of another kind are not."""
+    """Return how similar two paths are; 0 for files of another type."""
     if left.path_words == right.path_words:
         return 1.0
     (one, one_name, one_kind), (other, other_name, other_kind) = left.path_words, right.path_words
@@ -246,13 +246,13 @@ def _path_words(path: str, own: frozenset[str]) -> _PathWords:
 
 
 def _collapsed(words: Sequence[str]) -> tuple[str, ...]:
-    """`order_status` and `stock` are each one name."""
+    """Join adjacent placeholders: `order_status` and `stock` are one name each."""
     return tuple(word for at, word in enumerate(words) if not (at and word == words[at - 1] == "{}"))
 
 
 @dataclass(slots=True)
 class StepColumn:
-    """Units of different attempts that are one step."""
+    """Units of different attempts that are the same step."""
 
     units: list[StepUnit]
 
@@ -262,7 +262,7 @@ class StepColumn:
         return frozenset(unit.source for unit in self.units)
 
     def similarity(self, unit: StepUnit) -> float:
-        """How well a unit fits in here."""
+        """Return how well a unit fits into the column."""
         return mean_similarity(unit, self.units, step_similarity)
 
 
@@ -274,7 +274,7 @@ def align(sequences: Sequence[Sequence[StepUnit]]) -> list[StepColumn]:
 
 
 def regroup(columns: Sequence[StepColumn]) -> list[StepColumn]:
-    """Bring a step that some took earlier and others later into one column; it stands where most took it."""
+    """Move a step that attempts took at different times into one column, where most took it."""
     kept = [StepColumn(list(column.units)) for column in columns]
     for small in sorted(kept, key=lambda column: len(column.units)):
         for unit in sorted(small.units, key=lambda unit: unit.key):
@@ -299,7 +299,7 @@ _TEXT_KEYS = ("command", "cmd", "script")
 
 
 def split_lines(sources: Sequence[DraftSource]) -> list[list[StepUnit]]:
-    """The units of each attempt; a line of commands is split where another attempt took one of its parts by itself."""
+    """Return the units of each attempt; a shell line is split where another attempt ran one of its commands alone."""
     alone: dict[Hashable, set[int]] = {}
     for source in sources:
         for unit in source.units:
@@ -327,7 +327,7 @@ def _edits(unit: StepUnit) -> list[Any]:
 
 
 def _part(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSource) -> StepUnit:
-    """One of the things that a call did, as a call of its own."""
+    """Return one command of a line as a call of its own."""
     typed = essential(unit.action.step.arguments)
     step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
     general = source.general.arguments(step.arguments)
@@ -337,7 +337,7 @@ def _part(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSourc
 
 
 def _pieces(action: ToolCall) -> list[str]:
-    """The commands of a line that could have been typed one by one; none where one leans on another."""
+    """Return the commands of a line that could be run one by one; none where one depends on another."""
     if "\n" in action.command.strip() or without_heredocs(action.command) != action.command:
         return []
     pieces: list[str] = []

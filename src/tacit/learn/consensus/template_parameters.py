@@ -1,8 +1,7 @@
-"""Slots of several calls → the parameters of the procedure: one for all places that change together, typed and named.
+"""Turns slots of several calls into the parameters of a procedure: one for all places that change together.
 
-Places at which every attempt had the same value as at another place are one parameter. A value that was the same in all
-attempts is no parameter, though a task named it; one that came from an answer always is, so that text from outside does
-not enter the skill. A name in another spelling (`order_status`, `OrderStatus`) is told as such.
+Slots with equal values in every attempt are one parameter. A value that never varies is no parameter unless it came from an
+answer: external text does not enter the skill. Other spellings of a name (`order_status`, `OrderStatus`) are recognised.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _WORKSPACE = Parameter(name="workspace", description="the project's root folder"
 
 @dataclass(slots=True)
 class _Group:
-    """Slots that are one value."""
+    """Slots with one value."""
 
     values: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -61,35 +60,35 @@ class _Group:
         self.names.update({at: name for at, name in slot.names.items() if at not in self.names})
 
     def of(self, origin: Origin) -> list[int]:
-        """The attempts in which the value was first seen in a text of this origin."""
+        """Return the attempts in which the value was first seen in a text of this origin."""
         return sorted(at for at, place in self.places.items() if place is not None and place.origin is origin)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a procedure, and the way to put them into calls and texts."""
+    """The parameters of a procedure, and how to put them into calls and texts."""
 
     sources: Sequence[DraftSource]
     groups: tuple[_Group, ...]
 
     @property
     def all(self) -> tuple[Parameter, ...]:
-        """The parameters in order of first use, without the workspace."""
+        """Return the parameters in order of first use, without the workspace."""
         return tuple(group.parameter for group in self.groups if group.parameter is not None)
 
     def drop_unused(self, texts: Sequence[str]) -> None:
-        """Forget parameters that stand in none of the texts."""
+        """Remove parameters that occur in none of the texts."""
         for group in self.groups:
             if group.parameter is not None and not any(f"{{{group.parameter.name}}}" in text for text in texts):
                 group.parameter = None
 
     def call(self, template: Template) -> dict[str, Any]:
-        """The arguments of a call with parameters in place."""
+        """Return the arguments of a call with parameters in place."""
         names = {id(slot): group.parameter for group in self.groups for slot in group.slots}
         return {key: _filled(value, names) for key, value in template.arguments.items()}
 
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
-        """The way to put the parameters into a text of one attempt; `stated`: only what its task names."""
+        """Return how to put the parameters into a text of one attempt; `stated`: only those its task names."""
         bindings = [
             Binding(parameter=group.parameter, original=value, place=Sighting(Origin.USER, 0, "text"))
             for group in self.groups
@@ -100,7 +99,7 @@ class Parameters:
         return Generalisation(tuple(bindings), self.sources[source].trajectory.environment.workspace)
 
     def spans(self) -> Iterator[tuple[Span, ...]]:
-        """For each parameter the spans that it rests on."""
+        """Return the spans of each parameter."""
         for group in self.groups:
             if group.parameter is None:
                 continue
@@ -109,14 +108,14 @@ class Parameters:
                 place, trajectory = group.places.get(at), self.sources[at].trajectory.id
                 if place is None:
                     found.append(Span(trajectory, group.calls[at], "arguments"))
-                else:  # the words of a bound parameter name the tool, not what the answer said
+                else:  # the name of a bound parameter comes from the tool, not from the answer
                     part = "tool" if place.origin is Origin.EXTERNAL else place.part
                     found.append(Span(trajectory, place.step, part))
             yield tuple(dict.fromkeys(found))
 
 
 def workspace_parameter(arguments: Sequence[Mapping[str, Any]]) -> Parameter | None:
-    """The parameter for the project's folder, if any call names it."""
+    """Return the parameter for the project's folder, if a call names it."""
     texts = (str(value) for mapping in arguments for _, value in leaves(mapping))
     return _WORKSPACE if any("{workspace}" in text for text in texts) else None
 
@@ -124,7 +123,7 @@ def workspace_parameter(arguments: Sequence[Mapping[str, Any]]) -> Parameter | N
 def parameters_of(
     columns: Sequence[StepColumn], templates: Sequence[Template], sources: Sequence[DraftSource]
 ) -> Parameters:
-    """Group the slots of a procedure's calls, and name what is a parameter."""
+    """Group the slots of the calls and name the parameters."""
     groups: list[_Group] = []
     for column, template in zip(columns, templates, strict=True):
         calls = {unit.source: unit.action.index for unit in reversed(column.units)}
@@ -138,7 +137,7 @@ def parameters_of(
     for group in groups:
         group.places = {at: _place(group, at, sources[at]) for at in group.values}
     named: list[_Group] = []
-    # What tasks name lends its name to its other spellings.
+    # Other spellings take the name of the value in the task.
     for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
         if _varies(group, sources):
             _name(group, named, sources=sources, taken=taken, templates=templates)
@@ -154,7 +153,7 @@ def _varies(group: _Group, sources: Sequence[DraftSource]) -> bool:
 
 
 def _place(group: _Group, at: int, source: DraftSource) -> Sighting | None:
-    """Where a value came from: the binding of the draft, or the task's words; nothing if the agent chose it."""
+    """Return where a value came from: the draft's binding, or the task; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:
         return bound.place
@@ -206,13 +205,13 @@ def _name(
 
 
 def _copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
-    """Whether an answer said it before the agent did."""
+    """Whether an answer contained it before the agent used it."""
     newest = max(group.values)
     return sources[newest].timeline.copied(group.values[newest], before=group.calls[newest]) is not None
 
 
 def _answering(group: _Group, sources: Sequence[DraftSource], bound: Sequence[int]) -> str:
-    """The tool whose answers held the value, if it was always the same."""
+    """Return the tool whose answers held the value, if it was always the same."""
     tools = set()
     for at in bound:
         place = group.places[at]
@@ -222,7 +221,7 @@ def _answering(group: _Group, sources: Sequence[DraftSource], bound: Sequence[in
 
 
 def _role(group: _Group, sources: Sequence[DraftSource], templates: Sequence[Template]) -> str:
-    """What most attempts would call it."""
+    """Return the name that most attempts suggest."""
     votes: list[str] = []
     for at in sorted(group.values):
         if group.names.get(at):
@@ -272,7 +271,7 @@ def _free(wish: str, taken: set[str]) -> str:
 
 
 def _braces(value: Any) -> Iterator[str]:
-    """Names in braces that stand in the calls themselves and are no parameters."""
+    """Return names in braces that occur in the calls and are no parameters."""
     if isinstance(value, Mapping):
         for item in value.values():
             yield from _braces(item)

@@ -1,8 +1,8 @@
-"""Units that are one step in several attempts → one call with slots: what was the same stays, what differed is a slot.
+"""Makes one call with slots of the units of a column: equal text stays, different text becomes a slot.
 
-The call of the attempt most like the others is the model; word by word it is held against the rest. A slot knows the
-value that each attempt had there; which slots are one parameter, and its name, is decided in `slots`. A text
-that differs altogether, such as the body of an edit, is left out of the call rather than given as one attempt had it.
+The call most similar to the others is the model and is compared word by word. A slot holds the value of each attempt;
+`template_parameters` decides which slots are one parameter. A text that differs entirely, such as the body of an edit, is
+left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.learn.consensus.step_columns import DraftSource, StepColumn, StepUnit
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
 ENOUGH = 3
-"""Attempts of a kind before anything beyond a single attempt's evidence is generalised."""
+"""Attempts from which text is generalised."""
 _TOKEN = re.compile(r"\{\w+\}|(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL)
 _HOLE = "\x00"
 _GLUE = re.compile(r"[_\-./]+")
@@ -26,26 +26,26 @@ _QUOTES = "\"'"
 _MAX_VALUE = 80
 _MAX_SLOTS = 4
 _MIN_FIXED = 0.5
-_MATCHED = 0.75  # an odd one out does not unsettle what the rest agrees on
+_MATCHED = 0.75  # a single exception does not change what the rest agrees on
 _MISSING = object()
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place in a call at which attempts differ, or whose value came from the task or an answer."""
+    """A place in a call where attempts differ, or whose value came from the task or an answer."""
 
     values: dict[int, Any]
-    """Attempt → the value it had there."""
+    """Attempt → its value there."""
     names: dict[int, str]
-    """Attempt → the parameter of its draft that stood there."""
+    """Attempt → the parameter of its draft there."""
     literal: str
-    """What the model call has there, for where nothing is made of it."""
+    """The model's text there, used if the slot is no parameter."""
     key: str = ""
-    """The argument it stands in."""
+    """The argument that contains it."""
     alone: bool = False
     """Whether it is the whole argument."""
     original: Any = None
-    """The model call's own value with its type, where the slot is a parameter of its draft."""
+    """The model's value with its type, where the slot is a parameter of its draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """The call that a column stands for."""
+    """The call of a column."""
 
     model: StepUnit
     arguments: Mapping[str, Any]
-    """As the call's, with a `Text` or a `Slot` in place of what may differ."""
+    """The model's arguments, with a `Text` or `Slot` for what may differ."""
     open_ended: bool = False
-    """Whether texts that differ altogether were left out."""
+    """Whether texts that differ entirely were left out."""
     slots: tuple[Slot, ...] = ()
 
 
@@ -87,7 +87,7 @@ def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
 
 
 def _comparable(unit: StepUnit, model: StepUnit) -> bool:
-    """Whether the arguments say the same things, be it to another client's tool of the same make."""
+    """Whether the arguments are comparable, even of another client's tool."""
     if unit.action.step.tool == model.action.step.tool:
         return True
     ours, theirs = ({key for key in one.arguments if key not in DESCRIBING} for one in (model, unit))
@@ -116,7 +116,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _Weaver:
-    """Holds one unit's arguments against the others'."""
+    """Compares one unit's arguments with the others'."""
 
     model: StepUnit
     sources: Sequence[DraftSource]
@@ -125,11 +125,11 @@ class _Weaver:
 
     @property
     def general(self) -> bool:
-        """Whether there are enough attempts to tell what differs."""
+        """Whether there are enough attempts to see what differs."""
         return len(self.sources) >= ENOUGH
 
     def weave(self, value: Any, others_values: Mapping[int, Any], *, key: str) -> Any:
-        """One argument, with slots; `_MISSING` if it differs altogether and is better left out."""
+        """Return one argument with slots; `_MISSING` if it differs entirely."""
         if isinstance(value, Mapping):
             parts = {
                 name: self.weave(item, _inside(others_values, name), key=str(name)) for name, item in value.items()
@@ -155,7 +155,7 @@ class _Weaver:
         open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._stated(piece)]
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
         varied = sum(len(slot.literal) for slot in open_slots)
-        # A command says what it does by its first words; of another text too little may be left to tell.
+        # The first words of a command say what it does; other texts may keep too little.
         little = self.model.action.kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
         too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
         if open_slots and (too_much or any(_is_content(slot) for slot in open_slots)):
@@ -166,14 +166,14 @@ class _Weaver:
         return Text(tuple(pieces))
 
     def _stated(self, slot: Slot) -> bool:
-        """Whether the value is a parameter already, or each attempt's task names its own."""
+        """Whether the value is already a parameter, or each attempt's task names its own."""
         return bool(slot.names) or all(
             (place := self.sources[at].timeline.first_seen(str(value))) is not None and place.origin is Origin.USER
             for at, value in slot.values.items()
         )
 
     def _altogether(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
-        """What to make of a text of which little stays."""
+        """Decide about a text of which little stays."""
         action = self.model.action
         if action.kind is ToolKind.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
             self.left_out = True
@@ -187,7 +187,7 @@ class _Weaver:
         return self._slot(Slot(values=values, names={}, literal=text, key=key, alone=True))
 
     def _own_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
-        """The model's own text with nothing but its own parameters."""
+        """Return the model's text with only its own parameters."""
         at = self.model.source
         return [
             self._slot(Slot(values={at: token.text}, names={at: token.name}, literal=token.text, key=key))
@@ -221,7 +221,7 @@ class _Weaver:
         return [piece for piece in pieces if piece != ""]
 
     def _regions(self, mine: Sequence[_Token], anchors: Sequence[int]) -> list[tuple[int, int]]:
-        """Runs of the model's own words that others have otherwise; runs in one word or one quoted text are one."""
+        """Return runs of the model's words that differ in others; runs within one word or quoted text are one."""
         fixed = frozenset(anchors)
         regions: list[tuple[int, int]] = []
         whole = self._free_texts(mine, fixed)
@@ -238,7 +238,7 @@ class _Weaver:
         return regions
 
     def _free_texts(self, mine: Sequence[_Token], fixed: frozenset[int]) -> list[tuple[int, int]]:
-        """Quoted texts of a command, such as a commit's message, of which little is the same everywhere."""
+        """Return quoted texts of a command, such as a commit message, of which little is equal."""
         if self.model.action.kind is not ToolKind.SHELL:
             return []
         found: list[tuple[int, int]] = []
@@ -275,7 +275,7 @@ class _Weaver:
         matches: Mapping[int, Mapping[int, int]],
         key: str,
     ) -> str | Slot:
-        """A run of words that differs; plain text where too few have anything there."""
+        """Return a slot for a differing run; plain text where too few attempts have a value."""
         start, end = region
         literal = _raw(mine[start:end])
         values: dict[int, Any] = {self.model.source: literal}
@@ -307,7 +307,7 @@ class _Weaver:
         matches: Mapping[int, Mapping[int, int]],
         key: str,
     ) -> Slot:
-        """A place where the model's draft has a parameter."""
+        """Return a slot where the model's draft has a parameter."""
         values: dict[int, Any] = {self.model.source: mine[at].text}
         names = {self.model.source: mine[at].name}
         for source, tokens in theirs.items():
@@ -326,7 +326,7 @@ class _Weaver:
 
 
 def _inside(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
-    """The parts of the others' values at the same key or position."""
+    """Return the parts of the others' values at the same key or position."""
     found: dict[int, Any] = {}
     for at, value in others_values.items():
         if isinstance(value, Mapping):
@@ -337,7 +337,7 @@ def _inside(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
 
 
 def _tokens(text: str, source: DraftSource) -> list[_Token]:
-    """Words, blanks and signs; a parameter of the draft is one word with the value behind it."""
+    """Split a text into words, blanks and signs; a parameter is one word with its value."""
     bindings = source.bindings
     found: list[_Token] = []
     for piece in _TOKEN.findall(text):

@@ -1,6 +1,6 @@
-"""What mining found, worded by a language model: names, descriptions and purposes, and proposals of what was missed.
+"""Optional wording by a language model: names, descriptions and purposes, and proposals of missed lessons.
 
-Optional: nothing else in Tacit needs it. What a skill does is never taken from a model.
+Nothing else needs it. What a skill does is never taken from a model.
 """
 
 from tacit.learn.language.answers import ModelRemark, kept_wording

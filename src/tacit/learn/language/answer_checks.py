@@ -1,8 +1,7 @@
-"""A text that a model wrote, held against what it was shown → what is wrong with it, or nothing.
+"""Checks a text that a model wrote against the material it was shown.
 
-A model may be mistaken, or may have obeyed a text that it should only have read. So its wording may name no thing, ask for no
-effect and give no order that the mined skill, the task or the agent's own calls do not show; and half of its words at
-least must be theirs. Judges wording only: what a skill does is never taken from a model.
+A model may be wrong or may have obeyed a text it should only read. Its wording may name nothing, ask for no effect and give
+no order that the mined skill, the task or the agent's calls do not show, and at least half of its words must come from them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}\s]*\}")
 _NUMBERED = re.compile(r"\w*\d\w*")
 _CODE = re.compile(r"`([^`]*)`")
 _SHELL = re.compile(r"[|$<>`\\^~\n\r\t]|&&|;(?!\s)|\b\w+\(|[\[\]]|(?<!\w)#|\*\*|https?:")
-"""What plain sentences do not need."""
+"""Characters that plain sentences do not need."""
 _ORDERS = re.compile(
     r"\b(?:always|never|must|mandatory|ignor\w*|disregard\w*|overrid\w*|bypass\w*|circumvent\w*|regardless|do not|don['’]t|"
     r"without (?:asking|telling|checking|review\w*|confirm\w*|verif\w*|approv\w*)|instructions?|prompts?|system message|"
@@ -35,7 +34,7 @@ _ORDERS = re.compile(
     r"whether or not|no matter|optional\w*|le(?:ave|ft) out|also|in addition|all|every\w*|others?)\b",
     re.IGNORECASE,
 )
-"""Words that give orders to the reader, widen or lift what was done, or speak to a model about itself."""
+"""Words that instruct the reader, extend or remove limits, or address a model."""
 _PROGRAMS = frozenset(
     "curl wget ssh scp sftp rsync nc ncat netcat telnet ftp sudo su doas rm rmdir dd mkfs chmod chown bash zsh sh fish cmd "
     "powershell eval exec crontab systemctl launchctl pip pip3 pipx uv npm npx pnpm yarn cargo gem brew apt dnf yum docker "
@@ -50,7 +49,7 @@ _EFFECTS = frozenset(
     "impersonate login password token credential secret key admin root sudo backdoor payload webhook link click visit "
     "browse subscribe contact notify tell give log save copy print paste public attacker account".split()
 )
-"""Acts that matter, and what they are done with: a text may speak of them only where the evidence does."""
+"""Significant actions and their means: a text may mention them only where the material does."""
 _ACTING = frozenset("run use call install execute import load add invoke start launch apply enable".split())
 _NEUTRAL = frozenset(
     stem(word)
@@ -65,23 +64,23 @@ _NEUTRAL = frozenset(
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """What a model's words are held against."""
+    """The material that a model's words are checked against."""
 
     material: Material
 
     @cached_property
     def names(self) -> str:
-        """Texts whose tools, commands and files may be named, case folded."""
+        """Texts whose tools, commands and files may be named, in lower case."""
         return self.material.names.casefold()
 
     @cached_property
     def own(self) -> str:
-        """Texts that are not the world's, case folded and with every blank as one."""
+        """Trusted texts, in lower case with single blanks."""
         return " ".join(self.material.own.casefold().split())
 
     @cached_property
     def own_stems(self) -> frozenset[str]:
-        """Their words."""
+        """The words of the trusted texts."""
         return _stems(self.material.own)
 
     @cached_property
@@ -91,14 +90,14 @@ class AnswerCheck:
 
 
 def name_fault(name: str, ground: AnswerCheck) -> str:
-    """What is wrong with a skill's name."""
+    """Return what is wrong with a skill's name."""
     if len(name) > 64 or not _NAME.fullmatch(name):
         return "is no name of two to eight lower-case words"
     return text_fault(name.replace("-", " "), ground, least=3, most=64)
 
 
 def text_fault(text: str, ground: AnswerCheck, *, least: int, most: int) -> str:
-    """What is wrong with a sentence; empty where nothing is."""
+    """Return what is wrong with a sentence; empty if nothing."""
     if not least <= len(text) <= most:
         return f"has {len(text)} characters, not {least} to {most}"
     if clean(text) != text or not text.isprintable():
@@ -114,7 +113,7 @@ def text_fault(text: str, ground: AnswerCheck, *, least: int, most: int) -> str:
 
 
 def _unknown_things(text: str, ground: AnswerCheck) -> str:
-    """Tools, commands, files, addresses, options and values that nobody used."""
+    """Return tools, commands, files, addresses, options and values that no trusted text contains."""
     bare = _CODE.sub(" ", text)
     if found := _SHELL.search(bare):
         return f"holds {found.group()!r}, which is no plain sentence"
@@ -138,7 +137,7 @@ def _unknown_orders(text: str, ground: AnswerCheck) -> str:
 
 
 def _unknown_acts(text: str, ground: AnswerCheck) -> str:
-    """Acts of weight that the evidence does not speak of, and acts on things that it does not name."""
+    """Return significant actions that the material does not mention, or not on that object."""
     words = [word.casefold() for word in _WORD.findall(text)]
     for at, word in enumerate(words):
         root = stem(word)
@@ -150,7 +149,7 @@ def _unknown_acts(text: str, ground: AnswerCheck) -> str:
 
 
 def _object(following: list[str]) -> str:
-    """What an act is done to: the first telling word after it; none if the sentence turns elsewhere first."""
+    """Return the object of an action: the next meaningful word; none if another clause comes first."""
     for word in following:
         if word in ("when", "if", "for", "to", "in", "whenever", "where", "as", "by", "after", "before", "and", "or"):
             return ""
@@ -177,6 +176,6 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _stands_in(piece: str, text: str) -> bool:
-    """Whether a text holds a piece as a whole word."""
+    """Whether a text contains a piece as a whole word."""
     piece = piece.strip(" .,:;!?")
     return bool(piece) and bool(re.search(rf"(?<!\w){re.escape(piece)}(?!\w)", text))

@@ -1,7 +1,7 @@
-"""A candidate and a model's words for it → the same candidate, better worded where the words hold.
+"""Applies a model's answers: rewords a candidate, keeps the wording of an earlier version, and reads proposed lessons.
 
-Tools, arguments, order, conditions, kind and links stay as they were mined. The name and description are replaced; every
-other wording is added to the mined one. Whatever does not hold is left out and remarked upon.
+Tools, arguments, order, conditions, kind and links stay as mined. Name and description are replaced; other wording is added
+to the mined text. What fails a check is left out with a remark.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tacit.learn.wording import MAX_DESCRIPTION, category_of, slug, step_text, t
 from tacit.text.tool_calls import Effect, ToolCall, tool_calls
 
 ANSWER = "answer"
-"""The field of a remark on the answer as a whole."""
+"""The field of a remark on the whole answer."""
 _MAX_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRemark:
-    """Why something that a model wrote, or should have written, is not there."""
+    """Why a text of the model was refused or is missing."""
 
     skill: str
     field: str
@@ -37,7 +37,7 @@ class ModelRemark:
 
     @property
     def text(self) -> str:
-        """The same as a sentence."""
+        """Return the remark as a sentence."""
         why = self.reason if self.field == ANSWER else f"was left out: it {self.reason}"
         return f"The model's {self.field} for `{self.skill}` {why}."
 
@@ -55,13 +55,13 @@ class _Draft:
     changed: bool = False
 
     def accepts(self, path: str, fault: str) -> bool:
-        """Note a fault, if there is one, and say whether the text may be taken."""
+        """Record a fault, if there is one, and return whether the text may be used."""
         if fault:
             self.remarks.append(ModelRemark(skill=self.candidate.content.name, field=path, reason=fault))
         return not fault
 
     def write(self, path: str, **changes: Any) -> None:
-        """Change the content, and lower the origin of the field to that of what the model read."""
+        """Change the content and lower the origin of the field to that of the material."""
         self.content = dataclasses.replace(self.content, **changes)
         self.origins[path] = lowest((self.origins.get(path, Origin.EXTERNAL), self.ground.material.origin))
         self.changed = True
@@ -70,7 +70,7 @@ class _Draft:
 def reworded(
     candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, renames: bool
 ) -> tuple[Candidate, tuple[ModelRemark, ...]]:
-    """Take from a model's answer what holds; `renames` says whether nothing else knows the candidate by its name."""
+    """Use the parts of a model's answer that pass the checks; `renames`: nothing refers to the candidate by name."""
     draft = _Draft(
         candidate=candidate,
         ground=ground,
@@ -99,7 +99,7 @@ def _name(draft: _Draft, name: Any) -> None:
 
 
 def _description(draft: _Draft, description: Any, when: Any) -> None:
-    """Replace the description; the mined one stays among the example queries, where it can still be found."""
+    """Replace the description; the mined one becomes an example query, so that it is still found."""
     sentences = [
         _sentence(text)
         for path, text in (("description", description), ("when", when))
@@ -139,7 +139,7 @@ def _parameters(draft: _Draft, wordings: Any) -> None:
             continue
         path, mined = f"parameters.{number}", found[number].description
         text = meaning.strip(" .,;:")
-        if text.casefold() in mined.casefold():  # nothing new; also true of an empty text
+        if text.casefold() in mined.casefold():  # nothing new, or empty
             continue
         if draft.accepts(path, _fault(draft, text, least=3, most=160)):
             text = f"{text}; {mined}" if mined else text
@@ -161,7 +161,7 @@ def _fault(draft: _Draft, text: str, *, least: int, most: int) -> str:
 
 
 def _numbered(wordings: Any, key: str, *, of: int) -> Iterator[tuple[int, str]]:
-    """Entries for what is there, each once, as position and text."""
+    """Yield the entries that exist, once each, as position and text."""
     seen: set[int] = set()
     for entry in _entries(wordings):
         number, text = entry.get("number"), entry.get(key)
@@ -180,7 +180,7 @@ def _sentence(text: str) -> str:
 
 
 def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
-    """Word a candidate as a version is worded; as it is if no model worded that one, or if it does something else."""
+    """Give a candidate the wording of a version, if a model worded it and both do the same."""
     mined, known = candidate.content, version.content
     if not version.provenance.model or not does_the_same(mined, known):
         return candidate
@@ -214,7 +214,7 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
 
 
 def does_the_same(one: SkillContent, other: SkillContent) -> bool:
-    """Whether two contents differ in nothing but words and counts; of a lesson the tags say what came of the call."""
+    """Whether two contents differ only in words and counts; for a lesson the tags are its result."""
 
     def deed(content: SkillContent) -> object:
         calls = [(step.tool, dict(step.arguments), step.optional) for step in content.steps]
@@ -225,7 +225,7 @@ def does_the_same(one: SkillContent, other: SkillContent) -> bool:
 
 
 def _kept(pitfall: Pitfall, known: SkillContent) -> Pitfall:
-    """The pitfall with the words that explain it, if the version has it."""
+    """Return the pitfall with the explanation of the version, if it has one."""
     stem = pitfall.text.rstrip(".!? ")
     worded = (each.text for each in known.pitfalls if each.kind == pitfall.kind and each.text.startswith(stem))
     return dataclasses.replace(pitfall, text=next(worded, pitfall.text))
@@ -245,7 +245,7 @@ def _text(content: SkillContent, path: str) -> object:
 
 
 def _stood(content: SkillContent, path: str, known: SkillContent) -> str:
-    """Where the wording of a field stood in the version it is from; lists need not have the same order in both."""
+    """Return where the wording of a field is in its version; lists may be ordered differently."""
     name = path.partition(".")[0]
     if name not in ("pitfalls", "example_queries"):
         return path
@@ -259,7 +259,7 @@ def _words(entry: object) -> object:
 
 
 def _origin(version: SkillVersion, path: str) -> Origin:
-    """Origin of a field in a version, or the lowest of its parts; unknown counts as external."""
+    """Return the origin of a field in a version, or the lowest of its parts; unknown is external."""
     parts = [origin for at, origin in version.origins.items() if at == path or at.startswith(f"{path}.")]
     return lowest(parts) if parts else version.origins.get(path.partition(".")[0], Origin.EXTERNAL)
 
@@ -273,7 +273,7 @@ _UNTRIED = Assessment(reason="a language model proposed it from records; no atte
 def proposals(
     candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
 ) -> tuple[tuple[Candidate, ...], tuple[ModelRemark, ...]]:
-    """Take what holds from a model's list of missed lessons."""
+    """Return the proposals of a model's answer that pass the checks."""
     made: list[Candidate] = []
     remarks: list[ModelRemark] = []
     listed = answer.get("lessons")
@@ -289,7 +289,7 @@ def proposals(
 def _proposal(
     entry: Mapping[str, Any], candidate: Candidate, *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
 ) -> Candidate | str:
-    """One proposal, or what is wrong with it."""
+    """Return one proposal, or what is wrong with it."""
     title, lesson, cited = entry.get("title"), entry.get("lesson"), entry.get("spans")
     if not isinstance(title, str) or not isinstance(lesson, str) or not isinstance(cited, list):
         return "is not of the agreed form"

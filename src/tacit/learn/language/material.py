@@ -1,8 +1,8 @@
-"""A candidate and its source trajectories → what a model may see of them: quoted data, and what was quoted.
+"""The material that a model may see of a candidate and its attempts: quoted data, and the texts in it.
 
-Everything others wrote is one JSON document inside a fence that it cannot close, cut to size, without hidden characters
-and secrets. Beside it stand the texts that an answer is held against: `own` those that the agent, the person or the mined
-fields vouch for, `names` those of them that are no values of one run, `all` also tools' answers. Asks nobody anything.
+Everything is one JSON document between marks that it cannot write, limited in size, without hidden characters and secrets.
+Answers are checked against its texts: `own` are trusted ones, `names` those whose names may be used, `all` also answers of
+tools.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ _MAX_BYTES = 16_000
 
 @dataclass(frozen=True, slots=True)
 class MaterialText:
-    """A text that was quoted, and who vouches for it."""
+    """A quoted text and its origin."""
 
     text: str
     origin: Origin
     names: bool = True
-    """Whether an answer may name what it names; not so the values of one run."""
+    """Whether an answer may use its names; not so the values of one run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What was quoted, as a prompt and as evidence."""
+    """The quoted material, as a prompt and for the checks."""
 
     text: str
     pieces: tuple[MaterialText, ...]
     spans: Mapping[str, Span] = field(default_factory=dict)
-    """Ids that an answer may point at."""
+    """Ids that an answer may cite."""
 
     @property
     def origin(self) -> Origin:
-        """The origin of whatever a model writes after reading this: the lowest of all, and never above an agent's."""
+        """The origin of anything a model writes after reading this: the lowest of all, at most an agent's."""
         return lowest([Origin.AGENT, *(piece.origin for piece in self.pieces)])
 
     @property
     def own(self) -> str:
-        """The texts that somebody other than the world outside vouches for."""
+        """The texts that are not external."""
         return "\n".join(piece.text for piece in self.pieces if piece.origin is not Origin.EXTERNAL)
 
     @property
     def names(self) -> str:
-        """Those of them whose tools, commands, files and addresses an answer may name."""
+        """Those whose tools, commands, files and addresses an answer may name."""
         return "\n".join(p.text for p in self.pieces if p.names and p.origin is not Origin.EXTERNAL)
 
     @property
@@ -70,7 +70,7 @@ class Material:
 
 
 def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material:
-    """The mined skill and the tasks it came from; no record of what tools answered, so that none can speak to the model."""
+    """Return the mined skill and its tasks, without answers of tools, which could instruct the model."""
     document, pieces = _skill(candidate)
     sources = _sources(candidate, trajectories)[:_MAX_TASKS]
     tasks = [_cut(source.task.text, _MAX_TASK) for source in sources]
@@ -81,7 +81,7 @@ def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
 
 
 def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material | None:
-    """The mined skill and records of attempts it came from, with tools' answers; nothing where none is at hand."""
+    """Return the mined skill with records of its attempts, including answers of tools; nothing without attempts."""
     document, pieces = _skill(candidate)
     spans: dict[str, Span] = {}
     records: list[dict[str, Any]] = []
@@ -105,7 +105,7 @@ def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
 
 
 def quote(value: Any) -> str:
-    """Any value as data: JSON between marks that no text inside can write."""
+    """Return a value as JSON between marks that no text inside can write."""
     document = json.dumps(_cleaned(redact_value(value).value), ensure_ascii=False, default=str)
     inside = document.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<material>\n{inside}\n</material>"
@@ -116,14 +116,14 @@ def _sources(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> li
 
 
 def _task_origin(trajectory: Trajectory) -> Origin:
-    """Who wrote the task: whoever states it; where no message does, the person, or for a subagent another agent."""
+    """Return the origin of the task: that of the step that states it; else the user, or an agent for a subagent."""
     task = trajectory.task.text.strip()
     stated = [step.origin_of("text") for step in trajectory.steps if not step.tool and task and task in step.text]
     return lowest(stated) if stated else Origin.AGENT if trajectory.parent_session_id else Origin.USER
 
 
 def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
-    """The mined skill as a document, and its texts with the origin of each."""
+    """Return the mined skill as a document, and its texts with their origins."""
     content = candidate.content
     document: dict[str, Any] = {
         "kind": str(content.kind),
@@ -141,7 +141,7 @@ def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
         "error": _cut(content.signature),
         "notes": _cut(content.body, _MAX_TASK),
     }
-    # What a tool said on the way is told in these two; the skill can be worded without them.
+    # These two repeat text of tools; the skill can be worded without them.
     for key, path in (("error", "signature"), ("notes", "body")):
         if _origin(candidate, path) is Origin.EXTERNAL:
             document[key] = ""
@@ -179,7 +179,7 @@ def _conditions(content: SkillContent) -> Iterator[str]:
 
 
 def _origin(candidate: Candidate, path: str) -> Origin:
-    """Origin of a field: its own, or that of the whole it belongs to, or the lowest of its parts."""
+    """Return the origin of a field: its own, that of its whole, or the lowest of its parts."""
     whole = path.partition(".")[0]
     own = [origin for at, origin in candidate.origins.items() if at in (path, whole) or at.startswith(f"{path}.")]
     return lowest(own)
@@ -188,7 +188,7 @@ def _origin(candidate: Candidate, path: str) -> Origin:
 def _entries(
     trajectory: Trajectory, number: int
 ) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[MaterialText]]]:
-    """What happened, one entry at a time: as it is quoted, with its span ids and its texts."""
+    """Yield the steps: quoted, with span ids and texts."""
     field_origins = FieldOrigins(trajectory)
     shown_fields = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
     for step in shown_fields:

@@ -1,6 +1,6 @@
-"""Prompts are files: a name such as `wording-1` → its instructions, the schema of its answer, and the version to record.
+"""Calls a language model to reword candidates and to propose missed lessons, with versioned prompt files.
 
-A file is never changed once it was used in earnest; a better one gets the next number. Knows nothing of models.
+A prompt file, such as `wording-1`, is never changed once used; an improved prompt gets the next number.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class PromptFile:
 
     @property
     def version(self) -> str:
-        """What provenance records: the name, and the beginning of the files' hash."""
+        """The version recorded in provenance: the name, and the start of the files' hash."""
         return f"{self.name}@{self.digest[:_HASH_LENGTH]}"
 
     def about(self, material: str) -> Prompt:
-        """The question about some quoted material."""
+        """Return the prompt for some quoted material."""
         return Prompt(instructions=self.instructions, material=material, schema=self.schema)
 
 
@@ -62,32 +62,32 @@ def prompt_file(name: str) -> PromptFile:
 
 
 KINDS = frozenset({Kind.PROCEDURE, Kind.LESSON})
-"""What a model may word; norms and preferences are a person's own words."""
+"""The kinds that a model may reword; norms and preferences are a person's own words."""
 PATIENCE = 3
-"""So many failures one after the other, and the model is not asked again."""
+"""Consecutive failures after which the model is not called again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refined:
-    """What became of some candidates."""
+    """The result for some candidates."""
 
     candidates: tuple[Candidate, ...]
-    """As many as there were, in their order."""
+    """As many as given, in their order."""
     proposed: tuple[Candidate, ...] = ()
-    """Further ones, which the model made and nothing has tried."""
+    """Further candidates that the model proposed."""
     remarks: tuple[ModelRemark, ...] = ()
     spent: Spending = Spending()
     news: tuple[Candidate, ...] = ()
-    """Those that were there to be worded: of a kind that a model may word, and not known before."""
+    """New candidates of a kind that a model may reword."""
     worded: int = 0
-    """How many of these have words of the model now."""
+    """How many of these the model reworded."""
 
 
 class Refiner:
-    """Asks a model about many candidates, until it is too dear or has failed too often. One for a whole run of learning."""
+    """Calls a model for many candidates until its budget ends or it fails too often. One per learning pass."""
 
     def __init__(self, model: LanguageModel) -> None:
-        """Ask this model."""
+        """Use this model."""
         self._model = model
         self._failures = 0
         self._over = False
@@ -96,7 +96,7 @@ class Refiner:
 
     @property
     def ended(self) -> bool:
-        """Whether the model is not asked any more."""
+        """Whether the model is no longer called."""
         return self._over or self._failures >= PATIENCE
 
     def word(
@@ -106,8 +106,9 @@ class Refiner:
         *,
         known: Mapping[str, SkillVersion] | None = None,
     ) -> Refined:
-        """Word candidates; `known` are versions that they would follow, by name: where nothing but counts has changed,
-        their wording is kept and nobody is asked."""
+        """Reword candidates; `known` maps names to the versions they would revise: where only counts changed, their
+        wording is kept without a call.
+        """
         mined, before = tuple(candidates), self._model.spent
         linked = _linked(mined)
         made: list[Candidate] = []
@@ -132,7 +133,7 @@ class Refiner:
         )
 
     def missed(self, candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory]) -> Refined:
-        """Ask once for each set of records what mining missed in them; the same lesson is taken once."""
+        """Ask once per set of records for missed lessons; equal lessons are taken once."""
         mined, before = tuple(candidates), self._model.spent
         found: dict[str, Candidate] = {}
         for candidate in mined:
@@ -172,7 +173,7 @@ class Refiner:
         return [self._signed(each, prompt) for each in made]
 
     def _ask(self, prompt: PromptFile, material: Material, *, skill: str) -> Mapping[str, object] | None:
-        """The answer, or nothing."""
+        """Return the answer, or nothing."""
         try:
             answer = self._model.ask(prompt.about(material.text))
         except OverBudget as refusal:
@@ -188,7 +189,7 @@ class Refiner:
         return answer
 
     def _signed(self, candidate: Candidate, prompt: PromptFile) -> Candidate:
-        """Say in the provenance which model had a hand in it, and by which prompt."""
+        """Record the model and the prompt in the provenance."""
         provenance = dataclasses.replace(candidate.provenance, model=self._model.name, prompt_version=prompt.version)
         return dataclasses.replace(candidate, provenance=provenance)
 
@@ -201,7 +202,7 @@ class Refiner:
 
 
 def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory], model: LanguageModel) -> Refined:
-    """Let a model word some candidates and then say what mining missed; `trajectories` are their sources, by id."""
+    """Reword candidates, then ask for missed lessons; `trajectories` are their sources by id."""
     refiner = Refiner(model)
     worded = refiner.word(candidates, trajectories)
     missed = refiner.missed(worded.candidates, trajectories)
@@ -214,13 +215,13 @@ def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajector
 
 
 def _linked(candidates: Sequence[Candidate]) -> frozenset[str]:
-    """Names by which skills know each other: they are no wording, and stay."""
+    """Return names by which skills refer to each other: these are not reworded."""
     names: set[str] = set()
     for candidate in candidates:
         content = candidate.content
         links = (*content.after, *content.sub_skills, *([content.extends] if content.extends else ()))
         names.update(links)
         compared = len(candidate.provenance.trajectory_ids) > 1
-        if links or content.cases or content.cues or compared:  # the next run of mining knows it by this name
+        if links or content.cases or content.cues or compared:  # the next mining run finds it by this name
             names.add(content.name)
     return frozenset(names)

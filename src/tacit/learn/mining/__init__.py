@@ -1,1 +1,1 @@
-"""Mining across trajectories: many attempts and their outcomes → small skills with conditions, cues and order."""
+"""Mining: many attempts and their outcomes give small skills with conditions, cues and an order."""

@@ -1,8 +1,7 @@
-"""A call within its attempt → what was known before it, and which places held the values that it was given.
+"""Finds what was known before a call, and the places that held the values of its arguments.
 
-`View` lays out what the person had said and what tools had answered before one call. `Source` is a place shared by several
-calls; `refined` adds the conditions that tell the record meant from its neighbours. It counts; what is worth keeping is
-decided in `binding`.
+`View` collects the user's messages and the answers before one call. `ArgumentSource` is a place shared by several calls;
+`refined` adds conditions that select the right record. `binding` decides which places are kept.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from tacit.text.value_shapes import is_mentioned, stands_in
 _MAX_READINGS = 60
 _MAX_FIELDS = 24
 _MAX_LEAVES = 1_500
-"""Values of one answer that are looked at."""
+"""Values of one answer that are compared."""
 _MAX_VALUES = 6_000
 """Values of all answers before a call that are held at once."""
 _WORD_VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+){0,3}")
 _ODD_FIELD = re.compile(r'["{}\n]| = | and | where | in task')
 _WORTH = 0.05
-"""What a condition must add to the share that is exactly right."""
+"""What a condition must add to the share of exact matches."""
 _KEPT = 0.97
-"""The share of what a place explained that a condition must keep."""
+"""The share of explained calls that a condition must keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One call in a successful attempt. `task` tells independent tasks apart where their texts do not."""
+    """One call in a successful attempt. `task` separates tasks with the same text."""
 
     trajectory: Trajectory
     step: Step
@@ -43,12 +42,12 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """One value that a tool had answered."""
+    """One value in an answer."""
 
     leaf: Leaf
     step: int
     echo: bool
-    """Whether the call itself was given this value under this name."""
+    """Whether the answering call was itself given this value under this name."""
 
 
 @dataclass(slots=True)
@@ -58,11 +57,11 @@ class View:
     occurrence: Occurrence
     task_text: str = ""
     heard: tuple[tuple[int, str], ...] = ()
-    """What the person said, message by message, with the step's number."""
+    """The messages of the user, each with its step number."""
     readings: dict[tuple[str, str], list[ToolAnswer]] = field(default_factory=dict)
-    """Tool and path → the values that stood there."""
+    """Tool and path → the values there."""
     given: set[str] = field(default_factory=set)
-    """The values that earlier calls were given."""
+    """The values given to earlier calls."""
     weight: float = 1.0
     group: int = 0
     """Calls of one group belong to one task."""
@@ -72,36 +71,36 @@ class View:
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """What the call was given."""
+        """The arguments of the call."""
         return self.occurrence.step.arguments
 
     def stated(self, value: Any) -> bool:
-        """Whether the person had named a value."""
+        """Whether the user named a value."""
         text = str(value).strip()
         if text not in self._stated:
             self._stated[text] = stands_in(text, self.task_text)
         return self._stated[text]
 
     def mentioned(self, value: Any) -> bool:
-        """Whether the person had spoken of it, if only by a part of its name."""
+        """Whether the user mentioned a value, if only by a part of its name."""
         text = str(value).strip()
         if text not in self._mentioned:
             self._mentioned[text] = is_mentioned(text, self.task_text)
         return self._mentioned[text]
 
     def places_of(self, values: Sequence[Any]) -> set[tuple[str, str]]:
-        """The places that held all these values."""
+        """Return the places that held all these values."""
         found = [self._places.get(plain(value), set()) for value in values]
         return set.intersection(*found) if found else set()
 
     def span_of_words(self, value: Any) -> Span:
-        """The message in which the person named a value."""
+        """Return the message in which the user named a value."""
         step = next((index for index, text in self.heard if stands_in(value, text)), -1)
         return Span(self.occurrence.trajectory.id, step, "text")
 
 
 def view_of(occurrence: Occurrence) -> View:
-    """Lay out what came before a call."""
+    """Collect what came before a call."""
     heard: list[tuple[int, str]] = []
     view = View(occurrence)
     before: list[Step] = []
@@ -133,7 +132,7 @@ def view_of(occurrence: Occurrence) -> View:
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """A condition on a field of the record around a value: it stands in the task, is a parameter's value, or this."""
+    """A condition on a field of the record around a value: in the task, equal to a parameter, or a fixed value."""
 
     field: str
     name: str = ""
@@ -142,13 +141,13 @@ class SelectionRule:
     """The argument whose value the parameter `name` has."""
 
     def __str__(self) -> str:
-        """The rule as `text.places` reads it."""
+        """The rule as `text` parses it."""
         if self.name:
             return f"{self.field} = {{{self.name}}}"
         return f'{self.field} = "{self.value}"' if self.value else f"{self.field} in task"
 
     def holds(self, leaf: Leaf, view: View) -> bool:
-        """Whether the record around a value meets it, given what was known."""
+        """Whether the record around a value meets the rule."""
         found = field_of(leaf, self.field)
         if found is None:
             return False
@@ -160,7 +159,7 @@ class SelectionRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentSource:
-    """A place, how much of the calls it explains, and how often it leaves exactly what was used."""
+    """A place, the share of calls it explains, and how often it leaves exactly the value used."""
 
     tool: str
     path: str
@@ -172,25 +171,25 @@ class ArgumentSource:
 
     @property
     def key(self) -> str:
-        """The place as `text.places` reads it."""
+        """The place as `text` parses it."""
         return self.path + (f" where {' and '.join(map(str, self.rules))}" if self.rules else "")
 
     def readings(self, view: View) -> list[ToolAnswer]:
-        """What the place offers in one attempt."""
+        """Return the values that the place offers in one attempt."""
         found = view.readings.get((self.tool, self.path), ())
         return [reading for reading in found if all(rule.holds(reading.leaf, view) for rule in self.rules)]
 
     def explains(self, view: View, values: Sequence[Any]) -> bool:
-        """Whether all the values are among what it offers."""
+        """Whether all values are among those it offers."""
         return {plain(value) for value in values} <= {plain(reading.leaf.value) for reading in self.readings(view)}
 
 
 Used = Sequence[tuple[View, Sequence[Any]]]
-"""The calls that had an argument, each with its value, or the values of its list."""
+"""The calls that had an argument, each with its value or the values of its list."""
 
 
 def measured(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ...] = ()) -> ArgumentSource:
-    """A place with its counts over some calls, each weighed."""
+    """Return a place with its weighted counts over some calls."""
     bare = ArgumentSource(tool=tool, path=path, rules=rules)
     total = sum(view.weight for view, _ in used) or 1.0
     covered = exact = echo = order = 0.0
@@ -218,7 +217,7 @@ def measured(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ..
 
 
 def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
-    """The places that explain at least this share of the calls, the best first."""
+    """Return the places that explain at least this share of the calls, the best first."""
     total = sum(view.weight for view, _ in used) or 1.0
     counts: Counter[tuple[str, str]] = Counter()
     for view, values in used:
@@ -230,7 +229,7 @@ def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
 
 
 def refined(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> ArgumentSource:
-    """The same place with up to two conditions, where they leave fewer values to choose from and keep the right ones."""
+    """Return a place with up to two conditions that leave fewer values and keep the right ones."""
     floor = source.coverage * _KEPT
     for _ in range(2):
         tried = [
@@ -245,7 +244,7 @@ def refined(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...
 
 
 def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Iterator[SelectionRule]:
-    """Conditions that the records meant could have in common."""
+    """Yield conditions that the right records may have in common."""
     fields: dict[str, Counter[str]] = {}
     attempts: dict[tuple[str, str], set[str]] = {}
     for view, values in used:
@@ -267,13 +266,13 @@ def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...]
         for path, parameter in names.items():
             yield SelectionRule(name, parameter, path=path)
         text, _ = min(fields[name].items(), key=lambda item: (-item[1], item[0]))
-        # Words such as a status; never something that could be a person's own.
+        # Only words such as a status, never personal values.
         if _WORD_VALUE.fullmatch(text) and len(attempts.get((name, text), ())) >= 3:
             yield SelectionRule(name, value=text)
 
 
 def at(arguments: Any, path: tuple[str, ...]) -> Any | None:
-    """The argument at a path of names, or None; behind `[]` what all the records of a list have there."""
+    """Return the argument at a path of names, or None; behind `[]` the values of all records."""
     for place, name in enumerate(path):
         if name == "[]":
             rows = arguments if isinstance(arguments, list | tuple) else ()

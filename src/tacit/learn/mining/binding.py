@@ -1,9 +1,8 @@
-"""The same call in several successful attempts → its arguments with parameters, each bound to the place its value comes from.
+"""Binds the arguments of a call that several successful attempts made to the places where their values come from.
 
-For every argument the place that explains most of the calls is kept: the words of the task, or a part of an earlier answer.
-What never varies stays as it is. What no place explains becomes a parameter without a source. Values that could be a
-person's own (names, addresses, ids) are written down nowhere unless several independent tasks share them. Calls are not
-chosen here, and no attempt is judged.
+Per argument the place that explains most calls is kept: the words of the task, or a part of an earlier answer. Constant
+values stay. An unexplained value becomes a parameter without a source. Values that may be personal (names, addresses, ids)
+are kept only if several independent tasks share them.
 """
 
 from __future__ import annotations
@@ -25,27 +24,27 @@ from tacit.text.value_shapes import FREE, one_of, shape_of, values_of_shape
 __all__ = ["Bound", "Occurrence", "Support", "bind"]
 
 SEVERAL = 3
-"""So many independent tasks make a value general."""
+"""Independent tasks from which a shared value counts as general."""
 _MAX_OCCURRENCES = 120
 _MAJORITY = 0.5
 _MAX_CHOICES = 8
 _MAX_SPANS = 12
 _MAX_ROWS = 50
 _MAX_LISTED = 200
-"""Values of one list that are looked at; a longer one is a document."""
+"""Values of one list that are compared; a longer one is a document."""
 _MAX_DEPTH = 6
 _TRIED = 5
 _NEAR = 0.2
 _ECHO = 0.05
 _EXACT = 0.3
-"""How much it counts that a place leaves no choice, beside that it holds the value at all."""
+"""The bonus of a place that leaves no choice, relative to holding the value at all."""
 
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """How many of the calls the place of a parameter explains, and the spans that show it."""
+    """How many calls the place of a parameter explains, and the spans that show it."""
 
     explained: int
     of: int
@@ -54,9 +53,9 @@ class Support:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A call made general: arguments with ``{name}``, the parameters in the order to resolve them, and what they rest on.
+    """A general call: arguments with ``{name}``, parameters in the order to resolve them, and their spans.
 
-    A list of records is written as one record whose parameters are lists: as many records as values.
+    A list of records is one record whose parameters are lists.
     """
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class Bound:
 
 
 def bind(occurrences: Sequence[Occurrence]) -> Bound:
-    """Find out where the arguments of a call come from; all the occurrences are calls of one tool."""
+    """Find where the arguments of a call come from; all occurrences call one tool."""
     views = _weighed(_sample(occurrences))
     if not views:
         return Bound()
@@ -77,7 +76,7 @@ def bind(occurrences: Sequence[Occurrence]) -> Bound:
     for path in _paths(views):
         used = [(view, value) for view in views if (value := at(view.arguments, path)) is not None]
         if sum(view.weight for view, _ in used) <= _MAJORITY * sum(view.weight for view in views):
-            continue  # seldom given: optional, and nothing to say about it
+            continue  # rarely given: optional and left out
         literal = _constant(used, rows="[]" in path)
         if literal is not None and not (any(map(_personal, _list(literal))) and _best(_lists(used), names=names)):
             _put(arguments, path, literal)
@@ -96,9 +95,9 @@ def bind(occurrences: Sequence[Occurrence]) -> Bound:
 
 
 def _sample(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
-    """At most so many calls, spread over all of them, whatever order they come in."""
+    """Return at most this many calls, spread over all of them, independent of their order."""
     ordered = sorted(occurrences, key=lambda one: (one.trajectory.id, one.step.index))
-    # Some sources leave arguments out: a call without any, where others have some, says nothing about them.
+    # Some logs omit arguments: a call without any, where others have some, is no evidence.
     ordered = [one for one in ordered if one.step.arguments] or ordered
     if len(ordered) <= _MAX_OCCURRENCES:
         return ordered
@@ -106,7 +105,7 @@ def _sample(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
 
 
 def _weighed(occurrences: Sequence[Occurrence]) -> list[View]:
-    """The calls with what was known before each; many attempts at one task count as one."""
+    """Return the calls with what was known before each; attempts at one task share one weight."""
     groups = _groups(occurrences)
     sizes = Counter(groups)
     views = [view_of(one) for one in occurrences]
@@ -116,7 +115,7 @@ def _weighed(occurrences: Sequence[Occurrence]) -> list[View]:
 
 
 def _groups(occurrences: Sequence[Occurrence]) -> list[int]:
-    """Which calls belong to one task: the same name or words, or an id in common."""
+    """Return which calls belong to one task: same name or words, or a shared id."""
     parent = list(range(len(occurrences)))
 
     def root(index: int) -> int:
@@ -137,7 +136,7 @@ def _groups(occurrences: Sequence[Occurrence]) -> list[int]:
 
 
 def _paths(views: Sequence[View]) -> list[Path]:
-    """The arguments: first what the attempts had already worked with, for other places hang on it; lists come last."""
+    """Return the arguments in the order to bind: values used before come first, lists last."""
     seen: dict[Path, list[tuple[View, Any]]] = {}
     for view in views:
         for path in _flat(view.arguments):
@@ -149,13 +148,13 @@ def _paths(views: Sequence[View]) -> list[Path]:
             -round(sum(view.weight for view, value in used if plain(value) in view.given), 6),
         )
         for path, used in seen.items()
-        if path not in inner  # an empty list in one call where another has records in it
+        if path not in inner  # an empty list where another call has records
     }
     return sorted(rank, key=lambda path: (rank[path], path))
 
 
 def _flat(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
-    """The paths of all arguments; a list of records goes on behind `[]`, as if it were one record."""
+    """Yield the paths of all arguments; a list of records continues behind `[]` as one record."""
     for name, value in arguments.items():
         path = (*above, str(name))
         rows = value[:_MAX_ROWS] if isinstance(value, list | tuple) and len(above) < _MAX_DEPTH else ()
@@ -175,13 +174,13 @@ def _put(arguments: dict[str, Any], path: Path, value: Any) -> None:
 
 
 def _in_order(arguments: dict[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments in the order in which a call gave them."""
+    """Return the arguments in the order of the calls."""
     places = {str(name): place for place, name in enumerate(typed)}
     return dict(sorted(arguments.items(), key=lambda item: (places.get(item[0], len(places)), item[0])))
 
 
 def _name(path: Path, taken: set[str]) -> str:
-    """The argument's own name; that of the one around it in front where two would be the same."""
+    """Return the argument's own name, prefixed by the name around it where two would be equal."""
     words = [re.sub(r"\W+", "_", part).strip("_") or "value" for part in path if part != "[]"]
     wish = next((name for start in range(len(words) - 1, -1, -1) if (name := "_".join(words[start:])) not in taken), "")
     number = 2
@@ -221,7 +220,7 @@ def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Pa
 
 
 def _best(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
-    """The place in earlier answers that explains most, among near equals the one that leaves least to choose."""
+    """Return the place in earlier answers that explains most; among near equals the one with the fewest values."""
     found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
     if not found:
         return None
@@ -236,7 +235,7 @@ def _score(source: ArgumentSource) -> float:
 
 
 def _task(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
-    """The shape of what the person names, its score as a place, and for which calls it was named."""
+    """Return the shape of the value in the task, its score as a place, and for which calls it was named."""
     heard = [all(view.stated(value) for value in values) for view, values in used]
     total = sum(view.weight for view, _ in used) or 1.0
     share = sum(view.weight for (view, _), in_task in zip(used, heard, strict=True) if in_task) / total
@@ -270,7 +269,7 @@ def _support(used: Used, explained: Sequence[bool], spans: Sequence[Span]) -> Su
 
 
 def _constant(used: Sequence[tuple[View, Any]], *, rows: bool) -> Any | None:
-    """The one value that every call had, or every row of its list, if enough tasks share it."""
+    """Return the one value of all calls, or of all rows of its list, if enough tasks share it."""
     values = [one for _, value in used for one in value] if rows else [value for _, value in used]
     if len({repr(value) for value in values}) != 1:
         return None
@@ -279,7 +278,7 @@ def _constant(used: Sequence[tuple[View, Any]], *, rows: bool) -> Any | None:
 
 
 def _choices(used: Used) -> tuple[str, ...]:
-    """The few values that an argument always has one of, the most usual first; none where it is not like that."""
+    """Return the few values of an argument, the most frequent first; none where it has many."""
     groups: dict[str, list[View]] = {}
     for view, values in used:
         for value in values:
@@ -298,7 +297,7 @@ def _example(used: Used) -> str:
 
 
 def _general(value: Any, views: Sequence[View]) -> bool:
-    """Whether a value may stand in a skill: several independent tasks share it, or several attempts and it is nobody's."""
+    """Whether a value may be part of a skill: several tasks share it, or several attempts and it is not personal."""
     tasks = len({view.group for view in views})
     if tasks >= SEVERAL:
         return True
@@ -310,7 +309,7 @@ def _general(value: Any, views: Sequence[View]) -> bool:
 
 
 def _personal(value: Any) -> bool:
-    """Whether a value looks as if it were one person's or one record's: an id, an address, a number of some length."""
+    """Whether a value looks like that of one person or record: an id, an address, a long number."""
     if not isinstance(value, str):
         return isinstance(value, int) and abs(value) > 9_999
     digits = sum(character.isdigit() for character in value)
@@ -319,13 +318,13 @@ def _personal(value: Any) -> bool:
 
 
 def _named_somebody(text: str) -> bool:
-    """Whether a text holds what could be a name: a word with a capital that does not begin a sentence."""
+    """Whether a text contains a possible name: a capitalised word inside a sentence."""
     words = re.findall(r"[^\W\d_]+", text)
     return any(word[0].isupper() and word != "I" for word in (words if len(words) < 3 else words[1:]))
 
 
 def _links(used: Sequence[tuple[View, Any]]) -> bool:
-    """Whether records can be told apart by an argument: it is an id, most of the time."""
+    """Whether an argument identifies records: it is usually an id."""
     ids = sum(_personal(value) and " " not in str(value) for _, value in used)
     return ids > _MAJORITY * len(used)
 
@@ -335,7 +334,7 @@ def _lists(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]
 
 
 def _list(value: Any) -> list[Any]:
-    """The values of an argument; none where it is a nest of records."""
+    """Return the values of an argument; none for nested records."""
     values = list(value[:_MAX_LISTED]) if isinstance(value, list | tuple) else [value]
     return [] if any(isinstance(one, Mapping | list | tuple) or one is None for one in values) else values
 

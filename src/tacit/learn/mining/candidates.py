@@ -1,7 +1,7 @@
-"""A unit and what was found out about it → a candidate: steps, parameters, cases, cues, order, grounds and origins.
+"""Writes a unit and the findings about it as a candidate: steps, parameters, cases, cues, order, spans and origins.
 
-The steps are the readings that the conditions and parameters need, then the calls of the unit. Every one of them was
-taken by some attempt; what supports it is named. Finds out nothing itself.
+The steps are the readings that conditions and parameters need, then the calls of the unit. Composites list the units of one
+kind of task.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was found out about a unit."""
+    """The findings about a unit."""
 
     cases: tuple[Case, ...] = ()
     cues: tuple[Cue, ...] = ()
@@ -64,20 +64,20 @@ class Findings:
     goal: tuple[Condition, ...] = ()
     """What shows that the task is done."""
     alone: bool = False
-    """Whether it is never made together with another: it ends the task, such as handing it over."""
+    """Whether it is never made together with another: it ends the task, such as a hand-over."""
     causes: tuple[FailureCause, ...] = ()
     """Why attempts of the group failed."""
 
 
 @dataclass(slots=True)
 class FieldSources:
-    """Field → spans, over many trajectories; the origin of a field is the lowest of its spans'."""
+    """Field → spans, over many trajectories; the origin of a field is the lowest of its spans."""
 
     study: Study
     spans: dict[str, tuple[Span, ...]] = field(default_factory=dict)
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
-        """Note that a field rests on these spans."""
+        """Add the spans that a field is based on."""
         self.spans[path] = tuple(dict.fromkeys((*self.spans.get(path, ()), *spans)))
 
     @property
@@ -95,7 +95,7 @@ def is_mined(provenance: Provenance) -> bool:
 
 
 def name_of(unit: Unit, *, whole: bool = False) -> str:
-    """The name of a unit's skill: the words of its tools (with their servers if `whole`) and the values that tell it apart."""
+    """Return the name of a unit's skill: the words of its tools (with servers if `whole`) and its fixed values."""
     words: list[str] = []
     for tool, fixed in unit.tokens[:2]:
         words += ["and"] if words else []
@@ -104,7 +104,7 @@ def name_of(unit: Unit, *, whole: bool = False) -> str:
 
 
 def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
-    """The name, or the fuller one, or the name with a number: the first that is not taken, which then is."""
+    """Return and reserve the first free name: the name, the fuller one, or the name with a number."""
     numbered = (name[: MAX_NAME - 6].rstrip("-") + f"-{number}" for number in count(2))
     free = next(one for one in chain([name, *([fuller] if fuller else [])], numbered) if one not in taken)
     taken.add(free)
@@ -112,7 +112,7 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
 
 
 def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
-    """Write a unit down as a candidate."""
+    """Write a unit as a candidate."""
     grounds = FieldSources(study)
     steps, parameters = _Steps(unit, findings, study, grounds).written()
     sources = study.sample(list(unit.made))
@@ -120,7 +120,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
     for path in ("name", "description", "tags", "category", "surroundings"):
         grounds.rest(path, _tool_spans(unit, study, sources))
     _ground_findings(findings, study, grounds, sources)
-    for number in range(len(findings.cases)):  # the description tells the cases
+    for number in range(len(findings.cases)):  # the description lists the cases
         grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
     pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.causes)]
     pitfalls += failing_calls(study, unit.tools)
@@ -156,7 +156,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
 
 
 class _Steps:
-    """Writes the steps of a unit: readings first, in the order in which attempts take them, then its calls."""
+    """Writes the steps of a unit: readings in the order of the attempts, then its calls."""
 
     def __init__(self, unit: Unit, findings: Findings, study: Study, grounds: FieldSources) -> None:
         self._unit, self._study, self._grounds = unit, study, grounds
@@ -166,13 +166,13 @@ class _Steps:
         self._readings = _needed_readings(study, asked)
         order = _reading_order(study)
         goal = dict.fromkeys(condition.reading for condition in findings.goal if not findings.alone)
-        # How to look whether it worked is told where it is not plain: where the look takes an argument.
+        # The step that checks the result is written only where its reading takes an argument.
         self._checks = [tool for tool in goal if tool in order and study.bind_reading(tool).arguments][:_MAX_CHECKS]
         self._parameters: dict[str, Parameter] = {}
         self._steps: list[SkillStep] = []
 
     def written(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
-        """The steps and the parameters in them."""
+        """Return the steps and their parameters."""
         for tool in self._readings:
             bound = self._study.bind_reading(tool)
             self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
@@ -209,7 +209,7 @@ class _Steps:
         self._grounds.rest(f"steps.{number}.arguments", spans)
 
     def _keep(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
-        """Keep a parameter under a name that means one place only; the same place keeps one name."""
+        """Add a parameter under a name for one place only; the same place keeps one name."""
         key = re.sub(r"\{(\w+)\}", lambda match: f"{{{renamed.get(match[1], match[1])}}}", parameter.key)
         wanted = dataclasses.replace(parameter, key=key)
         for name, known in self._parameters.items():
@@ -240,7 +240,7 @@ class _Steps:
         return _taken(tool, self._study, self._study.sample(list(self._unit.made)))
 
     def _spans(self, places: Sequence[tuple[str, int]], arguments: Mapping[str, Any]) -> list[Span]:
-        """The calls themselves, and the observations that values still standing in them were copied from."""
+        """Return the spans of the calls, and of observations that literal values were copied from."""
         spans: list[Span] = []
         for identity, index in places:
             trajectory = self._study.trajectory(identity)
@@ -250,7 +250,7 @@ class _Steps:
 
 
 def _needed_readings(study: Study, asked: Iterable[str]) -> list[str]:
-    """The readings that are asked for and those that they in turn take their arguments from, in the order of attempts."""
+    """Return the needed readings, and those that supply their arguments, in the order of the attempts."""
     order = _reading_order(study)
     needed: dict[str, None] = {}
     waiting = [tool for tool in dict.fromkeys(asked) if tool in order]
@@ -292,7 +292,7 @@ def _condition_spans(condition: Condition, study: Study, sources: Sequence[str])
 
 
 def _taken(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
-    """Where a reading was taken: in these attempts, or, where none of them took it, in others that worked."""
+    """Return where a reading was taken: in these attempts, else in other successes."""
     for among in (sources, [outline.trajectory_id for outline in study.group.successes]):
         found = (
             (identity, reading.index)
@@ -306,7 +306,7 @@ def _taken(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, i
 
 
 def task_spans(study: Study, sources: Sequence[str]) -> list[Span]:
-    """Where the tasks were stated."""
+    """Return the spans of the tasks."""
     spans = []
     for identity in sources:
         steps = study.trajectory(identity).steps
@@ -323,7 +323,7 @@ def _tool_spans(unit: Unit, study: Study, sources: Sequence[str]) -> list[Span]:
 
 
 def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
-    """Tasks that called for it, without the values that were theirs alone."""
+    """Return general task texts as example queries."""
     found: dict[str, None] = {}
     for identity in sources:
         found.setdefault(shorten(study.task_of(identity), _MAX_EXAMPLE))
@@ -333,7 +333,7 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
-    """The strongest cues as the tasks spell them: a person reads words, not stems."""
+    """Return the strongest cues as the tasks spell them, not as stems."""
     spelling: dict[str, str] = {}
     for word in re.findall(r"[^\W\d_]+", " ".join(tasks)):
         for stem in words_of(word)[:1]:
@@ -371,7 +371,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def weakest(assessments: Sequence[Assessment]) -> Assessment | None:
-    """What vouches for all of them: the least of what vouches for each."""
+    """Return the assessment with the lowest grade."""
     return max(assessments, key=lambda each: _GRADES.index(each.grade), default=None)
 
 
@@ -380,9 +380,9 @@ _NEARLY_ALL = 0.9
 
 
 def surroundings_of(own: Sequence[str], toolsets: Collection[AbstractSet[str]]) -> tuple[str, ...]:
-    """The tools in (nearly) all sets that hold a unit's own.
+    """Return the tools in nearly all tool sets that contain a unit's own.
 
-    Of many, those whose names begin most like its own are kept: tools of one server do.
+    Of many, those with the most similar names are kept: they come from one server.
     """
     around = [tools for tools in toolsets if tools >= set(own)]
     seen = Counter(tool for tools in around for tool in tools)
@@ -417,9 +417,9 @@ class _Kind:
 def composites(
     study: Study, parts: Mapping[str, Candidate], order: Sequence[str], *, taken: set[str]
 ) -> list[Candidate]:
-    """The composites of a group; `parts` are its units' candidates by key, `order` their keys in the order of phases.
+    """Return the composites of a group; `parts` are the candidates of its units by key, `order` their keys in order.
 
-    None gets a name that is `taken`.
+    None gets a name in `taken`.
     """
     sequences = {
         outline.trajectory_id: [key for key in study.units.sequence(outline) if key in parts]
@@ -437,7 +437,7 @@ def composites(
 
 
 def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
-    """Attempts sorted by what was asked; the first of a kind stands for it."""
+    """Group attempts by their task; the first of a kind stands for it."""
     kinds: list[_Kind] = []
     for identity in sequences:
         words = term_set(study.outlines[identity].task)
@@ -491,7 +491,7 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
 
 
 def _step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
-    """A part and its case; how often it was needed is told beside, for counts alone make no new account."""
+    """Return the step for a part with its case; counts are given elsewhere, since they alone make no new version."""
     content = candidate.content
     ways = " or ".join(
         " and ".join(condition.text.rstrip(".") for condition in case.conditions) for case in content.cases
@@ -506,13 +506,13 @@ def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
     grounding = candidate.provenance.grounding
     spans = grounding.get(f"steps.{last}", ())
     own = [span for span in spans if span.trajectory_id in of_kind][:_COMPOSITE_SPANS] or list(spans[:_COMPOSITE_SPANS])
-    # The step repeats the part's case, so it can be no more trusted than what the case was read from.
+    # The step repeats the part's case, so its origin is no higher.
     cases = [span for number in range(len(candidate.content.cases)) for span in grounding.get(f"cases.{number}", ())]
     return own + cases
 
 
 def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
-    """What shows that such a task is done, each with what a part rests it on."""
+    """Return what shows that such a task is done, each with the spans of a part."""
     task_terms = term_set(task)
     found: dict[Condition, tuple[Span, ...]] = {}
     for _, candidate, _ in parts:

@@ -1,10 +1,9 @@
-"""Attempts with what they read and what they did → for each effect the cases that call for it, and checks of the goal.
+"""Learns, for each effect, the cases that call for it, from what attempts read and did.
 
-A case is a conjunction of at most three literals on readings or on words of the task. Of all conjunctions the one is taken
-that tells takers from the others at the least description length: errors cost bits, and so does each literal, the fewer
-the more its words have to do with the effect's own (a fix changes what it speaks of). Further cases cover takers that the
-first ones miss. Among near equals the readings win that other effects need as well. Pure and deterministic; it does not
-decide what an effect is, nor store anything.
+A case is a conjunction of at most three predicates on readings or task words. The conjunction with the least description
+length wins: errors cost bits, and so does each predicate, less if its words are close to the effect's own. Further cases
+cover attempts that the first ones miss. Among near equals, readings that other effects need as well win. Pure and
+deterministic.
 """
 
 from __future__ import annotations
@@ -26,32 +25,32 @@ from tacit.text.words import term_set
 MAX_LITERALS = 3
 BEAM = 24
 CONTRASTED = 3
-"""Attempts without the effect that must have taken a reading: one that only takers took tells nothing by what it shows."""
+"""Attempts without the effect that must have taken a reading: a reading taken only with the effect is no evidence."""
 EARNED = 3
-"""Attempts that a further literal must set apart to be worth its words; fewer where there are few attempts in all."""
+"""Attempts that a further predicate must separate to be worth its cost; fewer where there are few attempts."""
 MAX_ALIKE = 6
 MAX_DISTINCT = 300
 NEAR_BITS = 1.5
-"""Conjunctions that cost at most this much more than the best are as good; then shared readings decide."""
+"""Conjunctions that cost at most this much more than the best are equal; shared readings then decide."""
 NEAR_WORDS = 0.75
-"""… if their words are also nearly as near to the effect's own."""
+"""… if their words are also nearly as close to the effect's own."""
 LONE_ATTEMPTS = 3
 LONE_CHANCE = 0.05
-"""An effect that was the only one in all of at least so many successes, where others seldom are, ends the attempt."""
+"""An effect that was the only one in at least this many successes, where that is rare for others, ends the attempt."""
 FULL_LINK = 1.5
-"""So many words that no other effect shares make a link complete."""
+"""This many words that no other effect shares give the highest link."""
 MAX_BITS = 2.0
 """Bits that failures may add to a case: they show that something was missing, not what."""
 CHANCE = 0.05
 MAX_AGAINST = 0.25
-"""Of the successes in a case, those without the effect to those with it."""
+"""Of the successes in a case, the ratio of those without the effect to those with it."""
 CLEAR_LINK = 0.6
-"""A literal whose words are this near to the effect's own is believed without a statistical margin."""
+"""A predicate whose words are this close to the effect's own needs no statistical margin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """What one attempt read (each reading as it was first seen), was asked, did, and how it ended."""
+    """What one attempt read first, its task, its effects, and how it ended."""
 
     known: Mapping[str, Facts]
     task: str
@@ -62,7 +61,7 @@ class AttemptRecord:
 
 
 def standing_alone(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
-    """Effects never taken together with another, where that is no chance: they end an attempt, as handing it over does."""
+    """Return effects that end an attempt: never taken with another, where that is unlikely by chance."""
     times: dict[str, int] = {}
     joined: set[str] = set()
     won = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
@@ -82,7 +81,7 @@ def standing_alone(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
 
 
 def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
-    """For each effect (name → its tool, arguments and answers as text) the cases that call for it; none if unexplained."""
+    """Return the cases of each effect (name → text of its tool, arguments and answers); none if unexplained."""
     ordered = [*(each for each in attempts if each.succeeded), *(each for each in attempts if not each.succeeded)]
     won = _mask(attempt.succeeded for attempt in ordered)
     table = masks_of(predicates_of([each for each in attempts if each.succeeded]), ordered)
@@ -95,7 +94,7 @@ def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -
     options: dict[str, list[list[_Rule]]] = {}
     for effect in sorted(effects):
         taken = _mask(effect in attempt.took for attempt in ordered)
-        # Who ended the attempt at once says nothing about the rest; a failure that only did this shows where it is wrong.
+        # An attempt that ended at once shows nothing about the others; such a failure only shows where ending is wrong.
         counted = everything if effect in alone else everything & ~ended
         heard = (won | taken if effect in alone else won) & counted
         others = heard & ~taken
@@ -130,7 +129,7 @@ class _Rule:
 
 
 class _Problem:
-    """One effect's search: which conjunctions tell the attempts that took it from those that did not."""
+    """The search for one effect: conjunctions that separate attempts with the effect from those without."""
 
     def __init__(
         self,
@@ -154,7 +153,7 @@ class _Problem:
         self._table = self._cheapest(able)
 
     def _cheapest(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
-        """Of literals that hold in the same attempts a few, of all others the most telling: work stays bounded."""
+        """Keep a few of the predicates that hold in the same attempts, and the most informative others, to bound the work."""
         alike: dict[int, list[_Rule]] = {}
         for literal, mask in able:
             alike.setdefault(mask, []).append(self._rule((literal,), mask, self._positive, self._heard))
@@ -163,7 +162,7 @@ class _Problem:
         return sorted((rule.literals[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
     def cover(self) -> list[list[_Rule]]:
-        """Cases one after another, each as its near-equal alternatives, best first."""
+        """Return cases one after another, each as its near-equal alternatives, best first."""
         chosen: list[list[_Rule]] = []
         left, heard = self._positive, self._heard
         while left and self._table:
@@ -179,7 +178,7 @@ class _Problem:
         return chosen
 
     def _looked_at(self, rule: _Rule) -> _Rule:
-        """A case that only the task's words tell, with what all takers saw of that which the effect changes, if anything."""
+        """Return a case of task words only, with what all attempts with the effect read of what it changes."""
         if rule.readings:
             return rule
         takers = rule.covers & self._positive
@@ -193,13 +192,13 @@ class _Problem:
         )
 
     def _counted(self, rule: _Rule) -> _Rule:
-        """With all successes that stood in it, whether an earlier case covers them or not."""
+        """Return the rule with the counts of all successes in which it holds."""
         stood = rule.covers & self._heard
         support = (stood & self._positive).bit_count()
         return dataclasses.replace(rule, support=support, against=(stood & self._won).bit_count() - support)
 
     def _reliable(self, rule: _Rule, plain: float) -> bool:
-        """Whether to believe it: it pays for its words, or nothing speaks against it and its words are the effect's own."""
+        """Whether a rule is accepted: it pays for its cost, or nothing contradicts it and its words are the effect's own."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
         if rule.bits < plain and rule.support > 1:
@@ -211,7 +210,7 @@ class _Problem:
         )
 
     def _hardly_chance(self, rule: _Rule) -> bool:
-        """Whether takers alone would hardly ever stand in it by chance, as many literals as there are of its size."""
+        """Whether chance alone would hardly give such a rule, given the number of predicates."""
         covers = rule.covers & self._heard
         size = covers.bit_count()
         if len(rule.literals) > 1 or size < 2 or covers & ~self._positive:
@@ -223,14 +222,15 @@ class _Problem:
         front = [
             self._rule((literal,), mask, positive, heard)
             for literal, mask in self._table
-            if heard & ~mask or heard == positive  # what always holds tells nothing, unless there is nothing to tell
+            if heard & ~mask
+            or heard == positive  # a predicate that always holds is uninformative, unless nothing needs explaining
         ]
         front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
         found = front[: BEAM * 2]
         earned = min(EARNED, max(1, heard.bit_count() // 20))
         for _ in range(MAX_LITERALS - 1):
             if any(not rule.against and not positive & ~rule.covers for rule in found):
-                break  # nothing is left that another literal could tell
+                break  # no other predicate can improve it
             wider: dict[tuple[Predicate, ...], _Rule] = {}
             for rule in front[:BEAM]:
                 for literal, mask in self._table if rule.against else ():
@@ -253,7 +253,7 @@ class _Problem:
         return _Rule(errors + words - self._gained_bits(covers), literals, support, inside - support, covers, near)
 
     def _gained_bits(self, covers: int) -> float:
-        """Bits that failures add: where the case stood and the effect was not taken, attempts failed more than usual."""
+        """Return the bits that failures add: in this case, without the effect, attempts failed more often than usual."""
         passed = covers & self._passed
         won = (passed & self._won).bit_count()
         lost = passed.bit_count() - won
@@ -265,13 +265,13 @@ class _Problem:
 
 
 def _nearly(rule: _Rule, best: _Rule, heard: int) -> bool:
-    """Whether a rule says the same as the best one at hardly more cost."""
+    """Whether a rule explains as much as the best one at hardly more cost."""
     same = rule.covers & heard == best.covers & heard
     return same and rule.bits <= best.bits + NEAR_BITS and rule.near >= best.near * NEAR_WORDS
 
 
 def _sharing(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
-    """Of near-equal alternatives those that need the fewest readings over all effects, scarce choices first."""
+    """Choose, among near-equal alternatives, those with the fewest readings over all effects."""
     wanted = [
         (len({rule.readings for rule in rules}), effect, at)
         for effect, cases in options.items()
@@ -292,7 +292,7 @@ def _case(rule: _Rule) -> Case:
 
 
 def _links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
-    """How near each literal's words are to each effect's, from 0 to 1: shared words, the rarer among effects the more."""
+    """Return how close each predicate's words are to each effect's, from 0 to 1; rare shared words count more."""
     words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
     spread: dict[str, int] = {}
     for found in words.values():
@@ -310,7 +310,7 @@ def _links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[st
 
 @lru_cache(maxsize=65536)
 def _spread(size: int, marked: int) -> float:
-    """Bits to say which of so many attempts are marked."""
+    """Return the bits needed to mark this many attempts."""
     choose = lgamma(size + 1) - lgamma(marked + 1) - lgamma(size - marked + 1)
     return choose / log(2) + log2(size + 1)
 
@@ -323,7 +323,7 @@ def _mask(flags: Iterable[bool]) -> int:
 
 
 def attempt_of(outline: Outline, took: Sequence[str]) -> AttemptRecord:
-    """An attempt with the situation it found, what it did, and the situation it left."""
+    """Return an attempt with what it read before, its effects, and what it read after."""
     last = len(outline.moves)
     after = [reading for reading in outline.readings if last and reading.after == last]
     return AttemptRecord(
@@ -336,7 +336,7 @@ def attempt_of(outline: Outline, took: Sequence[str]) -> AttemptRecord:
 
 
 def distinct(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
-    """One of each: attempts that found the same situation and did the same tell no more together than one of them."""
+    """Return one attempt of each set with the same situation and the same effects."""
     kept: list[AttemptRecord] = []
     alike: dict[tuple[str, int], list[AttemptRecord]] = {}
     for attempt in attempts:
@@ -351,7 +351,7 @@ def distinct(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
 
 
 def counted(case: Case, attempts: Sequence[AttemptRecord], effect: str) -> Case:
-    """The case with the counts of all successes that stood in it, alike or not."""
+    """Return the case with the counts of all successes in which it holds."""
     stood = [
         attempt
         for attempt in attempts
@@ -368,12 +368,12 @@ def _same_situation(left: AttemptRecord, right: AttemptRecord) -> bool:
 
 
 def known_facts(outline: Outline) -> dict[str, Facts]:
-    """What was known before the first move."""
+    """Return what was known before the first move."""
     return _facts([reading for reading in outline.readings if reading.after == 0], outline.task)
 
 
 def _facts(readings: Sequence[Reading], task: str) -> dict[str, Facts]:
-    """What some readings show together; the same call made again replaces what it showed before."""
+    """Return what readings show together; a repeated call replaces its earlier answer."""
     latest: dict[str, dict[str, Facts]] = {}
     for reading in readings:
         calls = latest.setdefault(reading.tool, {})

@@ -1,8 +1,8 @@
-"""The errors of many attempts → lessons that are counted: what helped against an error, how often, in how many sessions.
+"""Lessons from the errors of many attempts: what fixed an error, how often, in how many sessions.
 
-Failures of one call whose signatures come from one template are a family; the fix that helped most often, independently,
-becomes its lesson. That a call should be avoided is said only where it failed in the same way in sessions and tasks apart
-and never worked again. Failures without a fix that worked give nothing. Stores and judges nothing.
+Failures of one call with signatures of one template form a family; its most frequent independent fix becomes the lesson. A
+call to avoid must have failed in the same way in separate sessions and tasks and never worked again. Families without a
+working fix give nothing.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tacit.text.error_signatures import templates, without_name
 from tacit.text.tool_calls import ToolCall, ToolKind, essential, leaves
 
 MIN_SESSIONS = 2
-"""A fix is counted from here on; what one session shows is told by its own lesson."""
+"""Sessions from which a fix is counted; a single session has its own lesson."""
 MIN_REPLACED = 3
-"""Sessions before calling another tool counts as a fix at all: once, it is just what came next."""
+"""Sessions before another tool counts as a fix: once, it is only the next call."""
 LIFT = 2.0
-"""How much more often the other tool must follow the error than the same call's success."""
+"""How much more often the other tool must follow the error than a success of the same call."""
 APART = timedelta(hours=1)
-"""Failures nearer than this may have one passing cause, in however many sessions they were seen."""
+"""Failures closer in time may share one temporary cause."""
 MAX_MEMBERS = 5
-"""Attempts that a lesson points at, and that are compared for what differs between them."""
+"""Attempts that a lesson cites and compares."""
 
 
 def error_lessons(courses: Iterable[Course], trajectory_of: Callable[[str], Trajectory]) -> tuple[Candidate, ...]:
-    """The lessons that several sessions vouch for, in the order of their families; the same set gives the same lessons.
+    """Return the lessons that several sessions support, in the order of their families; deterministic.
 
-    Trajectories are read only for the few attempts that a lesson points at.
+    Trajectories are loaded only for the attempts that a lesson cites.
     """
     pool = _Pool(sorted(courses, key=lambda course: course.trajectory_id))
     made = (_lesson(choice, trajectory_of) for family in pool.families() if (choice := pool.choose(family)))
@@ -51,16 +51,16 @@ _Help = tuple[Course, Failure, Tried]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
-    """A fix of a family, the attempts in which it helped, and what is to be said of it."""
+    """A fix of a family, the attempts in which it helped, and its counts."""
 
     first: _Help
-    """The attempt that it is told by."""
+    """The attempt that the lesson is written from."""
     helped: tuple[_Help, ...]
     tally: FixCount
 
 
 class _Pool:
-    """All courses together."""
+    """All outlined failures together."""
 
     def __init__(self, courses: Sequence[Course]) -> None:
         self._courses = courses
@@ -77,7 +77,7 @@ class _Pool:
             self._before[pair.partition(" > ")[0]] += count
 
     def families(self) -> list[list[_Case]]:
-        """Failures of one call with one template; and once more, whatever the call, those that miss something."""
+        """Return failures of one call with one template, and those of any call that miss something."""
         cases = [(course, failure) for course in self._courses for failure in course.failures]
         template = {
             line: form for form, lines in templates(failure.signature for _, failure in cases).items() for line in lines
@@ -93,7 +93,7 @@ class _Pool:
         return [found[key] for key in sorted(found)]
 
     def choose(self, family: Sequence[_Case]) -> _Choice | None:
-        """The fix of a family that worked most often, if enough speaks for it."""
+        """Return the most successful fix of a family, if it has enough support."""
         tried = _by_fix(family)
         again = tried.pop(AGAIN, [])
         ranked = sorted(tried.items(), key=lambda entry: (*_weight(entry[1]), entry[0]))
@@ -118,7 +118,7 @@ class _Pool:
         return None
 
     def _replaces(self, fix: str, uses: Sequence[_Help], family: Sequence[_Case]) -> bool:
-        """Whether another tool is called because of the error, and not just next in any case."""
+        """Whether another tool is called because of the error, not just next anyway."""
         call, other = family[0][1].call, fix.removeprefix(INSTEAD)
         share = len(uses) / len(family)
         usual = self._followed[f"{call} > {other}"] / max(1, self._before[call])
@@ -128,16 +128,16 @@ class _Pool:
         return often and share >= 0.5 and share >= LIFT * usual
 
     def _avoid(self, cases: Sequence[_Case], sort: str) -> bool:
-        """Whether a call failed in sessions and tasks apart, not for a passing cause, and never worked again."""
+        """Whether a call failed in separate sessions and tasks, without a temporary cause, and never worked again."""
         if any(case.plain or case.passing or self._worked_later(course, case, sort) for course, case in cases):
-            return False  # a plain call's values are one task's: of them nothing general can be said
+            return False  # values of a plain call belong to one task
         times = [course.at for course, _ in cases if course.at]
         if times and max(times) - min(times) < APART:
             return False
         return min(len({c.session for c, _ in cases}), len({c.task for c, _ in cases})) >= MIN_SESSIONS
 
     def _worked_later(self, course: Course, failure: Failure, sort: str) -> bool:
-        """Whether the same call worked after this failure; where no time is known, it may have been after it."""
+        """Whether the same call worked after this failure; unknown times count as later."""
         return any(
             step > failure.step
             if other.trajectory_id == course.trajectory_id
@@ -147,13 +147,13 @@ class _Pool:
 
 
 def _passes(again: Sequence[_Help], helped: int) -> bool:
-    """Whether the error goes away by itself: repeating the call works half of the time, or as often as the fix."""
+    """Whether the error is temporary: repeating the call works half of the time, or as often as the fix."""
     worked = len(_worked(again))
     return worked >= helped or (len(again) >= MIN_SESSIONS and 2 * worked >= len(again))
 
 
 def _by_fix(family: Sequence[_Case]) -> dict[str, list[_Help]]:
-    """Every fix with the failures it was tried at: once each, by the try that worked if one did."""
+    """Return every fix with the failures it was tried at, once each, preferring a try that worked."""
     found: dict[str, list[_Help]] = defaultdict(list)
     for course, failure in family:
         last: dict[str, Tried] = {}
@@ -170,13 +170,13 @@ def _worked(uses: Sequence[_Help]) -> list[_Help]:
 
 
 def _weight(uses: Sequence[_Help]) -> tuple[int, int, int]:
-    """Sorts fixes: by sessions in which it worked, then by how often, then by how seldom it did not."""
+    """Sort key of fixes: sessions with success, then successes, then few failures."""
     helped = _worked(uses)
     return -len({course.session for course, _, _ in helped}), -len(helped), len(uses)
 
 
 def _lesson(choice: _Choice, trajectory_of: Callable[[str], Trajectory]) -> Candidate | None:
-    """Tell the lesson by one of the attempts in which the fix helped; others are named beside it."""
+    """Write the lesson from one of the attempts in which the fix helped."""
     members = _members(choice.helped, choice.first)
     found = [(use, trajectory_of(use[0].trajectory_id)) for use in members]
     recoveries = [recovery_at(trajectory, use[1], use[2]) for use, trajectory in found]
@@ -190,7 +190,7 @@ def _lesson(choice: _Choice, trajectory_of: Callable[[str], Trajectory]) -> Cand
 
 
 def _spokesman(helped: Sequence[_Help]) -> _Help:
-    """One that failed with the commonest signature, in the commonest exact call; the first by id."""
+    """Return a failure with the most common signature in the most common exact call; the first by id."""
     signatures = Counter(failure.signature for _, failure, _ in helped)
     calls = Counter(failure.exact for _, failure, _ in helped)
 
@@ -203,7 +203,7 @@ def _spokesman(helped: Sequence[_Help]) -> _Help:
 
 
 def _members(helped: Sequence[_Help], first: _Help) -> list[_Help]:
-    """The one that tells it, and some of other tasks before those of the same."""
+    """Return the attempt of the lesson and some others, of other tasks first."""
     others = [use for use in helped if use[0].trajectory_id != first[0].trajectory_id]
     seen: set[str] = {first[0].task}
     fresh: list[_Help] = []
@@ -215,7 +215,7 @@ def _members(helped: Sequence[_Help], first: _Help) -> list[_Help]:
 
 
 def _varying(recovery: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, Any]]:
-    """What differs between the attempts: arguments of plain calls, and what a command was given before and after."""
+    """Yield what differs between the attempts: arguments of plain calls, operands of commands."""
     if recovery.failed.kind is ToolKind.FUNCTION:
         for side in ("failed", "worked"):
             for key, leaf in _given(getattr(recovery, side)):
@@ -237,7 +237,7 @@ def _operands(action: ToolCall) -> list[str]:
 
 
 def _with_members(candidate: Candidate, members: Sequence[_Help]) -> Candidate:
-    """Add where else it was seen: the calls of other attempts, which agents made."""
+    """Add spans of the calls in other attempts."""
     spans = [
         Span(course.trajectory_id, step, "arguments")
         for course, failure, tried in members[1:]

@@ -1,7 +1,7 @@
-"""Attempts in outline → candidates: what the successes share, when each part is needed, and in which order.
+"""Mines outlines of attempts for skills: what successes share, when each part is needed, and in which order.
 
-Several successes of a kind are taken apart into units, each with its conditions, cues and bindings; fewer give at most
-the procedure that one attempt alone gives. Nothing comes from failures alone. Stores and judges nothing.
+Groups with several successes are split into units with conditions, cues and bindings; smaller groups give at most the
+procedures of single attempts. Failures alone give nothing.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from tacit.text.tool_calls import essential, leaves
 _TELLING = 3
 _MAX_ANSWER = 300
 MAX_COMPARED = 1_000
-"""Attempts of a group whose readings are compared; more would say the same again."""
+"""Attempts of a group whose readings are compared."""
 MAX_EFFECTS = 40
-"""Units of a group for which conditions are sought, the most supported first."""
+"""Units of a group for which conditions are searched, the most supported first."""
 MAX_SAMPLES = 2_000
-"""Successes of a group whose words are weighed."""
+"""Successes of a group whose task words are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mined:
-    """What one group gives."""
+    """The result for one group."""
 
     group: Group
     candidates: tuple[Candidate, ...] = ()
     held: tuple[tuple[str, HeldProcedure], ...] = ()
-    """Attempts that give nothing, and why."""
+    """Attempts without a procedure, and why."""
 
 
 def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: AttemptSource) -> Iterator[Mined]:
-    """Learn what attempts have in common, group by group, where at least one attempt is new.
+    """Learn what attempts have in common, per group with at least one new attempt.
 
-    All attempts together tell which words of a task call for what; the rest is found within each group.
+    Task cues are learned from all attempts together, everything else within each group.
     """
     groups = groups_of(outlines)
     fresh = [group for group in groups if not waiting.isdisjoint(group.ids)]
@@ -76,7 +76,7 @@ def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
 
 
 def _names(studies: Sequence[Study]) -> dict[tuple[str, str], str]:
-    """Group and unit → a name that no other has. Of several with one name the oldest has it, whatever comes later."""
+    """Return group and unit → a unique name; of several equal names the oldest unit keeps it."""
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     for study in studies:
@@ -89,7 +89,7 @@ def _names(studies: Sequence[Study]) -> dict[tuple[str, str], str]:
 def _candidates(
     study: Study, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
 ) -> Iterator[Candidate]:
-    """What comes before what comes after it, and composites last: nothing speaks of a skill that is not there yet."""
+    """Yield candidates so that each comes after those it mentions; composites come last."""
     order = learn_order(study.units.sequence(outline) for outline in study.group.successes)
     phases = phase_order(order)
     place = {key: at for at, key in enumerate(phases)}
@@ -120,12 +120,12 @@ def _candidates(
 
 
 def _is_read(case: Case) -> bool:
-    """Whether something must be looked at to know it; what the task's words alone tell, the cues tell better."""
+    """Whether a case needs a reading; cases on task words alone are covered by the cues."""
     return any(condition.reading != TASK for condition in case.conditions)
 
 
 def _one_by_one(group: Group, source: AttemptSource) -> Mined:
-    """Too few to generalise: each success speaks for itself."""
+    """Return one procedure per success of a group that is too small to generalise."""
     candidates: list[Candidate] = []
     held: list[tuple[str, HeldProcedure]] = []
     for outline in group.successes:
@@ -138,7 +138,7 @@ def _one_by_one(group: Group, source: AttemptSource) -> Mined:
 
 
 def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
-    """The units in one order that keeps what comes after what; a circle is cut at its first unit."""
+    """Return the units in an order that fits all pairs; a cycle is cut at its first unit."""
     open_ = {key: {one for one in earlier if one in after and one != key} for key, earlier in after.items()}
     following: dict[str, list[str]] = {}
     for key, earlier in open_.items():
@@ -157,7 +157,7 @@ def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _words(unit: Unit, study: Study) -> str:
-    """What a unit's calls say of themselves: tools, arguments and answers."""
+    """Return the text of a unit's calls: tools, arguments and answers."""
     texts: dict[str, None] = {}
     for identity in study.sample(list(unit.made))[:_TELLING]:
         for place in unit.made[identity][0]:

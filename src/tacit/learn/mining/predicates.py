@@ -1,7 +1,7 @@
-"""Attempts → the literals that can be asked of their readings and tasks, each with the attempts in which it holds.
+"""Predicates on the readings and tasks of attempts, each with the attempts in which it holds; and checks of the goal.
 
-A literal is one comparison: a part of an answer with a value seen there, with another part of the same answer (used over
-limit), with a threshold between two values, or a word of the task. It does not choose among them.
+A predicate compares a part of an answer with a value seen there, with another part of the same answer (used over limit), or
+with a threshold; or it tests for a word of the task. Which predicates matter is decided in `conditions`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tacit.text.words import term_set
 
 MAX_STATES = 8
 MAX_MEMBERS = 12
-"""A part of an answer that takes more values than this is a name or an amount, not a state; a list may have more members."""
+"""A part of an answer with more values is a name or an amount, not a state; a list may have more members."""
 MAX_NUMBERS = 12
 MAX_THRESHOLDS = 6
 MAX_WORDS = 80
 USUAL = 4
-"""What one attempt in so many shows is usual: its absence can mean something."""
+"""What at least one attempt in this many shows is usual: its absence can mean something."""
 _NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
 _AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$")
 """A number that can be more or less; one of five digits or more without a fraction is a code."""
@@ -33,7 +33,7 @@ _OPPOSITE = {"is": "is not", "has": "lacks"}
 
 
 class ObservedState(Protocol):
-    """What literals are made from."""
+    """What predicates are made from."""
 
     @property
     def known(self) -> Mapping[str, Facts]:
@@ -46,7 +46,7 @@ class ObservedState(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Predicate:
-    """One comparison. Ordered, so that ties are broken the same way each time."""
+    """One comparison. Sortable, so that ties are broken the same way each time."""
 
     reading: str
     key: str
@@ -55,7 +55,7 @@ class Predicate:
 
     @property
     def of_task(self) -> bool:
-        """Whether it is about the task's words."""
+        """Whether it tests the task words."""
         return self.reading == TASK
 
     @property
@@ -65,12 +65,12 @@ class Predicate:
 
     @property
     def words(self) -> str:
-        """All it speaks of."""
+        """All words in it."""
         return f"{self.reading} {self.key} {self.value}"
 
     @property
     def surprise(self) -> float:
-        """Bits beyond those of any literal: what is absent says less than what is there, a threshold is a free choice."""
+        """The extra bits of this kind of predicate: absence says less than presence, and a threshold is a free choice."""
         if self.relation in ("over", "under"):
             return 2.0 if self.other else 6.0
         if self.relation in ("is", "has"):
@@ -81,13 +81,13 @@ class Predicate:
 
     @property
     def condition(self) -> Condition:
-        """As a skill says it."""
+        """Return it as the condition of a skill."""
         return Condition(
             text=self._text(), reading=self.reading, key=self.key, relation=self.relation, value=self.value
         )
 
     def holds(self, seen: ObservedState) -> bool:
-        """Whether it holds in an attempt; what was not read does not hold."""
+        """Whether it holds in an attempt; false where nothing was read."""
         if self.of_task:
             return (self.value in _words(seen.task)) == (self.relation == "has")
         shown = seen.known.get(self.reading)
@@ -106,7 +106,7 @@ class Predicate:
 
 
 def predicates_of(attempts: Sequence[ObservedState]) -> list[Predicate]:
-    """Every literal worth asking, sorted."""
+    """Return every useful predicate, sorted."""
     found: set[Predicate] = set()
     readings: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     for attempt in attempts:
@@ -128,7 +128,7 @@ def _words(task: str) -> frozenset[str]:
 
 
 def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -> list[tuple[Predicate, int]]:
-    """Each literal with the attempts in which it holds, as bits; without those that hold nowhere."""
+    """Return each predicate with the attempts in which it holds, as bits; without those that hold nowhere."""
     columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
     table = []
     for literal in literals:
@@ -147,7 +147,7 @@ def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -
 
 
 def _column(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
-    """What attempts saw at one place, each distinct sight once with the attempts that had it."""
+    """What attempts saw at one place, each distinct observation once with its attempts."""
     sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
     for at, attempt in enumerate(attempts):
         shown = attempt.known.get(reading)
@@ -162,7 +162,7 @@ def _column(reading: str, key: str, other: str, attempts: Sequence[ObservedState
 
 def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Predicate]:
     if 2 * len(shown) < takers:
-        return  # seldom there: a place that is named after one thing
+        return  # rare: a place named after one object
     single = all(len(values) <= 1 for values in shown) and key != SAYS
     counts: dict[str, int] = {}
     for values in shown:
@@ -173,13 +173,13 @@ def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers:
         relation = "is" if single else "has"
         for value, count in states.items():
             yield Predicate(reading, key, relation, value)
-            if USUAL * count >= len(shown):  # that something rare is not there says nothing
+            if USUAL * count >= len(shown):  # the absence of something rare means nothing
                 yield Predicate(reading, key, _OPPOSITE[relation], value)
     yield from _of_thresholds(reading, key, shown)
 
 
 def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
-    """Whether the values of a place come again from attempt to attempt, as states do; names come once each."""
+    """Whether the values of a place repeat between attempts, as states do; names do not."""
     again = max(counts.values(), default=0) > 1 and of < 2 * most
     return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of or again)
 
@@ -189,14 +189,14 @@ def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> 
         return
     numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
     gaps = sorted(pairwise(numbers), key=lambda gap: (gap[0] - gap[1], gap))[:MAX_THRESHOLDS]
-    for low, high in gaps:  # where a state ends and another begins, there are no values in between
+    for low, high in gaps:  # between the end of one state and the start of another there are no values
         middle = f"{(low + high) / 2:g}"
         yield Predicate(reading, key, "over", middle)
         yield Predicate(reading, key, "under", middle)
 
 
 def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Predicate]:
-    """Two numbers, or two dates, of one answer whose names share a word."""
+    """Return pairs of numbers, or dates, of one answer whose names share a word."""
     kinds = {}
     for key, shown in keys.items():
         found = {value[0] for value in map(comparable, set(shown)) if value}
@@ -224,15 +224,15 @@ def _of_words(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
 
 
 def _volatile(value: str) -> bool:
-    """Whether a value is an amount, a moment or the name of one thing: none of them is a state that comes again."""
+    """Whether a value is an amount, a time or the name of one object: none of them is a state."""
     kind = comparable((value,))
     return bool(_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))
 
 
 MIN_ENDS = 2
-"""Successes that ended with a reading before it is taken for a check."""
+"""Successes that must end with a reading before it counts as a check."""
 MIN_TELLING = 0.6
-"""Of the states that are not the goal, the share that a check must tell from it."""
+"""The share of other states that a check must distinguish from the goal."""
 
 
 class EndState(Protocol):
@@ -240,7 +240,7 @@ class EndState(Protocol):
 
     @property
     def known(self) -> Mapping[str, Facts]:
-        """Facts by reading, before anything was done."""
+        """Facts by reading, before the first effect."""
 
     @property
     def final(self) -> Mapping[str, Facts] | None:
@@ -252,7 +252,7 @@ class EndState(Protocol):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it was verified to have worked."""
+        """Whether it is a verified success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ class _State:
 
 
 def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
-    """What shows that the task is done, one condition for each kind of task; empty where attempts do not confirm."""
+    """Return the condition that shows that a task is done, per kind of task; empty where attempts do not confirm."""
     kinds = _kinds(attempts)
     checks = []
     for readings, members in sorted(kinds.items()):
@@ -275,7 +275,7 @@ def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
 
 
 def _kinds(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]]:
-    """Attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
+    """Group attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
     kinds: dict[tuple[str, ...], list[EndState]] = {}
     for attempt in attempts:
         if attempt.final:
@@ -305,13 +305,13 @@ def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | N
 
 
 def _subject(literal: Predicate, members: Sequence[EndState]) -> frozenset[str]:
-    """The words of a check, and of what stood in its place before the task was done."""
+    """Return the words of a check, and of the state before the task was done."""
     before = [value for each in members for value in each.known.get(literal.reading, {}).get(literal.key, ())]
     return term_set(" ".join([literal.words, *dict.fromkeys(before)]).replace("_", " "))
 
 
 def _mark(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
-    """The word that these tasks share and the others lack, best one that the check speaks of; empty without others."""
+    """Return the word that these tasks share and the others lack, preferably one in the check; empty without others."""
     if not others:
         return ""
     tasks = [term_set(each.task) for each in members if each.succeeded]

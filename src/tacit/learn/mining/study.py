@@ -1,7 +1,5 @@
-"""A group under study: what the parts of mining need of it, each fetched or worked out once.
-
-Holds the group's units, a bounded sample of whole trajectories, and how the arguments of each tool are bound. Decides
-nothing about what is needed when.
+"""What mining needs to know of one group: its units, a bounded sample of attempts, general task texts, argument bindings
+and the causes of failures. Each is loaded or computed once.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
 _PERSONAL = re.compile(r"\d|@|^[A-Z]")
-"""What has a digit, an address sign or a capital names somebody or something in particular."""
+"""A digit, an address sign or a capital: the text names something particular."""
 _NAMED = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _IDENTIFIER = re.compile(r"#?(?<![\w{])(?=[\w-]*\d{3})(?=[\w-]*[^\W\d]|[\w-]*\d{4})[\w-]*\w")
 """A number of at least four digits, or of three with letters around it."""
@@ -37,7 +35,7 @@ _BEFORE = 4
 
 
 def names_in(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Task → what it seems to call by name: words with a capital inside a sentence that no other task has."""
+    """Return, per task, the names in it: capitalised words inside a sentence that no other task has."""
     different = dict.fromkeys(tasks)
     spread = Counter(word for task in different for word in {word.casefold() for word in _WORD.findall(task)})
     return {
@@ -47,7 +45,7 @@ def names_in(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def general_task(outline: Outline, names: Collection[str] = ()) -> str:
-    """The task with what its values are called in their place; `names` are left out too, called so."""
+    """Return the task with placeholders for its values and for `names`."""
     called: dict[str, str] = {}
     for value, key in _in_order(outline):
         called.setdefault(value, f"{{{_plain_key(key)}}}")
@@ -56,13 +54,13 @@ def general_task(outline: Outline, names: Collection[str] = ()) -> str:
 
 
 def impersonal_task(outline: Outline, names: Collection[str] = ()) -> str:
-    """The task without what names somebody or something in particular."""
+    """Return the task without anything that names a particular person or thing."""
     particular = [value for value, _ in _in_order(outline) if _PERSONAL.search(value)]
     return _replaced(outline.task, dict.fromkeys([*particular, *names], " "))
 
 
 def _is_name(match: re.Match[str], task: str, spread: Mapping[str, int]) -> bool:
-    """Whether a word with a capital names something: a sentence does not open with it, or another such word follows."""
+    """Whether a capitalised word is a name: not at the start of a sentence, or followed by another capitalised word."""
     if not match[0][0].isupper() or spread[match[0].casefold()] > 1:
         return False
     if not _OPENS.search(task[max(0, match.start() - _BEFORE) : match.start()]):
@@ -72,7 +70,7 @@ def _is_name(match: re.Match[str], task: str, spread: Mapping[str, int]) -> bool
 
 
 def _replaced(text: str, instead: Mapping[str, str]) -> str:
-    """All at once, so that nothing is put into what was put in; the longest first, so that no value cuts another."""
+    """Replace all values at once, the longest first, so that no replacement is replaced again."""
     present = sorted((value for value in instead if value in text), key=lambda value: (-len(value), value))
     if not present:
         return text
@@ -81,7 +79,7 @@ def _replaced(text: str, instead: Mapping[str, str]) -> str:
 
 
 def _plain_key(key: str) -> str:
-    """What a value is called, as a placeholder; a key may be any text, even a value itself."""
+    """Return the placeholder for a value; a key may be any text."""
     plain = re.sub(r"\W+", "_", key).strip("_")
     return plain if plain and not re.search(r"\d{3}", plain) else "value"
 
@@ -91,7 +89,7 @@ def _in_order(outline: Outline) -> list[tuple[str, str]]:
 
 
 def _own_values(outline: Outline) -> set[tuple[str, str]]:
-    """Values that belong to one attempt, with what they are called: arguments, and names and numbers that answers hold."""
+    """Return values particular to one attempt, each with its key: arguments, and names and numbers in answers."""
     task_text = outline.task
     arguments = (*(move.arguments for move in outline.moves), *(reading.arguments for reading in outline.readings))
     values = {
@@ -111,21 +109,21 @@ def _own_values(outline: Outline) -> set[tuple[str, str]]:
 
 
 SAMPLE = 24
-"""Attempts that are looked at whole for one unit."""
+"""Attempts that are loaded per unit."""
 
 
 class AttemptSource(Protocol):
-    """Where whole attempts come from."""
+    """Loads whole attempts."""
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        """Fetch one whole attempt."""
+        """Load one attempt."""
 
     def assessment(self, trajectory_id: str) -> Assessment:
-        """What is known of its outcome."""
+        """Load what is known of its outcome."""
 
 
 class Study:
-    """One group, its units and its bindings."""
+    """One group, its units and its argument bindings."""
 
     def __init__(self, group: Group, source: AttemptSource) -> None:
         self.group = group
@@ -138,32 +136,32 @@ class Study:
         self._asked: dict[str, list[Outline]] = {}
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
-        """A whole attempt; those that were asked for stay at hand."""
+        """Load an attempt; loaded ones are cached."""
         if trajectory_id not in self._trajectories:
             self._trajectories[trajectory_id] = self.source.trajectory(trajectory_id)
         return self._trajectories[trajectory_id]
 
     @cached_property
     def toolsets(self) -> frozenset[frozenset[str]]:
-        """The different sets of tools that sampled attempts had at hand, as far as they say."""
+        """Return the distinct sets of tools that sampled attempts had available, where recorded."""
         sampled = {identity for unit in self.units.units for identity in self.sample(list(unit.made))}
         found = (frozenset(self.trajectory(identity).environment.tools) for identity in sorted(sampled))
         return frozenset(tools for tools in found if tools)
 
     def task_of(self, trajectory_id: str) -> str:
-        """What an attempt was asked, in general words."""
+        """Return the task of an attempt in general words."""
         outline = self.outlines[trajectory_id]
         return general_task(outline, self.names[outline.task])
 
     def asked_alike(self, outline: Outline) -> list[Outline]:
-        """Attempts that were asked the same, word for word."""
+        """Return attempts with exactly the same task text."""
         if not self._asked:
             for each in self.group.outlines:
                 self._asked.setdefault(each.task, []).append(each)
         return self._asked[outline.task]
 
     def sample(self, trajectory_ids: Sequence[str], *, most: int = SAMPLE) -> list[str]:
-        """A few attempts out of many, spread over different tasks, the same each time."""
+        """Return a few of many attempts, spread over different tasks, the same each time."""
         by_task: dict[str, list[str]] = {}
         for identity in trajectory_ids:
             by_task.setdefault(self.outlines[identity].task, []).append(identity)
@@ -175,7 +173,7 @@ class Study:
         return chosen
 
     def bind_unit(self, unit: Unit) -> list[Bound]:
-        """How the arguments of a unit's calls are bound, call by call."""
+        """Return how the arguments of a unit's calls are bound, call by call."""
         sample = self.sample(list(unit.made))
         bound = []
         for number in range(len(unit.tokens)):
@@ -188,7 +186,7 @@ class Study:
         return bound
 
     def bind_reading(self, tool: str) -> Bound:
-        """How the arguments of a reading tool are bound."""
+        """Return how the arguments of a reading tool are bound."""
         if tool not in self._readings:
             asked = {
                 outline.trajectory_id: [reading.index for reading in outline.readings if reading.tool == tool]
@@ -208,7 +206,7 @@ class Study:
 
 
 def step_at(trajectory: Trajectory, index: int) -> Step:
-    """The step with this number."""
+    """Return the step with this number."""
     if 0 <= index < len(trajectory.steps) and trajectory.steps[index].index == index:
         return trajectory.steps[index]
     return next(step for step in trajectory.steps if step.index == index)
@@ -217,14 +215,14 @@ def step_at(trajectory: Trajectory, index: int) -> Step:
 MAX_FAILURES = 60
 MAX_SUCCESSES = 60
 SEVERAL = 2
-"""Attempts that must have met an error before a skill warns of it."""
+"""Attempts that must show an error before a skill warns of it."""
 _MAX_ERROR = 120
 _MOST = 3
 _SPANS = 5
 
 
 def failure_causes(study: Study) -> list[FailureCause]:
-    """What went wrong in the latest failures of a group."""
+    """Explain the latest failures of a group."""
     failures = study.group.failures[-MAX_FAILURES:]
     if not failures:
         return []
@@ -243,7 +241,7 @@ def failure_causes(study: Study) -> list[FailureCause]:
 
 
 def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
-    """Errors that calls of these tools met in several attempts, the most frequent first, each with where it was seen."""
+    """Return errors of these tools that occurred in several attempts, the most frequent first, each with its spans."""
     met: dict[tuple[str, str], list[Span]] = {}
     for outline in study.group.outlines:
         for failure in outline.course.failures if outline.course else ():

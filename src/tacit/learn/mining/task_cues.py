@@ -1,9 +1,8 @@
-"""Tasks with the skills that successful runs of them used → per skill the words that speak for and against it.
+"""Learns, per skill, the task words that speak for and against it, from successful runs.
 
-Least squares on the features of `text.cues`, drawn not towards nothing but towards the words of the skill's own name: with
-little evidence the name speaks, with much the evidence does. Texts made of words that many tasks share teach less than
-others, so that one task run often does not outvote the rest. The strongest cues are kept and fitted once more by themselves.
-It does not choose skills for a task (`recall.plan`), and knows nothing of failures: only what worked is to be passed in.
+Least squares on the features of `text.cues`, regularised towards the words of the skill's name: with little evidence the
+name decides, with much the evidence does. Texts of common words count less, so that a frequent task does not dominate. The
+strongest cues are kept and fitted again.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from tacit.domain.skill import Cue
 from tacit.text.cues import features, words_of
 
 MAX_CUES = 40
-"""Cues kept per skill, the bias among them."""
+"""Cues kept per skill, including the bias."""
 _CAUTION = 1.0
-"""How much evidence it takes to move a weight away from where the name put it."""
+"""How much evidence moves a weight away from its initial value."""
 _NAMED = 0.5
-"""What a word of a skill's name weighs before any evidence, if no other skill's name has it."""
+"""The initial weight of a word of a skill's name, if no other name contains it."""
 _MOST_ROUNDS, _LEAST_ROUNDS, _VISITS = 12, 3, 10_000
-"""How often all samples are gone through: the more there are, the fewer rounds, since they then say the same again."""
+"""Passes over all samples: fewer for more samples, which repeat each other."""
 _ENOUGH = 0.025
-"""An error smaller than this is not worked on."""
+"""Smaller errors are ignored."""
 _RARE = 0.001
-"""Share of the texts below which a term is too rare to be a cue."""
+"""Terms in a smaller share of the texts are no cues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,10 @@ class _Sample:
 def learn_cues(
     samples: Sequence[tuple[str, Sequence[str]]], *, called: Mapping[str, str] | None = None
 ) -> dict[str, tuple[Cue, ...]]:
-    """Learn the cues of every skill named in the samples: (task text, names of the skills used, in order).
+    """Learn the cues of every skill in the samples: (task text, names of the skills used, in order).
 
-    A run that needed none of the skills belongs to the samples too, with no names. `called` gives the words a skill
-    starts from, such as the names of its tools; without it the skill's own name is taken.
+    A run without any of the skills is a sample too, with no names. `called` gives the initial words of a skill, such as its
+    tools; the default is its name.
     """
     names = sorted({name for _, used in samples for name in used})
     if not names:
@@ -57,7 +56,7 @@ def learn_cues(
 
 
 def _rows(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]) -> list[_Sample]:
-    """The samples as features, weighing as much as is new in them. A pair of words met once says no more than its words."""
+    """Return the samples as features, weighted by how new they are; a word pair seen once adds nothing to its words."""
     found = [features(text) for text, _ in samples]
     seen = Counter(term for values in found for term in values)
     least = _RARE * len(samples)
@@ -71,7 +70,7 @@ def _rows(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]
 
 
 def _prior(called: Sequence[str]) -> list[dict[str, float]]:
-    """The words of each skill's name, weighing less the more of the other skills share them."""
+    """Return the words of each skill's name, weighted less if other skills share them."""
     words = [tuple(dict.fromkeys(words_of(name))) for name in called]
     sharing = Counter(word for each in words for word in each)
     most = math.log1p(len(called))
@@ -81,7 +80,7 @@ def _prior(called: Sequence[str]) -> list[dict[str, float]]:
 def _fit(
     rows: Sequence[_Sample], usual: Sequence[float], prior: Sequence[Mapping[str, float]]
 ) -> list[dict[str, float]]:
-    """All weights of all skills at once, by dual coordinate steps in a fixed order: one row after the other."""
+    """Fit all weights of all skills by dual coordinate descent in a fixed order."""
     weights: dict[str, dict[int, float]] = defaultdict(dict)
     for at, named in enumerate(prior):
         for word, value in named.items():
@@ -116,7 +115,7 @@ def _fit(
 
 
 def _cues(rows: Sequence[_Sample], at: int, *, usual: float, weights: Mapping[str, float]) -> tuple[Cue, ...]:
-    """The strongest weights of one skill, fitted once more without the others."""
+    """Return the strongest weights of one skill, fitted again without the others."""
     kept = sorted(weights, key=lambda term: (-abs(weights[term]), term))[: MAX_CUES - 1]
     column = {term: number for number, term in enumerate(kept)}
     squares = [[_CAUTION * (i == j) for j in range(len(kept))] for i in range(len(kept))]
@@ -135,7 +134,7 @@ def _cues(rows: Sequence[_Sample], at: int, *, usual: float, weights: Mapping[st
 
 
 def _solved(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Solve a symmetric positive definite system; the diagonal makes it one, so no pivoting is needed."""
+    """Solve a symmetric positive definite system; the diagonal makes pivoting unnecessary."""
     size = len(right)
     rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
     for i, lead in enumerate(rows):

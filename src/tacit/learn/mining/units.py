@@ -1,7 +1,7 @@
-"""Attempts of a group → units: the smallest moves that are made as one, and where each was made.
+"""Splits the attempts of a group into units, the smallest sets of calls made together, and learns the order of units.
 
-A unit is one call, or calls that always follow each other. Where one tool is called in turn with a few fixed values that
-nobody named (a permission, a mode), each value makes a unit of its own. Says nothing about when a unit is needed.
+A unit is one call, or calls that always follow each other. Where one tool is called with a few fixed values that the task
+does not name (a permission, a mode), each value gives a unit of its own. When a unit is needed is not decided here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from tacit.domain.outline import Move, Outline
 
 MIN_SUPPORT = 3
-"""Attempts before anything is called general."""
+"""Attempts before anything counts as general."""
 MAX_CALLS = 8
 _ALWAYS = 0.9
 _NEARLY = 0.8
@@ -28,20 +28,20 @@ _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
 T = TypeVar("T")
 Token = tuple[str, tuple[tuple[str, str], ...]]
-"""A tool, and the fixed values that tell this use of it from others."""
+"""A tool, and the fixed values that distinguish this use of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Calls that are made as one, and the attempts that made them."""
+    """Calls that are made together, and the attempts that made them."""
 
     tokens: tuple[Token, ...]
     made: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    """Successful attempt → for each time it was made, the positions of its calls among the attempt's moves."""
+    """Successful attempt → per occurrence, the positions of its calls among the attempt's moves."""
 
     @property
     def key(self) -> str:
-        """Names the unit within its group, the same in every run."""
+        """The name of the unit within its group, the same in every run."""
         return " + ".join(tool + "".join(f"[{key}={value}]" for key, value in fixed) for tool, fixed in self.tokens)
 
     @property
@@ -51,7 +51,7 @@ class Unit:
 
     @property
     def support(self) -> int:
-        """How many successful attempts made it."""
+        """The number of successful attempts that made it."""
         return len(self.made)
 
 
@@ -61,11 +61,11 @@ class Units:
 
     units: tuple[Unit, ...]
     splitting: Mapping[str, tuple[str, ...]]
-    """Tool → the arguments whose fixed values make units of their own."""
+    """Tool → the arguments whose fixed values give separate units."""
     keys: Mapping[tuple[Token, ...], str]
 
     def sequence(self, outline: Outline) -> list[str]:
-        """The keys of the units that an attempt made, in order."""
+        """Return the keys of the units that an attempt made, in order."""
         return [key for key, _ in parse(self._tokens(outline), self.keys)]
 
     def _tokens(self, outline: Outline) -> list[tuple[int, Token]]:
@@ -97,7 +97,7 @@ def units_of(group: Group) -> Units:
 
 
 def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
-    """What a move is a use of."""
+    """Return the tool and fixed values of a move."""
     fixed = tuple((key, str(move.arguments[key])) for key in splitting.get(move.tool, ()) if key in move.arguments)
     return move.tool, fixed
 
@@ -105,7 +105,7 @@ def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
 def parse(
     sequence: Sequence[tuple[int, Token]], known: Mapping[tuple[Token, ...], T]
 ) -> list[tuple[T, tuple[int, ...]]]:
-    """Read a sequence as known units, the longest first; what is no unit is passed over."""
+    """Parse a sequence into known units, the longest first; other tokens are skipped."""
     longest = max((len(tokens) for tokens in known), default=0)
     found: list[tuple[T, tuple[int, ...]]] = []
     at = 0
@@ -122,7 +122,7 @@ def parse(
 
 
 def _chains(sequences: Sequence[Sequence[Token]]) -> list[tuple[Token, ...]]:
-    """Calls that belong together: the second follows the first (nearly) always, and seldom comes otherwise."""
+    """Return calls that belong together: the second nearly always follows the first and rarely occurs otherwise."""
     rows = _Rows(sequences)
     chains: set[_Part] = set()
     while (best := rows.best()) is not None:
@@ -138,9 +138,9 @@ _Pair = tuple[_Part, _Part]
 
 
 class _Rows:
-    """Sequences of parts, how often each part and each pair of neighbours stands in them, and which pairs belong together.
+    """Sequences of parts with counts of parts and of neighbouring pairs, and the pairs that belong together.
 
-    A join touches the rows that hold both parts and the pairs around them, and nothing else.
+    A join updates only the rows that contain both parts, and the pairs around them.
     """
 
     def __init__(self, sequences: Sequence[Sequence[Token]]) -> None:
@@ -156,7 +156,7 @@ class _Rows:
         self._rank(list(self._pairs))
 
     def best(self) -> _Pair | None:
-        """The pair that belongs together and is met most often."""
+        """Return the most frequent pair that belongs together."""
         while self._ranked:
             count, pair = self._ranked.pop()
             if self._fitting.get(pair) == count:
@@ -164,7 +164,7 @@ class _Rows:
         return None
 
     def join(self, first: _Part, second: _Part) -> None:
-        """Make one part of two wherever the second follows the first."""
+        """Join two parts into one wherever the second follows the first."""
         for at in self._holding[first] & self._holding[second]:
             joined = _joined(self._rows[at], first, second)
             if len(joined) < len(self._rows[at]):
@@ -185,7 +185,7 @@ class _Rows:
                 self._around.setdefault(part, set()).add(pair)
 
     def _rank(self, pairs: Collection[_Pair]) -> None:
-        """Note anew which of these pairs belong together."""
+        """Update which of these pairs belong together."""
         for pair in pairs:
             count = self._pairs[pair] if self._fits(pair) else 0
             if count != self._fitting.get(pair, 0):
@@ -221,7 +221,7 @@ def _joined(row: Sequence[_Part], first: _Part, second: _Part) -> list[_Part]:
 
 
 def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
-    """Arguments that choose between uses of one tool: few values, each coming again, two of them in one attempt."""
+    """Return arguments that choose between uses of one tool: few values, each repeated, two of them in one attempt."""
     values: dict[tuple[str, str], Counter[str]] = {}
     calls: Counter[str] = Counter()
     together: set[tuple[str, str]] = set()
@@ -261,7 +261,7 @@ def _only_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[
 
 
 def _is_somebodys(value: str, tasks: Collection[str]) -> bool:
-    """Whether a value could be one person's or one record's, and so must not stand in a name."""
+    """Whether a value may belong to one person or record and must not be part of a name."""
     return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
 
 
@@ -277,22 +277,22 @@ class Group:
 
     @property
     def successes(self) -> tuple[Outline, ...]:
-        """Those that are verified to have worked."""
+        """The verified successes."""
         return tuple(outline for outline in self.outlines if outline.success)
 
     @property
     def failures(self) -> tuple[Outline, ...]:
-        """Those that are verified to have failed."""
+        """The verified failures."""
         return tuple(outline for outline in self.outlines if outline.success is False)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The trajectories in it."""
+        """The ids of the trajectories."""
         return tuple(outline.trajectory_id for outline in self.outlines)
 
 
 def groups_of(outlines: Sequence[Outline]) -> list[Group]:
-    """Sort attempts into groups; those without a move are left out."""
+    """Sort attempts into groups by their tools; those without a move are left out."""
     parent: dict[str, str] = {}
     for outline in outlines:
         tools = _tools(outline)
@@ -320,7 +320,7 @@ def _root(parent: dict[str, str], tool: str) -> str:
 
 
 def _join(parent: dict[str, str], left: str, right: str) -> None:
-    """The tool that was seen first names the group, whatever comes later."""
+    """Join two groups under the tool that was seen first."""
     a, b = _root(parent, left), _root(parent, right)
     if a != b:
         parent[b] = a
@@ -331,7 +331,7 @@ _CLEAR = 0.75
 
 
 def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dict[str, tuple[str, ...]]:
-    """Learn, for every skill met, the skills that come before it where both are needed; `at_least` runs must show it."""
+    """Return, for every skill, the skills that come before it; at least `at_least` runs must show it."""
     names: dict[str, None] = {}
     before: Counter[tuple[str, str]] = Counter()
     for sequence in sequences:
@@ -346,7 +346,7 @@ def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dic
 
 
 def _clear(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:
-    """The pairs with a clear order, the best supported first."""
+    """Return the pairs with a clear order, the best supported first."""
     found = []
     for (first, later), count in before.items():
         share = count / (count + before[later, first])
@@ -356,7 +356,7 @@ def _clear(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, s
 
 
 def _reaches(after: dict[str, set[str]], start: str, goal: str) -> bool:
-    """Whether `goal` is known to come, directly or through others, before `start`."""
+    """Whether `goal` comes before `start`, directly or through others."""
     seen, waiting = {start}, [start]
     while waiting:
         for earlier in after.get(waiting.pop(), ()):
