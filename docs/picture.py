@@ -13,7 +13,7 @@ from tacit import ingest as experience
 from tacit.domain.scope import Level, Scope
 from tacit.api import Loop
 from tacit.store import open_store
-from tacit.surfaces.cli.show import show_learned, show_selection
+from tacit.surfaces.cli.views import show_learned, show_selection
 
 TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate the landing page into French")
 

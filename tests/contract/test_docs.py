@@ -62,7 +62,7 @@ def test_every_relative_link_leads_somewhere() -> None:
 
 
 def test_decision_records_are_numbered_without_gaps() -> None:
-    records = sorted(path.name for path in (DOCS / "decisions").glob("*.md") if path.name != "README.md")
+    records = sorted(path.name for path in (DOCS / "decisions").glob("*.md") if path.name != "index.md")
     misnamed = [name for name in records if not RECORD.fullmatch(name)]
     assert records
     assert not misnamed, f"not NNNN-kebab-title.md: {', '.join(misnamed)}"

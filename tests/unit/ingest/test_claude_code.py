@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tacit.domain.session import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader

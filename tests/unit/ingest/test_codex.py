@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.domain.session import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.codex import CodexReader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.ingest import journal as journals
-from tacit.ingest.journal import JournalFull, Journal, append_late, digest, parsed, path_of
+from tacit.ingest.journal import Journal, JournalFull, append_late, digest, parsed, path_of
 
 
 def write(folder, *lines, session="s1"):
