@@ -27,7 +27,7 @@ from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass
 from typing import Any
 
-PRELOADED = ("tacit.surfaces.cli", "tacit.opening", "tacit.store.sqlite.store", "tacit.surfaces.cli.show")
+PRELOADED = ("tacit.surfaces.cli", "tacit.api", "tacit.store.sqlite_store", "tacit.surfaces.cli.views")
 LARGEST = 1 << 17
 """Bytes of a request; a socket takes more than that at once."""
 
@@ -197,7 +197,7 @@ def warm_up() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     from tacit.gate.checks import built_in
-    from tacit.text.touches.lexicon import BITS, pattern
+    from tacit.text.touches.sentences import BITS, pattern
 
     built_in()
     for name in BITS:

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
-from tacit.config.place import find_place
+from tacit.api import Tacit, open_at
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import find_location
 from tacit.config.settings import Config
-from tacit.config.surroundings import Surroundings
-from tacit.opening import open_at
 from tests.e2e.conftest import Terminal
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="only Linux shows other processes")
@@ -123,10 +122,10 @@ class Agent:
             time.sleep(0.1)
         return said
 
-    def memory(self) -> Loop:
-        surroundings = Surroundings.read(self.terminal.environment)
-        place = find_place(surroundings, store=str(self.terminal.project / ".tacit" / "tacit.db"))
-        return open_at(place, config=Config(), home=surroundings.home)
+    def memory(self) -> Tacit:
+        environment = UserEnvironment.read(self.terminal.environment)
+        place = find_location(environment, store=str(self.terminal.project / ".tacit" / "tacit.db"))
+        return open_at(place, config=Config(), home=environment.home)
 
     @property
     def status(self) -> str:

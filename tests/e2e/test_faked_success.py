@@ -30,8 +30,7 @@ from tacit.domain.sandbox import Errand, Ran
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
-from tacit.evidence.verifiers.project_checks import State
-from tacit.evidence.verifiers.project_checks import Postconditions
+from tacit.evidence.verifiers.project_checks import Postconditions, State
 from tests.e2e.conftest import Terminal
 
 PYTEST = f"{sys.executable} -m pytest -q"

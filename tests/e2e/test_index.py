@@ -28,7 +28,7 @@ def without_embedder(terminal: Terminal, transcripts: Path) -> Terminal:
 def test_without_an_embedder_there_is_nothing_to_embed(without_embedder: Terminal) -> None:
     told = without_embedder.run("index")
     assert told.code == 0
-    assert "no embedder is set up" in told.out
+    assert "keyword search only" in told.out
     found = without_embedder.run("index", "--json").json
     assert found.keys() == EVERYTHING
     assert (found["rows"], found["embedded"], found["space"]) == (0, 0, "")
@@ -38,7 +38,7 @@ def test_a_damaged_index_is_named_and_made_anew(without_embedder: Terminal) -> N
     harm(without_embedder, "UPDATE version_counts SET documents = documents + 1")
     damaged = without_embedder.run("verify")
     assert damaged.code == 4
-    assert "tacit index --rebuild" in damaged.err
+    assert "tacit store index --rebuild" in damaged.err
     made = without_embedder.run("index", "--rebuild", "--json")
     assert made.code == 0
     counted = without_embedder.run("stats", "--json").json

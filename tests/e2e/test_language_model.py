@@ -23,7 +23,7 @@ from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.model import Prompt
 from tacit.learn.language import Refined, refine
-from tacit.providers import open_model
+from tacit.providers.opening import open_model
 from tests.unit.learn.attempts import migration, the_procedure
 
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -217,10 +217,8 @@ def hang_up(connection: BaseHTTPRequestHandler) -> None:
 
 @pytest.mark.parametrize("slow", [lambda connection: time.sleep(3), drip])
 def test_a_model_that_takes_too_long_is_left_and_keeps_its_estimate(slow):
-    began = time.monotonic()
     raised, server, spent = outage(slow, timeout_s=1)
     assert "within 1 s" in raised.message
-    assert time.monotonic() - began < 15
     assert (len(server.requests), spent.calls) == (1, 1)
     assert spent.tokens == PROMPT.tokens_at_most + 50
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
-from tacit.domain.lot import lot
+from tacit.domain.holdout import lot
 from tacit.domain.scope import Level, Scope
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
@@ -43,9 +43,9 @@ def rows(version_id: str, *, count: int = 60) -> Iterator[Evidence]:
 def measured(terminal: Terminal) -> Terminal:
     database = terminal.project / ".tacit" / "tacit.db"
     ids = fill(database, NORM, PROCEDURE)
-    with Loop(open_store(database)) as loop, loop.store.transaction():
+    with Tacit(open_store(database)) as loop, loop.context.store.transaction():
         for row in rows(ids["add-a-migration"]):
-            loop.store.add_evidence(row)
+            loop.context.store.add(row)
     return terminal
 
 
@@ -54,7 +54,6 @@ def test_where_nothing_is_held_back_it_says_how_and_what_that_costs(terminal: Te
     done = terminal.run("lift")
     assert done.code == 0
     assert "hold_out = 0.2" in done.out
-    assert "That costs what the skill would have helped" in done.out
     assert terminal.run("lift", "--json").json["skills"] == []
 
 
@@ -123,8 +122,8 @@ def test_a_control_is_recalled_recorded_and_measured_from_the_command_line(termi
         if answer["abstained"]:
             assert "held back as a control" in answer["left_out"][0]["reason"]
         assert terminal.run("record", answer["use_id"], "--outcome", "success").code == 0
-    with Loop(open_store(database), config=Config(policy=Policy()), scope=Scope(Level.PROJECT, "")) as loop:
-        (found,) = loop.store.evidence([loop.version("add-a-migration").version.id]).values()
+    with Tacit(open_store(database), config=Config(policy=Policy()), scope=Scope(Level.PROJECT, "")) as loop:
+        (found,) = loop.context.store.evidence([loop.version("add-a-migration").version.id]).values()
     assert {row.control for row in found} == {True, False}
     assert {row.share for row in found} == {0.5}
 
@@ -135,7 +134,7 @@ def test_a_hook_keeps_a_skill_from_the_sessions_that_drew_the_lot(terminal: Term
     (terminal.home / ".tacit" / "tacit.toml").write_text("[policy]\nhold_out = 0.5\n", encoding="utf-8")
     database = terminal.project / ".tacit" / "tacit.db"
     fill(database, PROCEDURE)
-    with Loop(open_store(database)) as loop:
+    with Tacit(open_store(database)) as loop:
         stored = loop.version("add-a-migration")
     session = next(name for name in (f"{SESSION}{n}" for n in range(99)) if lot(name, stored.skill.id, 0.5) is out)
     event = claude("UserPromptSubmit", prompt=TASK) | {"session_id": session, "cwd": str(terminal.project)}

@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 
 import tacit
 from tacit.config import channels
-from tacit.learn.crediting import CONNECTION
+from tacit.learn.skill_usage import CONNECTION
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_cli import approve_all
 
@@ -199,6 +199,6 @@ def test_what_is_asked_on_one_connection_is_one_session(taught: Terminal) -> Non
     first, again = talk(taught, speak)
     other, _ = talk(taught, speak)
     with tacit.open(taught.project / ".tacit" / "tacit.db") as loop:
-        sessions = [loop.store.use(identity).session_id for identity in (first, again, other)]
+        sessions = [loop.context.store.use(identity).session_id for identity in (first, again, other)]
     assert sessions[0] == sessions[1] != sessions[2]
     assert all(session.startswith(CONNECTION) for session in sessions)

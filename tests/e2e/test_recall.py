@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.providers.embedding.hashed import HashedEmbedder
 from tacit.store import open_store
-from tacit.text.signature import error_signature
+from tacit.text.error_signatures import error_signature
 from tests.e2e.conftest import Terminal
 
 ERROR = "OSError: [Errno 98] Address already in use: port 8080"
@@ -45,7 +45,7 @@ def library(terminal: Terminal) -> Terminal:
     settings(terminal, "hashed")
     (terminal.project / ".tacit").mkdir()
     store = open_store(terminal.project / ".tacit" / "tacit.db")
-    with Loop(store, scope=Scope(Level.PROJECT), embedder=HashedEmbedder()) as loop:
+    with Tacit(store, scope=Scope(Level.PROJECT), embedder=HashedEmbedder()) as loop:
         for made in SKILLS:
             loop.review(loop.propose(made, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     return terminal
@@ -88,14 +88,14 @@ def test_silence_is_explained_with_what_came_nearest(library: Terminal) -> None:
     assert found["abstained"]
     assert "nearest" in found["reason"] or "no approved skill" in found["reason"]
     assert not any(row["given"] for row in found["weighed"])
-    assert "nothing given" in library.run("recall", "water the plants on the balcony", "--explain").out
+    assert "no skill fits" in library.run("recall", "water the plants on the balcony", "--explain").out
 
 
 def test_what_belongs_to_another_project_is_told_as_such(library: Terminal) -> None:
     settings(library, "none")
     library.project.joinpath(".tacit").rename(library.project.parent / "kept")
     store = open_store(library.project.parent / "kept" / "lib.db")
-    with Loop(store, scope=Scope(Level.PROJECT, "lib")) as loop:
+    with Tacit(store, scope=Scope(Level.PROJECT, "lib")) as loop:
         for made in SKILLS:
             loop.review(loop.propose(made, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     there = ("--store", str(library.project.parent / "kept" / "lib.db"))
@@ -133,7 +133,7 @@ def test_look_alikes_are_reported_as_a_tie(library: Terminal) -> None:
     assert one["tied_with"] == [two["name"]]
     assert two["tied_with"] == [one["name"]]
     library.variables["COLUMNS"] = "400"
-    assert f"as near as {two['name']}" in library.run("recall", "migrate the schema", "--explain").out
+    assert f"ties with {two['name']}" in library.run("recall", "migrate the schema", "--explain").out
 
 
 def test_a_new_embedder_waits_for_the_index_and_words_find_meanwhile(library: Terminal) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
@@ -29,24 +29,24 @@ def plain(text: str) -> str:
 
 def use_of(terminal: Terminal, *version_ids: str) -> str:
     """A use that showed these versions, whatever recall would have chosen."""
-    with Loop(open_store(database(terminal))) as loop:
+    with Tacit(open_store(database(terminal))) as loop:
         kept = loop.recall(TASK, k=1)
-        use = loop.store.use(kept.use_id)
+        use = loop.context.store.use(kept.use_id)
         shown = type(use)(version_ids=version_ids, task=TASK, at=use.at + timedelta(microseconds=1), surface="cli")
-        loop.store.add_use(shown)
+        loop.context.store.add(shown)
         return shown.id
 
 
 def known(terminal: Terminal, version_id: str, outcome: Outcome, *, count: int) -> None:
     """Earlier verified results, each of a task of its own, that nothing was made of yet."""
-    with Loop(open_store(database(terminal))) as loop, loop.store.transaction():
+    with Tacit(open_store(database(terminal))) as loop, loop.context.store.transaction():
         begun = datetime.now(UTC)
         for number in range(count):
             at = begun + timedelta(microseconds=number)
             row = Evidence(
                 version_id=version_id, outcome=outcome, grade=Grade.MACHINE, at=at, trajectory_id=f"t{number}"
             )
-            loop.store.add_evidence(row)
+            loop.context.store.add(row)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_result_of_a_person_carries_the_name_that_git_knows(terminal: Terminal) 
     use = use_of(terminal, version_id)
     assert terminal.type("record", use, "--outcome", "success").code == 0
     assert terminal.type("feedback", use, "--helpful").code == 0
-    with Loop(open_store(database(terminal))) as loop:
-        assert {row.by for row in loop.store.evidence([version_id])[version_id]} == {"Ann Known"}
+    with Tacit(open_store(database(terminal))) as loop:
+        assert {row.by for row in loop.context.store.evidence([version_id])[version_id]} == {"Ann Known"}
 
 
 def test_result_that_another_of_the_same_task_stands_before_is_told(terminal: Terminal) -> None:
@@ -91,7 +91,7 @@ def test_result_that_another_of_the_same_task_stands_before_is_told(terminal: Te
     assert "success (machine-verified)" in checked.out, checked
     assert "one vote" not in checked.out
     said = terminal.type("record", use, "--outcome", "failure")
-    assert "one task has one vote" in plain(said.out)
+    assert "each task has one vote" in plain(said.out)
     document = terminal.type("record", use, "--outcome", "failure", "--json").json
     assert document["not_counted"] == [document["evidence"][0]["id"]]
 
@@ -113,5 +113,5 @@ def test_state_that_no_file_can_be_in_is_a_mistake_and_no_failure(terminal: Term
     assert done.code == 2
     for state in ("exists", "absent", "changed", "contains", "sha256"):
         assert state in done.err
-    with Loop(open_store(database(terminal))) as loop:
-        assert not loop.store.evidence([version_id])[version_id]
+    with Tacit(open_store(database(terminal))) as loop:
+        assert not loop.context.store.evidence([version_id])[version_id]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tacit
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, RecallSettings
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
@@ -31,7 +31,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 class Library:
     """A library of skills, found by words and meaning, and where it lies."""
 
-    loop: Loop
+    loop: Tacit
     database: Path
     reworded: list[dict[str, Any]]
     identifiers: list[dict[str, Any]]
@@ -56,15 +56,15 @@ def library(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def test_approval_alone_gave_every_skill_its_vectors(library: Library) -> None:
-    assert library.loop.embedder is not None
-    assert library.loop.store.spaces() == {library.loop.embedder.identity: REWORDED + IDENTIFIERS}
-    assert library.loop.index().embedded == 0
-    assert library.loop.verify() == []
+    assert library.loop.context.embedder is not None
+    assert library.loop.context.store.vectors.spaces() == {library.loop.context.embedder.identity: REWORDED + IDENTIFIERS}
+    assert library.loop.library.index().embedded == 0
+    assert library.loop.archive.verify() == []
 
 
 def test_what_is_asked_in_other_words_is_found_where_words_alone_find_next_to_nothing(library: Library) -> None:
     found = [library.first(row["query"]) == row["name"] for row in library.reworded]
-    by_words = Loop(library.loop.store, config=library.loop.config, scope=library.loop.scope)
+    by_words = Tacit(library.loop.context.store, config=library.loop.context.config, scope=library.loop.context.scope)
     alone = [
         [item.name for item in by_words.recall(row["query"], keep=False).items][:1] == [row["name"]]
         for row in library.reworded
@@ -94,7 +94,7 @@ def test_the_command_line_says_that_meaning_carried_it(library: Library, termina
     (terminal.home / ".tacit").mkdir()
     (terminal.home / ".tacit" / "tacit.toml").write_text(f"[recall]\nembedder = {json.dumps(str(weights))}\n")
     terminal.variables["TACIT_STORE"] = str(library.database)
-    done = terminal.run("recall", row["query"], "--scope", str(library.loop.scope), "--explain", "--json")
+    done = terminal.run("recall", row["query"], "--scope", str(library.loop.context.scope), "--explain", "--json")
     assert done.code == 0, done.err
     best = done.json["weighed"][0]
     assert best["name"] == row["name"]

@@ -14,8 +14,8 @@ import pytest
 
 from tacit.domain.tool import Call, Tool, Turn
 from tacit.features.evaluate.base_model import BaseModel, load_base_model
-from tacit.features.evaluate.conversation import Message, attempt_messages, form_hash
-from tacit.features.train.dataset import Dataset, Manifest
+from tacit.features.evaluate.conversation import ChatMessage, attempt_messages, form_hash
+from tacit.features.train.dataset import Dataset, DatasetManifest
 from tacit.features.train.examples import Example
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.training import Trained, train
@@ -45,11 +45,11 @@ def dataset(*, train: int = 36, held_out: int = 6) -> Dataset:
     return Dataset(
         train=learned,
         held_out=kept,
-        manifest=Manifest(hash=f"{train}-{held_out}", form_hash=form_hash(), files={}),
+        manifest=DatasetManifest(hash=f"{train}-{held_out}", form_hash=form_hash(), files={}),
     )
 
 
-def asked(count: int) -> list[list[Message]]:
+def asked(count: int) -> list[list[ChatMessage]]:
     """First questions of tasks that nothing was trained on."""
     return [list(example(number).messages[:2]) for number in range(ASKED_FROM, ASKED_FROM + count)]
 

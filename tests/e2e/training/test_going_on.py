@@ -15,7 +15,7 @@ import pytest
 from tacit.domain.errors import Refusal
 from tacit.features.evaluate.base_model import load_base_model
 from tacit.features.train.examples import Example
-from tacit.features.train.learner import Encoded, Learner, adapted, encode_all
+from tacit.features.train.lora_learner import Encoded, Learner, adapted, encode_all
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.training import CHECKPOINT, Progress, train
 from tests.e2e.training.conftest import dataset

@@ -13,7 +13,7 @@ import pytest
 from tacit.domain.errors import ModelOutage
 from tacit.features.evaluate.base_model import BaseModel, load_base_model
 from tacit.features.evaluate.local_model import LocalModel
-from tacit.features.train.learner import FEWEST_TOKENS, adapted, encode_all
+from tacit.features.train.lora_learner import FEWEST_TOKENS, adapted, encode_all
 from tacit.features.train.training import Progress, train
 from tests.e2e.training.conftest import QUICK, asked, dataset
 

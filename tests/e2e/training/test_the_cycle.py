@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Refusal
-from tacit.features.train.registry import Adapters
+from tacit.features.train.adapter_registry import Adapters
 from tests.unit.features.evaluate.learners import attempts
 from tests.unit.features.train.adapter_builders import memory_at
 

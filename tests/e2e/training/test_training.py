@@ -13,7 +13,7 @@ from tacit.features.evaluate.base_model import BaseModel
 from tacit.features.evaluate.conversation import parse_tool_call
 from tacit.features.evaluate.local_model import ADAPTER_WEIGHTS, LocalModel, adapter_key, prompts
 from tacit.features.train.export import export_gguf
-from tacit.features.train.learner import IGNORED, encode
+from tacit.features.train.lora_learner import IGNORED, encode
 from tacit.features.train.training import Trained
 from tests.e2e.training.conftest import MODELS, asked, dataset, example, wanted
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.evaluate.runner import BATCH
-from tacit.surfaces.hook.events import CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,

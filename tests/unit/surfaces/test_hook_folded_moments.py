@@ -36,7 +36,7 @@ def folded(
     with Tacit(open_store(project.database)) as loop:
         fold_journals(loop.context, sessions, texts=texts)
         assert loop.archive.verify() == []
-        return loop.context.store.entries(Assumption), loop.store.entries(Moment)
+        return loop.context.store.entries(Assumption), loop.context.store.entries(Moment)
 
 
 def test_what_a_shown_skill_takes_for_granted_is_assumed_in_the_session(project: Project, sessions: Path) -> None:

@@ -31,7 +31,7 @@ def test_a_fault_never_quotes_the_session(tmp_path):
     lines = log.recent(str(tmp_path))
     assert len(lines) == 5
     assert secret not in "\n".join(lines)
-    assert "Unreadable (the event is not JSON)" in lines[-1]
+    assert "InvalidEvent (the event is not JSON)" in lines[-1]
 
 
 def test_the_log_does_not_grow_without_end(tmp_path):

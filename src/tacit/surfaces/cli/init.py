@@ -14,10 +14,9 @@ from typing import Any
 import click
 from rich.text import Text
 
-from tacit.config.channels import CHANNELS, MCP, SKILL, channels, choose
+from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
 from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
-from tacit.learn.skill_usage import HOOK
 from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.mcp import can_serve

@@ -7,9 +7,8 @@ from importlib.util import find_spec
 import click
 
 from tacit.api import Tacit
-from tacit.config.channels import MCP, channels
+from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
-from tacit.learn.skill_usage import HOOK
 from tacit.maintain.exports import ROOTS
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.recall import ALLOW_HELP
