@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tacit.domain.evidence import Outcome
 from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence import reinforced, reliability
-from tacit.evidence.usage import CEILING, prominence_of, telling
+from tacit.evidence.usage import CEILING, changes_prominence, prominence_of
 from tacit.recall.signals import prominence
 from tests.unit.making import evidence, later, stored
 
@@ -74,5 +74,5 @@ def test_keeping_only_what_changes_something_gives_the_same_count(usage_signals)
     kept: list[UsageSignal] = []
     in_time = sorted({each.use_id: each for each in usage_signals}.values(), key=lambda each: (each.at, each.heeded))
     for each in in_time:
-        kept += [each] if telling(VERSION, [], kept, each) else []
+        kept += [each] if changes_prominence(VERSION, [], kept, each) else []
     assert prominence_of(VERSION, [], usage_signals=kept)[0] == prominence_of(VERSION, [], usage_signals=in_time)[0]

@@ -1,4 +1,4 @@
-"""Heed: whether something that a run was shown was really used in it. It makes a skill more or less prominent, nothing else."""
+"""Usage signals: was a shown version used in a run? They make a skill more or less prominent, and are no evidence that it works."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ class UsageSignal(Entry):
     """One version was shown to one run, and used there or not; its key is the version."""
 
     SORT: ClassVar[str] = "heed"
+    """The stored name of this kind of entry."""
 
     heeded: bool
+    """Whether it was used; a stored and hashed field name."""
     use_id: str = ""
-    """A session is shown something once, and may have several attempts: what one of them used was used."""
+    """A session is shown something once and may have several attempts; a use by one of them counts."""
     trajectory_id: str = ""

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.check_strength import checks_in, filled_in, hollow, pointed_outside, reaches_for_the_tests, swaps
-from tacit.evidence.user_reply import is_manners, named_by_person, only_command, outcome_said
+from tacit.evidence.user_reply import checks_named_by_user, is_courtesy, only_command, stated_outcome
 from tacit.evidence.verifiers.test_results import count_results
 from tacit.evidence.workspace_changes import Reach, WorkspaceChange, changes, decides_checks, shell_changes
 from tacit.text.exit_status import masks_exit
@@ -101,11 +101,11 @@ def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
     made = {step.index: found for step in trajectory.actions if (found := changes(step))}
     checks = list(_checks(trajectory, made))
     seen = _seen(checks, made, trajectory)
-    said = _said(trajectory, made)
-    if said and (said.verified_failure and not seen.verified_failure):
-        return said
-    if said and said.verified_success and not seen.verified_success and not _still_failing(made, checks):
-        return said
+    stated = _stated_by_user(trajectory, made)
+    if stated and (stated.verified_failure and not seen.verified_failure):
+        return stated
+    if stated and stated.verified_success and not seen.verified_success and not _still_failing(made, checks):
+        return stated
     return seen if seen.outcome is not Outcome.UNKNOWN or not claimed else claimed
 
 
@@ -127,16 +127,16 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
     )
 
 
-def _said(trajectory: Trajectory, made: _Made) -> Assessment | None:
+def _stated_by_user(trajectory: Trajectory, made: _Made) -> Assessment | None:
     """The person's last plain word on how it ended, if the agent did not go on working after it."""
     actions = [step.index for step in trajectory.actions]
     if not actions:
         return None
     after = [step for step in trajectory.steps if step.role is Role.USER and step.index > actions[0] and step.text]
-    last = next((step for step in reversed(after) if not is_manners(step.text)), None)
-    found, text, at = outcome_said(trajectory.reply), trajectory.reply, None
+    last = next((step for step in reversed(after) if not is_courtesy(step.text)), None)
+    found, text, at = stated_outcome(trajectory.reply), trajectory.reply, None
     if found is Outcome.UNKNOWN and last is not None:
-        found, text, at = outcome_said(last.text), last.text, last.index
+        found, text, at = stated_outcome(last.text), last.text, last.index
     worked = (
         made if found is Outcome.SUCCESS else actions
     )  # what was accepted may be committed; a "no" is answered by work
@@ -178,7 +178,7 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Asse
 
 
 def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
-    named = named_by_person(trajectory)
+    named = checks_named_by_user(trajectory)
     places = _places(made, trajectory.environment.workspace)
     for step in trajectory.actions:
         text = command_of(step.tool, step.arguments)

@@ -115,7 +115,7 @@ class AssumptionRun:
         return tuple(self._call(step) for step in since if not _is_aside(step))
 
     @cached_property
-    def said(self) -> tuple[tuple[str, Span], ...]:
+    def user_messages(self) -> tuple[tuple[str, Span], ...]:
         """What a person said, in order; last their word on how it ended."""
         if self.trajectory.parent_session_id:
             return ()  # what stands in the person's place is another agent's
@@ -201,7 +201,7 @@ def _is_aside(step: Step) -> bool:
     return is_internal(step.tool, step.arguments) or any(command.program == "tacit" for command in commands)
 
 
-_SAID_MAX = 2_000
+_MESSAGE_MAX = 2_000
 """A longer message states a task or holds pasted text."""
 _WANTS = re.compile(
     r"^\W*(?:the (?:person|user|customer|team|project)|they|he|she|we|i)\s+(?:wants? (?:me |us )?to|prefers?|likes?(?: to)?|"
@@ -220,20 +220,20 @@ _ERROR = re.compile(r"`([^`\n]{3,120})`|[“\"]([^“”\"\n]{3,120})[”\"]")
 def by_people(run: AssumptionRun, text: str) -> AssumptionResult | None:
     """A person's words that plainly say otherwise, or plainly the same; the last such words count."""
     found: AssumptionResult | None = None
-    for said, span in run.said:
-        if len(said) > _SAID_MAX or said.rstrip().endswith("?") or _HEARSAY.search(said):
+    for statement, span in run.user_messages:
+        if len(statement) > _MESSAGE_MAX or statement.rstrip().endswith("?") or _HEARSAY.search(statement):
             continue
         for rule in dict.fromkeys((text, _as_rule(text))):
-            if opposed(rule, said):
-                told = " ".join(said.split())[:200]
+            if opposed(rule, statement):
+                description = " ".join(statement.split())[:200]
                 found = AssumptionResult(
                     held=Held.WRONG,
                     reason="a person said otherwise",
-                    instead=f"a person said: {told}",
-                    quote=told,
+                    instead=f"a person said: {description}",
+                    quote=description,
                     spans=(span,),
                 )
-            elif _chooses_alike(rule, said):
+            elif _chooses_alike(rule, statement):
                 found = AssumptionResult(held=Held.HELD, reason="a person said the same", spans=(span,))
     return found
 
@@ -244,9 +244,11 @@ def by_refusal(run: AssumptionRun, text: str) -> AssumptionResult | None:
         wanted = run.comparable(named) if parse_command(named) else ""
         for call in run.calls:
             if call.step.result is StepResult.DENIED and wanted and call.command == wanted:
-                told = f"`{named}` was refused"
-                reason = f"{told} (step {call.step.index})"
-                return AssumptionResult(held=Held.WRONG, reason=reason, instead=told, spans=(run.span(call.step),))
+                description = f"`{named}` was refused"
+                reason = f"{description} (step {call.step.index})"
+                return AssumptionResult(
+                    held=Held.WRONG, reason=reason, instead=description, spans=(run.span(call.step),)
+                )
     return None
 
 
@@ -293,9 +295,9 @@ def _as_rule(text: str) -> str:
     return f"Prefer {rest}" if _PREFERRING.search(match.group()) else rest[:1].upper() + rest[1:]
 
 
-def _chooses_alike(rule: str, said: str) -> bool:
+def _chooses_alike(rule: str, statement: str) -> bool:
     """Whether both take the same in place of the same."""
-    ours, theirs = sayings(rule), sayings(said)
+    ours, theirs = sayings(rule), sayings(statement)
     return any(
         one.chosen and one.left and one.chosen & other.chosen and one.left & other.left
         for one in ours
@@ -308,8 +310,8 @@ def _is_reading(tool: str, condition: Condition) -> bool:
 
 
 def _names_any(shown: Facts, arguments: object, named: list[str]) -> bool:
-    told = f"{arguments} {shown}"
-    return any(name in told for name in named)
+    description = f"{arguments} {shown}"
+    return any(name in description for name in named)
 
 
 _CODE = re.compile(r"`([^`\n]{1,200})`")
@@ -393,17 +395,17 @@ def by_presence(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 def _from_runs(run: AssumptionRun, command: str) -> AssumptionResult | None:
     wanted = run.comparable(command)
-    told = [(call, result) for call in run.calls if (result := _result(run, call, wanted)) is not None]
-    if not told:
+    description = [(call, result) for call in run.calls if (result := _result(run, call, wanted)) is not None]
+    if not description:
         return None
-    if _wavers(run, told):
-        spans = tuple(run.span(call.step) for call, _ in told)
+    if _wavers(run, description):
+        spans = tuple(run.span(call.step) for call, _ in description)
         return AssumptionResult(
             held=Held.UNKNOWN, reason="it ended now well and now badly with nothing done in between", spans=spans
         )
-    first = told[0]
+    first = description[0]
     untouched = all(call.only_reads or call.step.index >= first[0].step.index for call in run.calls)
-    call, well = first if untouched else told[-1]
+    call, well = first if untouched else description[-1]
     when = "before anything was done" if untouched else "in the end"
     status = f" with exit status {call.step.exit_code}" if call.step.exit_code is not None else ""
     ended = f"ended well{status}" if well else f"failed{status}"
@@ -435,13 +437,13 @@ def _same_words(calls: Sequence[Command], wanted: Sequence[Command]) -> bool:
     return one.program == other.program and one.words[1:] == other.words[1:] and len(other.words) > 1
 
 
-def _wavers(run: AssumptionRun, told: Sequence[tuple[AssumptionCall, bool]]) -> bool:
+def _wavers(run: AssumptionRun, description: Sequence[tuple[AssumptionCall, bool]]) -> bool:
     """Whether results differ though nothing was done between them."""
-    own = {call.step.index for call, _ in told}
+    own = {call.step.index for call, _ in description}
     done = [call.step.index for call in run.calls if not call.only_reads and call.step.index not in own]
     return any(
         before[1] != after[1] and not any(before[0].step.index < index < after[0].step.index for index in done)
-        for before, after in pairwise(told)
+        for before, after in pairwise(description)
     )
 
 
@@ -517,8 +519,8 @@ def _absent(reason: str, instead: str, call: AssumptionCall, spans: tuple[Span, 
 def _turned(found: AssumptionResult) -> AssumptionResult:
     """The answer to an assumption that says the opposite."""
     if found.held is Held.HELD:
-        told = found.reason.rpartition(" (step ")[0] or found.reason
-        return AssumptionResult(held=Held.WRONG, reason=found.reason, instead=told, spans=found.spans)
+        description = found.reason.rpartition(" (step ")[0] or found.reason
+        return AssumptionResult(held=Held.WRONG, reason=found.reason, instead=description, spans=found.spans)
     if found.held is Held.WRONG:
         return AssumptionResult(held=Held.HELD, reason=found.reason, spans=found.spans)
     return found

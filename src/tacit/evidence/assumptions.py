@@ -151,11 +151,11 @@ def by_difficulty(run: AssumptionRun, text: str) -> AssumptionResult | None:
         return None
     easy = easy != bool(_NOT.search(text))
     calls, failures = len(run.calls), sum(call.worked is False for call in run.calls)
-    told = f"it took {calls} calls, of which {failures} failed"
+    measured_text = f"it took {calls} calls, of which {failures} failed"
     if calls >= VERY_MANY_CALLS or (calls >= MANY_CALLS and failures >= SOME_FAILURES):
-        return _answer(run, not easy, told, _failures(run))
+        return _answer(run, not easy, measured_text, _failures(run))
     if calls <= FEW_CALLS and not failures and run.changed:
-        return _answer(run, easy, told, _all(run))
+        return _answer(run, easy, measured_text, _all(run))
     return None
 
 
@@ -164,12 +164,12 @@ def by_place(run: AssumptionRun, text: str, *, of_scope: bool = True) -> Assumpt
 
     Where the assumption is not `of_scope`, it must itself speak of changing.
     """
-    said = [
+    amount_text = [
         (clause, tuple(run.seen(path.rstrip("/")) for path in paths))
         for clause in _CLAUSE.split(text)
         if (paths := paths_in(clause)) and not _BUT.search(clause) and (of_scope or _SPEAKS_OF_CHANGE.search(clause))
     ]
-    found = [_placed(run, clause, paths) for clause, paths in said]
+    found = [_placed(run, clause, paths) for clause, paths in amount_text]
     wrong = next((each for each in found if each is not None and each.held is Held.WRONG), None)
     if wrong is not None or None in found:
         return wrong
@@ -182,34 +182,42 @@ def _amounts(text: str) -> Iterator[tuple[str, int, _Bound]]:
     if _FIRST_TRY.search(text):
         yield "retries", 0, _Bound.MOST
     for match in _AMOUNT.finditer(text):
-        said, bound = (match["number"] or "").casefold(), " ".join((match["bound"] or "").casefold().split())
+        amount_text, bound = (match["number"] or "").casefold(), " ".join((match["bound"] or "").casefold().split())
         unit = next(name for name, words in _UNITS.items() if re.fullmatch(words, match["unit"], re.IGNORECASE))
         before, after = text[: match.start()], text[match.end() :]
-        if not said or _OF_SOMETHING.search(before) or not _GOES_ON.match(after):
+        if not amount_text or _OF_SOMETHING.search(before) or not _GOES_ON.match(after):
             continue
-        number = int(said) if said.isdigit() else _NUMBERS[said]
+        number = int(amount_text) if amount_text.isdigit() else _NUMBERS[amount_text]
         yield unit, number, _Bound.MOST if _TOPS.match(after) else _bound_of(bound, number)
 
 
-def _bound_of(said: str, number: int) -> _Bound:
-    if said in ("at least", "more than", "over", "no fewer than", "not fewer than", "no less than", "not less than"):
+def _bound_of(amount_text: str, number: int) -> _Bound:
+    if amount_text in (
+        "at least",
+        "more than",
+        "over",
+        "no fewer than",
+        "not fewer than",
+        "no less than",
+        "not less than",
+    ):
         return _Bound.LEAST
-    return _Bound.MOST if said or number <= 1 else _Bound.ABOUT
+    return _Bound.MOST if amount_text or number <= 1 else _Bound.ABOUT
 
 
 def _counted(run: AssumptionRun, unit: str, stated: int, bound: _Bound) -> AssumptionResult | None:
     measured, spans, sure = _measure(run, unit)
     if measured is None:
         return None
-    told = f"there were {measured} {unit}" if measured != 1 else f"there was 1 {_ONE[unit]}"
-    reason = f"{told}, and {stated} {'was' if stated == 1 else 'were'} stated"
+    measured_text = f"there were {measured} {unit}" if measured != 1 else f"there was 1 {_ONE[unit]}"
+    reason = f"{measured_text}, and {stated} {'was' if stated == 1 else 'were'} stated"
     if bound is _Bound.MOST:
         right = measured <= stated if sure or measured > stated else None
     elif bound is _Bound.LEAST:
         right = measured >= stated if sure or measured >= stated else None
     else:
         right = _estimated(measured, stated) if sure or measured > stated * WRONG_BEYOND else None
-    return None if right is None else _answer(run, right, reason, spans, instead=told)
+    return None if right is None else _answer(run, right, reason, spans, instead=measured_text)
 
 
 _ONE = {"steps": "step", "files": "file", "retries": "retry", "minutes": "minute"}

@@ -22,10 +22,10 @@ class Captured:
     added: tuple[str, ...] = ()
     known: int = 0
     vouched: int = 0
-    """How many of the known ones somebody vouches for only now: they are learned from again."""
+    """How many of the known ones have a verified outcome only now: they are learned from again."""
     excluded: int = 0
     purged: int = 0
-    """How many were purged before and stay away."""
+    """How many were purged before and are refused."""
     redacted: Mapping[str, int] = field(default_factory=dict)
     """Kind of secret → how many were replaced."""
 
@@ -38,7 +38,7 @@ def capture(
     trust_outcomes: bool,
     now: Callable[[], datetime],
 ) -> Captured:
-    """Keep each attempt once; those of excluded workspaces, and those that were purged, are only counted."""
+    """Store each attempt once; those of excluded workspaces and purged ones are only counted."""
     added: list[str] = []
     counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
     redacted: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""A selection → what of it is shown and what a lot holds back as a control; and what such runs have shown since.
+"""Control runs: hold selected skills out of some runs at random, and compare these runs with the others.
 
-Off unless a person has set `policy.hold_out`. The lot falls after everything else was decided, so that a control is a run
-in which the skill would have been shown. How much is held back of which skill is decided in `outcome.withholding`.
+Off unless a person has set `policy.hold_out`. The random draw comes after everything else was decided, so a control is a run
+in which the skill would have been shown. `unproven` decides how often a skill is held out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Stored
-from tacit.evidence.lift import Lift, Measure, Naming, by_key, lift, run_of
+from tacit.evidence.lift import Lift, Measure, RunKey, by_key, lift, run_of
 from tacit.text.capabilities import HashedContent, needed
 from tacit.text.touches import field_texts
 
@@ -32,77 +32,76 @@ HELD_BACK = "held back as a control, by lot (policy.hold_out)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lots:
-    """How lots are drawn here: the largest share that is held back, for whom, and what no lot can keep from the agent."""
+class ControlDraw:
+    """How skills are held out here: the largest share, for which session, and which skills cannot be held out."""
 
     hold_out: float = 0.0
     session: str = ""
     exported: bool = False
-    """Whether procedures lie in a client's folder too: a lot could not keep them from it."""
+    """Whether procedures are also exported to a client's folder, where the agent sees them anyway."""
     dice: Callable[[], float] = random.random
 
     @classmethod
-    def here(cls, hold_out: float, place: StoreLocation | None, *, session: str = "") -> Lots:
-        """The lots of a place."""
+    def here(cls, hold_out: float, place: StoreLocation | None, *, session: str = "") -> ControlDraw:
+        """Return the draw for the store at a location."""
         exported = hold_out > 0 and place is not None and SKILL in channels(str(place.folder)).values()
         return cls(hold_out=hold_out, session=session, exported=exported)
 
-    def draw(self, store: Store, selection: Selection) -> Drawn:
-        """Draw for each item that may be held back; what was drawn leaves the selection, which says so.
+    def draw(self, store: Store, selection: Selection) -> DrawnSelection:
+        """Draw for each item that may be held out; those that are drawn leave the selection, with a reason code.
 
-        A composite shows what its parts say: one lot is drawn for all of them, and they go or stay together.
-        Whoever asks because something went wrong is in need, and gets everything.
+        A composite contains its parts: one draw decides for all of them. A query about an error gets everything.
         """
         if self.hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
-            return Drawn(selection=selection)
+            return DrawnSelection(selection=selection)
         groups = _groups(selection.items)
         shares: dict[str, float] = {}
-        out: list[_Group] = []
+        out: list[_DrawGroup] = []
         for group in groups:
             chance = self._chance(store, group)
             shares |= dict.fromkeys(group.drawn, chance)
             if lot(self.session, group.head.version.skill_id, chance, dice=self.dice):
                 out.append(group)
-        return Drawn(
+        return DrawnSelection(
             selection=_without(selection, [each for each in groups if each not in out], out) if out else selection,
             held_back=tuple(version_id for group in out for version_id in group.drawn),
             shares={key: share for key, share in shares.items() if share > 0},
         )
 
-    def _chance(self, store: Store, group: _Group) -> float:
-        """How likely it is held back; 0 where it would be seen all the same, or where a part of it is never held back."""
+    def _chance(self, store: Store, group: _DrawGroup) -> float:
+        """The chance of being held out; 0 where it is seen anyway, or where a part of it is never held out."""
         if self.exported and group.head.version.content.kind is Kind.PROCEDURE:
             return 0.0
         known = store.renderings.get(group.shown)
-        left_out_rows = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
-        return self.hold_out * left_out_rows[0] if all(left_out_rows) else 0.0
+        unproven = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
+        return self.hold_out * unproven[0] if all(unproven) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Group:
-    """What one lot is drawn for: an item, and the parts that it shows."""
+class _DrawGroup:
+    """What one draw decides: an item and the parts that it shows."""
 
     head: Item
     shown: tuple[str, ...]
     """Itself and its parts."""
     drawn: tuple[str, ...]
-    """The same without parts that another one shows as well: whether these are seen is not up to this lot."""
+    """The same without parts that another item shows as well, since this draw does not decide on those."""
 
 
-def _groups(items: Sequence[Item]) -> list[_Group]:
+def _groups(items: Sequence[Item]) -> list[_DrawGroup]:
     given = {item.version_id: item for item in items}
     inside = {part.id for item in items for part in item.parts if part.id != item.version_id}
     heads = [item for item in items if item.version_id not in inside]
-    shown = [(head.version_id, *_below(head, given)) for head in heads]
+    shown = [(head.version_id, *_all_parts(head, given)) for head in heads]
     times = Counter(version_id for each in shown for version_id in each)
     return [
-        _Group(head=head, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
+        _DrawGroup(head=head, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
         for head, each in zip(heads, shown, strict=True)
     ]
 
 
-def _below(head: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
-    """The parts of a composite, and theirs as far as they are given too."""
+def _all_parts(head: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
+    """The parts of a composite, and their parts as far as these are selected too."""
     found = {head.version_id: None}
     pending = [head]
     while pending:
@@ -113,18 +112,18 @@ def _below(head: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """A selection after the lot, what the lot took from it, and the chance of everything that a lot was drawn for."""
+class DrawnSelection:
+    """A selection after the draw, what was held out, and the chance that each drawn version had."""
 
     selection: Selection
     held_back: tuple[str, ...] = ()
     shares: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def keep(self, store: Store, use: Use) -> Selection:
-        """Keep what was shown as this use, and what was held back as another one beside it; tells the id of the use.
+        """Store the shown versions as this use and the held-out ones as a second use; return the selection with the use id.
 
-        Whoever records an outcome names one id: that of what was shown, which brings its control along (`beside`), or
-        where nothing is left to show that of the control itself.
+        An outcome is recorded for one id: that of the shown use, which leads to its control (`control_uses`), or that of the
+        control itself where nothing was shown.
         """
         selection, shown = self.selection, self.selection.version_ids
         if not shown and not self.held_back:
@@ -147,20 +146,20 @@ class Drawn:
 
 
 def control_id(use_id: str) -> str:
-    """The id of the use that tells what was held back beside another one."""
+    """Return the id of the control use that belongs to a use."""
     return content_id("u", ("control beside", use_id))
 
 
 def control_uses(store: Store, use: Use) -> tuple[Use, ...]:
-    """What was held back where this was shown, if anything: the run tells of both."""
+    """Return the control use that was drawn together with a use, if there is one: the run is evidence on both."""
     try:
         return (store.use(control_id(use.id)),)
     except NotFound:
         return ()
 
 
-def sessions(store: Store, rows: Iterable[Evidence]) -> Naming:
-    """What a lot was drawn for: the session of a use, or the use itself where there was none."""
+def sessions(store: Store, rows: Iterable[Evidence]) -> RunKey:
+    """Return a function that names what a draw was made for: the session of a use, or the use itself without one."""
     known: dict[str, str] = {}
     for use_id in {row.use_id for row in rows if row.share > 0 and row.use_id}:
         try:
@@ -171,8 +170,8 @@ def sessions(store: Store, rows: Iterable[Evidence]) -> Naming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What a skill adds: its current version, all its versions together, and these by model and by scope."""
+class MeasuredLift:
+    """The lift of a skill: of its current version, of all versions together, and of these by model and by scope."""
 
     stored: Stored
     lift: Lift
@@ -182,14 +181,14 @@ class Measured:
 
     @property
     def was_drawn(self) -> bool:
-        """Whether any run was under a lot."""
+        """Whether any run took part in a draw."""
         return bool(self.of_all.shown or self.of_all.held_back)
 
 
-def measure(store: Store, stored: Stored, *, model: str = "") -> Measured:
-    """Compare the runs with a skill and those that a lot kept it from; of one model only, if it is named.
+def measure(store: Store, stored: Stored, *, model: str = "") -> MeasuredLift:
+    """Compare the runs with a skill and its control runs; of one model only, if it is named.
 
-    A named model with few runs is pulled towards the others, as everywhere.
+    The estimate of a model with few runs is shrunk towards the others.
     """
     versions = [held.version.id for held in store.versions(stored.skill.id)]
     found = store.evidence(versions)
@@ -204,11 +203,11 @@ def measure(store: Store, stored: Stored, *, model: str = "") -> Measured:
     else:
         current, whole = lift(own, session=naming), lift(rows, session=naming)
     by_scope = by_key(rows, lambda row: row.scope, session=naming)
-    return Measured(stored=stored, lift=current, of_all=whole, models=by_model, scopes=by_scope)
+    return MeasuredLift(stored=stored, lift=current, of_all=whole, models=by_model, scopes=by_scope)
 
 
-def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[_Group]) -> Selection:
-    """A selection less what a lot took, with all that only this would have shown; it says so."""
+def _without(selection: Selection, kept_groups: Iterable[_DrawGroup], out: Iterable[_DrawGroup]) -> Selection:
+    """The selection without the held-out groups, which are listed as left out."""
     gone = {each for group in out for each in group.shown} - {each for group in kept_groups for each in group.shown}
     left_out_rows = [
         LeftOut(
@@ -248,24 +247,24 @@ def _plan_without(plan: Plan, gone: set[str]) -> Plan:
 
 
 FULLY, PARTLY, LITTLE, LEAST = 1.0, 0.75, 0.5, 0.25
-"""A few levels only: runs are compared within one chance, and many chances would leave few runs in each."""
+"""Only a few levels, because runs are compared within one chance, and many chances would leave few runs in each."""
 
 _LEVELS = ((0.2, FULLY), (0.15, PARTLY), (0.1, LITTLE))
-"""Beyond this half-width of the lift's interval → how much a control would tell."""
+"""Half-width of the lift's interval above which a level applies."""
 _HARMFUL = frozenset({"deletes", "sends", "publishes", "reveals", "pays", "persists"})
 _WARNING = re.compile(
     r"(?i)\b(?:never|must not|irreversibl[ey]|destructive|dangerous|danger|caution|beware|data loss|loses? data|"
     r"back ?ups? (?:first|before)|in production|outage|credentials?|secrets?|passwords?)\b"
 )
-"""Words of those who write to keep somebody from harm."""
+"""Words of texts that warn of harm."""
 
 
 def unproven(
-    content: SkillContent, evidence: Iterable[Evidence], *, pinned: bool = False, session: Naming = run_of
+    content: SkillContent, evidence: Iterable[Evidence], *, pinned: bool = False, session: RunKey = run_of
 ) -> float:
-    """How much a control would tell of this skill; 0: it is never held back.
+    """Return how much control runs would add to what is known of a skill; 0 means it is never held out.
 
-    It depends on how wide the interval is and not on where it lies: shares that followed the estimate would bias it.
+    It depends on the width of the interval, not on its position: shares that followed the estimate would bias it.
     """
     if pinned or is_needed(content):
         return 0.0
@@ -277,7 +276,7 @@ def unproven(
 
 
 def is_needed(content: SkillContent) -> bool:
-    """Whether a run without it is likely to come to harm, so that it is never held back."""
+    """Whether a run without it may cause harm, so that it is never held out."""
     if content.kind in (Kind.NORM, Kind.PREFERENCE) or content.signature:
         return True
     if any(_WARNING.search(text) for _, text in field_texts(content)):

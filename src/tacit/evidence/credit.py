@@ -1,7 +1,7 @@
-"""A use and its result → Evidence per version: who gets the credit, for which task, and what the run took.
+"""Credit: a use and its result → one `Evidence` per version, with its share of the credit.
 
-One shown skill gets all of it. Of several, those that the caller says were followed; where nobody says, all share it. The
-parts of a composite are credited each for itself, with outcomes of their own where they are told apart.
+A single shown skill gets all credit. Of several, those that the caller names as followed; otherwise all share it. The parts
+of a composite are credited separately, with outcomes of their own where the caller gives them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Followed = Collection[str] | Mapping[str, Outcome | str]
 """The versions that a run followed, or those versions with their own outcomes."""
 
 BY_AGENT = "the agent itself"
-"""Who says so where an agent reports of its own run: the result is kept, and credited once the transcript shows that the
-run followed the skill. Tests that pass in a project that was green before prove nothing of what was shown there."""
+"""The reporter where an agent reports on its own run: the result is stored, and credited once the transcript shows that the
+run followed the skill. Passing tests in a project that passed before prove nothing about the skill."""
 NAMELESS = {"start": "session start", "prompt": "a request", "call": "an error at work"}
-"""What stands for the task of a use whose words nobody kept, by the moment of the session."""
+"""The task of a use without a task text, by the moment of the session."""
 _NO_TASK = re.compile(r"apply \S+")
 
 
 def task_digest(text: str) -> str:
-    """A name for what was asked, however it is spaced or capitalised; empty where a text names no task."""
-    said = " ".join(text.split()).casefold()
-    if not said or said in NAMELESS.values() or _NO_TASK.fullmatch(said):
+    """Return a digest of a task, independent of spacing and case; empty where a text names no task."""
+    task = " ".join(text.split()).casefold()
+    if not task or task in NAMELESS.values() or _NO_TASK.fullmatch(task):
         return ""
-    return content_id("q", said)
+    return content_id("q", task)
 
 
 def effort_of(trajectory: Trajectory) -> Effort:
-    """What a run took: its calls, the failing ones that failed before in the same form, and its tokens."""
+    """Return the effort of a run: its calls, repeated failures of the same form, and its tokens."""
     failed: Counter[tuple[str, ...]] = Counter()
     for step in trajectory.actions:
         if step.failed:
@@ -52,11 +52,13 @@ def effort_of(trajectory: Trajectory) -> Effort:
 
 
 def parse_outcome(value: Outcome | str) -> Outcome:
-    """Read an outcome that somebody states."""
+    """Parse an outcome."""
     try:
         return Outcome(value)
     except ValueError:
-        raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
+        raise Mistake(
+            f"unknown outcome {value!r}", code="unknown_outcome", hint=f"use one of: {', '.join(Outcome)}"
+        ) from None
 
 
 def evidence_for(
@@ -68,13 +70,17 @@ def evidence_for(
     followed: Followed | None = None,
     details: Mapping[str, str] | None = None,
 ) -> list[Evidence]:
-    """Make one piece of evidence for each version that the run is credited to; `followed` may tell their own outcomes.
+    """Return one piece of evidence for each credited version; `followed` may give outcomes of their own.
 
-    What a lot decided to show is told of even where it was not followed: the runs are compared as they were drawn.
+    Versions under a random draw get evidence even where they were not followed: runs are compared as they were drawn.
     """
     unknown = sorted(set(followed or ()) - set(use.version_ids))
     if unknown:
-        raise Mistake(f"{unknown[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}")
+        raise Mistake(
+            f"{unknown[0]} was not shown in that use",
+            code="version_not_shown",
+            hint=f"shown: {', '.join(use.version_ids)}",
+        )
     shares = dict(zip(use.version_ids, use.shares, strict=False))
     credited = [version_id for version_id in use.version_ids if followed is None or version_id in followed]
     passed_over = [
@@ -108,5 +114,5 @@ def evidence_for(
 
 
 def _seen(details: Mapping[str, str], grade: Grade) -> Following | None:
-    """Whether the caller's say that it was followed counts; an agent's own does not, though its doubts do."""
+    """What a report says about following: an agent's own success counts as partly followed only."""
     return Following.PARTLY if grade.verified and details.get("by") == BY_AGENT else None

@@ -206,7 +206,7 @@ def _add_use(store: Store, use: Use, known: dict[str, bool]) -> bool:
             share for share, version_id in zip(use.shares, use.version_ids, strict=False) if known[version_id]
         )
         if versions:
-            store.add_use(replace(use, version_ids=versions, shares=shares))
+            store.add(replace(use, version_ids=versions, shares=shares))
         return bool(versions)
     return False
 

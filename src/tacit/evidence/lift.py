@@ -1,9 +1,9 @@
-"""Evidence under a lot → Lift: what a skill adds to a run, with an interval, or that it is not known yet.
+"""Lift: what a skill adds to a run, as an interval from control runs, or not known yet.
 
-Only runs for which a lot was drawn are compared, and each stays in the arm that the lot put it in, whether it followed the
-skill or not (intention to treat). Verified outcomes only; of one session the first run counts, since its lot was drawn once.
-Keys (models, scopes) with few runs are pulled towards the other keys. The intervals are right at one look; looking
-after every run and stopping at the first clear answer is for `standing`, not for them.
+Only runs that took part in a random draw are compared, each in the arm it was drawn into, whether it followed the skill or
+not (intention to treat). Only verified outcomes count, and of one session the first run. Estimates of keys (models, scopes)
+with few runs are shrunk towards the other keys. The intervals hold for a single look; repeated looks are tested in
+`maintain.status_changes`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from statistics import NormalDist, fmean
 from tacit.domain.evidence import WORTH, Evidence, Grade
 
 LEAST_RUNS = 10
-"""So many runs with the skill, and so many without it, before anything is claimed."""
+"""Runs with the skill, and runs without it, that are needed before anything is claimed."""
 LEAST_OF_A_KEY = 5
-"""So many runs of one model or scope, in both arms together, before anything is said of it."""
+"""Runs of one model or scope, in both arms together, that are needed before it is reported."""
 
 _STRENGTH = {Grade.MACHINE: 1, Grade.HUMAN: 0}
 
 
 class Measure(StrEnum):
-    """What is compared: the share of successes, retries a run, and how many times the steps and tokens."""
+    """What is compared: the share of successes, retries per run, and the ratio of steps and tokens."""
 
     SUCCESS = "success"
     STEPS = "steps"
@@ -35,18 +35,18 @@ class Measure(StrEnum):
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it is told as a share of what the runs without the skill took: −0.2 is a fifth less."""
+        """Whether it is a ratio to the runs without the skill: −0.2 means a fifth less."""
         return self in (Measure.STEPS, Measure.TOKENS)
 
     @property
     def spread(self) -> float:
-        """How far keys of one skill are taken to scatter at least: 15 points or 15 %, a quarter of a retry."""
+        """The least standard deviation assumed between keys of one skill: 15 points or 15 %, a quarter of a retry."""
         return 0.25 if self is Measure.RETRIES else 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftDifference:
-    """How far runs with the skill differ from those without it: with its 95 % interval."""
+    """The difference between runs with the skill and runs without it, with its 95 % interval."""
 
     value: float
     low: float
@@ -54,18 +54,18 @@ class LiftDifference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
-    """What a skill adds, by measure; what is missing is not known yet."""
+    """What a skill adds, by measure; a missing measure is not known yet."""
 
     shown: int = 0
-    """Runs that the lot gave the skill to."""
+    """Runs that were drawn to see the skill."""
     held_back: int = 0
-    """Runs that the lot kept it from."""
+    """Control runs."""
     differences: Mapping[Measure, LiftDifference] = field(default_factory=dict)
 
     @property
@@ -80,34 +80,35 @@ class Lift:
 
     @property
     def missing(self) -> tuple[int, int]:
-        """How many runs with it and without it are wanting before anything is claimed."""
+        """How many more runs with it and without it are needed before anything is claimed."""
         return max(0, LEAST_RUNS - self.shown), max(0, LEAST_RUNS - self.held_back)
 
 
-Naming = Callable[[Evidence], str]
-"""What runs are told apart or put together by."""
+RunKey = Callable[[Evidence], str]
+"""Returns the key by which results are grouped."""
 
 
 def run_of(row: Evidence) -> str:
-    """The run that a result belongs to."""
+    """Return the key of the run that a result belongs to."""
     return row.use_id or row.trajectory_id or row.id
 
 
 def lift(
-    evidence: Iterable[Evidence], *, session: Naming = run_of, measures: Collection[Measure] = tuple(Measure)
+    evidence: Iterable[Evidence], *, session: RunKey = run_of, measures: Collection[Measure] = tuple(Measure)
 ) -> Lift:
-    """Compare the runs that saw a skill with those that a lot kept it from.
+    """Compare the runs that saw a skill with its control runs.
 
-    `session` names what the lot was drawn for, where several runs share one; without it each run stands for itself.
+    `session` returns what the draw was made for, where several runs share one draw; by default each run is its own.
     """
     runs = _runs(evidence, session)
-    return _told(runs, {measure: _compared(runs, measure) for measure in measures} if _enough(runs) else {})
+    return _lift_of(runs, {measure: _compared(runs, measure) for measure in measures} if _enough(runs) else {})
 
 
-def by_key(evidence: Iterable[Evidence], key: Naming, *, session: Naming = run_of) -> dict[str, Lift]:
-    """The same for each key (a model, a scope), with few runs pulled towards what the others show.
+def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_of) -> dict[str, Lift]:
+    """Return the lift for each key (a model, a scope), shrunk towards the other keys where a key has few runs.
 
-    Keys are taken to differ by `Measure.spread`, or by more where their runs say so. Nothing is told before the whole is known.
+    Keys are assumed to differ by `Measure.spread`, or by more where the runs show it. No key is reported before the whole is
+    known.
     """
     runs = _runs(evidence, session)
     split: dict[str, list[Evidence]] = {}
@@ -115,24 +116,26 @@ def by_key(evidence: Iterable[Evidence], key: Naming, *, session: Naming = run_o
         split.setdefault(key(row), []).append(row)
     if len(split) < 2:
         return {name: lift(rows) for name, rows in split.items()}
-    found: dict[str, dict[Measure, Interval | None]] = {name: {} for name in split}
+    found: dict[str, dict[Measure, EstimateInterval | None]] = {name: {} for name in split}
     for measure in Measure if _enough(runs) else ():
         own = {name: _compared(rows, measure) for name, rows in split.items()}
         spread = max(measure.spread, scatter([each for each in own.values() if each is not None]))
         for name, rows in split.items():
             others = _compared([row for row in runs if key(row) != name], measure)
-            told = own[name] if others is None else pulled(own[name], others, spread=spread, count=len(split) - 1)
-            found[name][measure] = told if len(rows) >= LEAST_OF_A_KEY else None
-    return {name: _told(rows, found[name]) for name, rows in sorted(split.items())}
+            shrunk = (
+                own[name] if others is None else shrunk_estimate(own[name], others, spread=spread, count=len(split) - 1)
+            )
+            found[name][measure] = shrunk if len(rows) >= LEAST_OF_A_KEY else None
+    return {name: _lift_of(rows, found[name]) for name, rows in sorted(split.items())}
 
 
-def _told(runs: Sequence[Evidence], found: Mapping[Measure, Interval | None]) -> Lift:
-    differences = {measure: _as_told(measure, interval) for measure, interval in found.items() if interval is not None}
+def _lift_of(runs: Sequence[Evidence], found: Mapping[Measure, EstimateInterval | None]) -> Lift:
+    differences = {measure: _on_scale(measure, interval) for measure, interval in found.items() if interval is not None}
     without = sum(row.control for row in runs)
     return Lift(shown=len(runs) - without, held_back=without, differences=differences)
 
 
-def _as_told(measure: Measure, interval: Interval) -> LiftDifference:
+def _on_scale(measure: Measure, interval: EstimateInterval) -> LiftDifference:
     if measure.is_ratio:
         value, low, high = (math.expm1(each) for each in (interval.value, interval.low, interval.high))
     elif measure is Measure.SUCCESS:
@@ -147,19 +150,19 @@ def _enough(runs: Sequence[Evidence]) -> bool:
     return min(without, len(runs) - without) >= LEAST_RUNS
 
 
-def _compared(runs: Sequence[Evidence], measure: Measure) -> Interval | None:
-    """The difference within strata of one chance and one model; nothing where too little was measured."""
+def _compared(runs: Sequence[Evidence], measure: Measure) -> EstimateInterval | None:
+    """The difference within strata of one chance and one model; None where too little was measured."""
     strata: dict[tuple[float, str], tuple[list[float], list[float]]] = {}
     for row in runs:
         value = _measured(row, measure)
         if value is not None:
             strata.setdefault((round(row.share, 4), row.model), ([], []))[row.control].append(value)
     arms = [Arms(shown=tuple(shown), held_back=tuple(without)) for shown, without in strata.values()]
-    return of_proportions(arms) if measure is Measure.SUCCESS else of_means(arms)
+    return proportion_difference(arms) if measure is Measure.SUCCESS else mean_difference(arms)
 
 
 def _measured(row: Evidence, measure: Measure) -> float | None:
-    """What one run shows; of steps and tokens the logarithm, for some runs take many times what most take."""
+    """The value of one run; of steps and tokens the logarithm, because a few runs take many times what most take."""
     if measure is Measure.SUCCESS:
         return WORTH[row.outcome]
     if row.effort is None:
@@ -167,11 +170,11 @@ def _measured(row: Evidence, measure: Measure) -> float | None:
     taken = int(getattr(row.effort, measure.value))
     if not measure.is_ratio:
         return float(taken)
-    return math.log(taken) if taken > 0 else None  # a run without any was not measured
+    return math.log(taken) if taken > 0 else None  # a run with zero was not measured
 
 
-def _runs(evidence: Iterable[Evidence], session: Naming) -> list[Evidence]:
-    """One result per run, the best graded and of these the latest; of each session the first run."""
+def _runs(evidence: Iterable[Evidence], session: RunKey) -> list[Evidence]:
+    """One result per run: the best graded, and of these the latest; of each session the first run."""
     best: dict[str, Evidence] = {}
     for row in evidence:
         if not row.grade.verified or row.share <= 0 or row.outcome not in WORTH:
@@ -191,80 +194,80 @@ def _preference(row: Evidence) -> tuple[int, datetime]:
 
 Z_95 = NormalDist().inv_cdf(0.975)
 _STEPS = 30
-"""Halvings of the range that a bound is looked for in: a billionth of it is far below what is ever shown."""
+"""Bisection steps when searching a bound; the error is far below what is ever shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arms:
-    """What was measured in one stratum: of runs that saw the skill, and of those that it was held back from."""
+    """The values of one stratum: of runs that saw the skill, and of control runs."""
 
     shown: tuple[float, ...]
     held_back: tuple[float, ...]
 
     @property
-    def tells(self) -> float:
-        """How much the stratum can tell of the difference; nothing where one arm is empty."""
+    def information(self) -> float:
+        """The weight of the stratum in the difference; 0 where one arm is empty."""
         first, second = len(self.shown), len(self.held_back)
         return first * second / (first + second) if first and second else 0.0
 
     @property
     def difference(self) -> float:
-        """Mean of those that saw it, less the mean of those that did not."""
+        """Mean with the skill minus mean without it."""
         return fmean(self.shown) - fmean(self.held_back)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A difference and how far it may be off, at 95 %."""
+class EstimateInterval:
+    """An estimate with its 95 % interval."""
 
     value: float
     low: float
     high: float
 
 
-def of_proportions(strata: Sequence[Arms]) -> Interval | None:
-    """The difference of two proportions (values from 0 to 1); nothing where no stratum has both arms."""
-    told = [arms for arms in strata if arms.tells]
-    if not told:
+def proportion_difference(strata: Sequence[Arms]) -> EstimateInterval | None:
+    """Return the difference of two proportions (values from 0 to 1); None where no stratum has both arms."""
+    shrunk = [arms for arms in strata if arms.information]
+    if not shrunk:
         return None
-    counts = [_Counts.of(arms) for arms in told]
-    whole = math.fsum(each.tells for each in counts)
-    value = math.fsum(each.tells * each.difference for each in counts) / whole
+    counts = [_Counts.of(arms) for arms in shrunk]
+    whole = math.fsum(each.information for each in counts)
+    value = math.fsum(each.information * each.difference for each in counts) / whole
 
     def off(difference: float) -> float:
-        """How many standard errors the data lie above this difference."""
-        spread = math.fsum((each.tells / whole) ** 2 * each.variance(difference) for each in counts)
+        """How many standard errors the data are above this difference."""
+        spread = math.fsum((each.information / whole) ** 2 * each.variance(difference) for each in counts)
         return (value - difference) / math.sqrt(max(spread, 1e-12))
 
     low = _crossing(lambda at: off(at) - Z_95, -1.0, value)
     high = _crossing(lambda at: off(at) + Z_95, value, 1.0)
-    return Interval(value=value, low=low, high=high)
+    return EstimateInterval(value=value, low=low, high=high)
 
 
-def of_means(strata: Sequence[Arms]) -> Interval | None:
-    """The difference of two means; nothing where no stratum has both arms, or no arm shows how much it varies."""
-    told = [arms for arms in strata if arms.tells]
-    spreads = [_spread([arms.shown for arms in told]), _spread([arms.held_back for arms in told])]
-    if not told or spreads[0] is None or spreads[1] is None:
+def mean_difference(strata: Sequence[Arms]) -> EstimateInterval | None:
+    """Return the difference of two means; None where no stratum has both arms, or the variance is not known."""
+    shrunk = [arms for arms in strata if arms.information]
+    spreads = [_spread([arms.shown for arms in shrunk]), _spread([arms.held_back for arms in shrunk])]
+    if not shrunk or spreads[0] is None or spreads[1] is None:
         return None
-    whole = math.fsum(arms.tells for arms in told)
-    weights = [arms.tells / whole for arms in told]
-    value = math.fsum(weight * arms.difference for weight, arms in zip(weights, told, strict=True))
+    whole = math.fsum(arms.information for arms in shrunk)
+    weights = [arms.information / whole for arms in shrunk]
+    value = math.fsum(weight * arms.difference for weight, arms in zip(weights, shrunk, strict=True))
     (first, first_free), (second, second_free) = spreads[0], spreads[1]
     parts = (
-        first * math.fsum(weight**2 / len(arms.shown) for weight, arms in zip(weights, told, strict=True)),
-        second * math.fsum(weight**2 / len(arms.held_back) for weight, arms in zip(weights, told, strict=True)),
+        first * math.fsum(weight**2 / len(arms.shown) for weight, arms in zip(weights, shrunk, strict=True)),
+        second * math.fsum(weight**2 / len(arms.held_back) for weight, arms in zip(weights, shrunk, strict=True)),
     )
     error = math.sqrt(sum(parts))
     if not error:
-        return Interval(value=value, low=value, high=value)
+        return EstimateInterval(value=value, low=value, high=value)
     free = sum(parts) ** 2 / (parts[0] ** 2 / first_free + parts[1] ** 2 / second_free)
     reach = t_95(free) * error
-    return Interval(value=value, low=value - reach, high=value + reach)
+    return EstimateInterval(value=value, low=value - reach, high=value + reach)
 
 
 def t_95(free: float) -> float:
-    """The 97.5 % quantile of Student's t with so many degrees of freedom, by its expansion around the normal one."""
+    """Return the 97.5 % quantile of Student's t with so many degrees of freedom, by its expansion around the normal one."""
     z, free = Z_95, max(free, 1.0)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
@@ -273,11 +276,13 @@ def t_95(free: float) -> float:
     return z + first / free + second / free**2 + third / free**3 + fourth / free**4
 
 
-def pulled(own: Interval | None, others: Interval, *, spread: float, count: int) -> Interval:
-    """An estimate for one key, pulled towards that of `count` other keys as far as its own data leave it open.
+def shrunk_estimate(
+    own: EstimateInterval | None, others: EstimateInterval, *, spread: float, count: int
+) -> EstimateInterval:
+    """Return the estimate for one key, shrunk towards that of `count` other keys.
 
-    Keys are taken to scatter around a common value by `spread`. What the others show is then a forecast for this one, as
-    wide as they are uncertain and as keys scatter; it is put together with the key's own data by how sure each is.
+    Keys are assumed to vary around a common value by `spread`. The others then give a prior for this key, as wide as they are
+    uncertain and as keys vary; prior and own data are combined by their precision.
     """
     forecast = _error(others) ** 2 + spread**2 * (1 + 1 / count)
     centre = (others.low + others.high) / 2
@@ -286,11 +291,11 @@ def pulled(own: Interval | None, others: Interval, *, spread: float, count: int)
         sure = 1 / max(_error(own) ** 2, 1e-12)
         precision, value = precision + sure, value + sure * (own.low + own.high) / 2
     middle, reach = value / precision, Z_95 / math.sqrt(precision)
-    return Interval(value=middle, low=middle - reach, high=middle + reach)
+    return EstimateInterval(value=middle, low=middle - reach, high=middle + reach)
 
 
-def scatter(intervals: Sequence[Interval]) -> float:
-    """How far keys differ beyond what chance explains (DerSimonian and Laird); 0 where chance is enough."""
+def scatter(intervals: Sequence[EstimateInterval]) -> float:
+    """Return the variation between keys beyond chance (DerSimonian and Laird); 0 where chance explains it."""
     if len(intervals) < 2:
         return 0.0
     sure = [1 / max(_error(each) ** 2, 1e-12) for each in intervals]
@@ -301,12 +306,12 @@ def scatter(intervals: Sequence[Interval]) -> float:
     return math.sqrt(max(0.0, (seen - (len(intervals) - 1)) / scale)) if scale > 0 else 0.0
 
 
-def _error(interval: Interval) -> float:
+def _error(interval: EstimateInterval) -> float:
     return (interval.high - interval.low) / (2 * Z_95)
 
 
 def _spread(arms: Sequence[Sequence[float]]) -> tuple[float, int] | None:
-    """Variance within the strata of one arm, and its degrees of freedom; nothing where no stratum has two runs."""
+    """Variance within the strata of one arm, and its degrees of freedom; None where no stratum has two runs."""
     free = sum(len(values) - 1 for values in arms)
     if free < 1:
         return None
@@ -315,7 +320,7 @@ def _spread(arms: Sequence[Sequence[float]]) -> tuple[float, int] | None:
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function passes zero; the end of the range if it does not."""
+    """Where a falling function crosses zero; the end of the range if it does not."""
     if function(low) <= 0:
         return low
     if function(high) >= 0:
@@ -341,7 +346,7 @@ class _Counts:
         return cls(n_shown=len(first), n_held_back=len(second), p_shown=fmean(first), p_held_back=fmean(second))
 
     @property
-    def tells(self) -> float:
+    def information(self) -> float:
         return self.n_shown * self.n_held_back / (self.n_shown + self.n_held_back)
 
     @property

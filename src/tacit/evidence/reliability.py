@@ -1,9 +1,8 @@
-"""Evidence → votes → Reliability: how often a version helped, as an interval that admits ignorance.
+"""Reliability: how often a version helped, as an interval from its votes.
 
-Only runs that followed the version are credited, and not those that it was held back from. One principal has one vote for one
-task. Verified outcomes count, later ones more; a partial success is half of one. A self-reported failure counts half and a
-principal's at most as three votes; a self-reported success counts nothing, so no number of them moves a rank. Whether a
-version keeps its status is not decided here.
+Only runs that followed the version are credited, and no control runs. One principal has one vote for one task. Verified
+outcomes count, later ones more; a partial success counts half. A self-reported failure counts half, and those of one
+principal at most as three votes; a self-reported success counts nothing, so no number of them moves a rank.
 """
 
 from __future__ import annotations
@@ -18,32 +17,32 @@ from tacit.domain.skill import SkillVersion
 from tacit.evidence.statistics import capped, wilson
 
 HALF_LIFE_USES = 30
-"""After so many later votes a result weighs half."""
+"""After this many later votes a result weighs half."""
 SELF_REPORT_WEIGHT = 0.5
 DOUBTS_MAX = 3.0
-"""As so many verified failures one principal's self-reported ones weigh at most: they put what nobody measured behind the rest,
-and cannot bury what is proven."""
+"""The most that one principal's self-reported failures weigh, in verified failures: they lower a version that was not measured,
+and cannot outweigh a proven one."""
 PRINCIPAL_SHARE = 1 / 3
-"""A principal has at most this share of the evidence, or an equal one where there are fewer than three."""
+"""The most that one principal contributes to the evidence, or an equal share where there are fewer than three."""
 PRINCIPAL_FREE = 5.0
-"""So many votes nobody is cut below, or else the first vote of a newcomer would undo what all others found."""
+"""A principal keeps at least this many votes; otherwise the first vote of a new principal would cut all others."""
 POOLED_VOTES = 2.0
-"""With so many votes under a key (a model, a scope), what is known from elsewhere weighs half; with twice as many a quarter."""
+"""With this many votes under a key (a model, a scope), results from elsewhere weigh half; with twice as many a quarter."""
 NEUTRAL = 0.5
-"""The rank of a skill that nobody has measured."""
+"""The rank of a skill without evidence."""
 
 _STRENGTH = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
 
 
 def votes(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """The verified results that count, in order of time: one for each principal and task."""
+    """Return the verified results that count, in order of time: one for each principal and task."""
     return [item for item in _ordered(evidence) if item.grade.verified]
 
 
 def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "") -> Reliability:
-    """Weigh all evidence on one version; with a model or a scope, as seen from there.
+    """Return the reliability of one version; with a model or a scope, weighted towards results from there.
 
-    What is known from elsewhere stands in where nothing is known of that key, and steps back as its own votes come in.
+    Results from elsewhere are used where that key has none, and weigh less as its own votes come in.
     """
     rows = list(evidence)
     rings: list[list[Evidence]] = [[], [], [], []]
@@ -69,9 +68,9 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
 
 
 def rank(known: Reliability) -> float:
-    """Turn an interval into a rank signal: neutral until the evidence is clear on one side.
+    """Return a rank from an interval: neutral until the evidence is clear on one side.
 
-    The lower bound counts when it lies above neutral, the upper bound when it lies below.
+    The lower bound counts if it is above neutral, the upper bound if it is below.
     """
     if known.low > NEUTRAL:
         return known.low
@@ -79,26 +78,26 @@ def rank(known: Reliability) -> float:
 
 
 def reinforced(version: SkillVersion, evidence: Iterable[Evidence]) -> int:
-    """How often a version was confirmed: by further attempts that went its way, and by verified uses that worked."""
+    """Return how often a version was confirmed: by further attempts that went the same way, and by verified successful uses."""
     worked = sum(item.outcome is Outcome.SUCCESS for item in votes(evidence))
     return max(0, len(version.provenance.trajectory_ids) - 1) + worked
 
 
 def confirmed_at(version: SkillVersion, evidence: Iterable[Evidence]) -> datetime:
-    """When a version was last seen to work: its latest verified success, else its making. From then on it fades."""
+    """Return when a version last worked: its latest verified success, else its creation."""
     worked = (item.at for item in votes(evidence) if item.outcome is Outcome.SUCCESS)
     return max(worked, default=version.created_at)
 
 
 def _distance(item: Evidence, model: str, scope: str) -> int:
-    """How far from the key a result was seen: 0 under it, 1 elsewhere, 2 with another model, 3 both."""
+    """How far a result is from the key: 0 same, 1 another scope, 2 another model, 3 both."""
     return 2 * (bool(model) and item.model != model) + (bool(scope) and item.scope != scope)
 
 
 def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:
-    """Successes and trials: faded by later votes, and no principal with more than its share.
+    """Successes and trials: discounted by later votes, and no principal with more than its share.
 
-    Of a principal who has cast too many, the latest are taken: all of them would also make those of others fade.
+    Of a principal with too many votes the latest are taken, because all of them would also discount those of others.
     """
     given: defaultdict[str, float] = defaultdict(float)
     for item in cast:
@@ -120,7 +119,7 @@ def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:
 
 
 def _doubts(claims: Iterable[Evidence]) -> float:
-    """What self-reported failures weigh, those of one principal only so much."""
+    """The weight of self-reported failures, limited per principal."""
     doubts: defaultdict[str, float] = defaultdict(float)
     for item in claims:
         doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - WORTH[item.outcome])
@@ -128,18 +127,18 @@ def _doubts(claims: Iterable[Evidence]) -> float:
 
 
 def _faded(age: float) -> float:
-    """What all results from this age on can weigh together. A whole result weighs one when new.
+    """The total weight of all results from this age on. A new result weighs one.
 
-    Age is counted in results, so a small share of one ages the others by as little as it adds.
+    Age is counted in results, so a fraction of a result ages the others by that fraction.
     """
     fading = 0.5 ** (1 / HALF_LIFE_USES)
     return float(fading**age / (1 - fading))
 
 
 def _ordered(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Keep one credited result for each principal and task, the best graded; where no task is known, for each run.
+    """One credited result for each principal and task, the best graded; without a task, for each run.
 
-    Of several verified ones the latest counts; of several claims the worst, since a claim may lower but never raise.
+    Of several verified ones the latest counts; of several self-reports the worst, since they may lower but never raise.
     """
     credited = [item for item in evidence if _is_credited(item)]
     tasks = {_run(item): (item.principal, item.task) for item in credited if item.task}

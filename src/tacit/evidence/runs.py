@@ -84,7 +84,7 @@ class SkillRun:
 
     @property
     def session(self) -> str:
-        """Runs of one session, with its subagents, are one voice; where it is not known, all together are."""
+        """The session, with its subagents; runs without a known session count as one."""
         return self.trajectory.parent_session_id or self.trajectory.session_id
 
     @cached_property
@@ -93,8 +93,8 @@ class SkillRun:
         return {run_step: step for step, run_steps in self.matched.items() for run_step in run_steps}
 
     @cached_property
-    def told(self) -> str:
-        """All that the skill says, to look a word up in."""
+    def text(self) -> str:
+        """The whole skill as text, to search for a word."""
         return repr(self.content).casefold()
 
     @cached_property
@@ -215,7 +215,7 @@ def is_particular(run: SkillRun, call: RunCall) -> bool:
     """Whether a call still holds a value of this very task, which no other task would have."""
     asked = run.trajectory.task.text.casefold()
     words = {word.casefold() for word in _WORD.findall(repr(call.arguments))}
-    return any(word in asked and word not in run.told for word in words if _VALUE.search(word))
+    return any(word in asked and word not in run.text for word in words if _VALUE.search(word))
 
 
 def fits(step: SkillStep, done: Step, *, workspace: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""What is known of each skill: store → its record in figures, and its life as a story. Reads only, decides nothing."""
+"""Skill history: the figures of each skill, and everything that happened to it in order. Reads only."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tacit.evidence import control_runs
 from tacit.evidence.lift import Lift, lift
 from tacit.evidence.reliability import reliability, votes
 
-NOTED = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
-"""Remarks that belong to the story; contracts are noted with every look and say nothing to a reader."""
+HISTORY_REMARKS = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
+"""Remarks that a history shows; contracts are recorded at every examination and are of no interest to a reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRecord:
-    """One skill in figures, all of its current version."""
+    """The figures of one skill, all of its current version."""
 
     stored: Stored
     shown: int = 0
     held_back: int = 0
-    """How often a lot kept it from a run."""
+    """How many runs it was held out of at random."""
     followed: dict[Following, int] = field(default_factory=dict)
-    """How the runs stood to it, as far as somebody looked or said so."""
+    """How many runs followed it, as far as that was examined or reported."""
     worked: int = 0
     failed: int = 0
     """Verified results of runs that followed it, one for each principal and task."""
     claimed: int = 0
-    """Results that nobody but the agent vouches for."""
+    """Self-reported results."""
     reliability: Reliability = Reliability()
     models: dict[str, Reliability] = field(default_factory=dict)
     lift: Lift = Lift()
@@ -54,17 +54,17 @@ class HistoryEvent:
     by: str = ""
     version_id: str = ""
     count: int = 1
-    """How many of the same kind in a row it stands for."""
+    """How many equal events in a row it covers."""
 
 
 def records(store: Store, held: Iterable[Stored]) -> list[SkillRecord]:
-    """The record of each of these versions, the most used first."""
+    """Return the figures of each of these versions, the most used first."""
     made = [record(store, stored) for stored in held]
     return sorted(made, key=lambda each: (-each.shown, each.stored.version.name))
 
 
 def record(store: Store, stored: Stored) -> SkillRecord:
-    """The record of one version."""
+    """Return the figures of one version."""
     version_id = stored.version.id
     evidence = store.evidence([version_id])[version_id]
     uses = store.uses(version_id=version_id)
@@ -75,7 +75,11 @@ def record(store: Store, stored: Stored) -> SkillRecord:
         stored=stored,
         shown=len(shown),
         held_back=sum(use.held_back and bool(use.shares) for use in uses),
-        followed=dict(Counter(stood for each in evidence if not each.control and (stood := _stood(each)))),
+        followed=dict(
+            Counter(
+                following_found for each in evidence if not each.control and (following_found := _following_of(each))
+            )
+        ),
         worked=sum(each.outcome is Outcome.SUCCESS for each in counted),
         failed=sum(each.outcome is Outcome.FAILURE for each in counted),
         claimed=sum(not each.grade.verified for each in evidence),
@@ -88,35 +92,42 @@ def record(store: Store, stored: Stored) -> SkillRecord:
 
 
 def life(store: Store, skill_id: str) -> list[HistoryEvent]:
-    """Everything that happened to a skill, oldest first; results in a row are told together."""
+    """Return everything that happened to a skill, oldest first; equal events in a row are grouped."""
     versions = store.versions(skill_id)
-    events = [event for stored in versions for event in _results(store, stored)]  # what a move rests on comes before it
-    events += [event for number, stored in enumerate(versions, 1) for event in _moves(store, stored, number)]
+    events = [
+        event for stored in versions for event in _result_events(store, stored)
+    ]  # what a move rests on comes before it
+    events += [event for number, stored in enumerate(versions, 1) for event in _status_events(store, stored, number)]
     subjects = [skill_id, *(stored.version.id for stored in versions)]
-    events += [_noted(remark) for subject in subjects for remark in store.remarks(subject) if remark.about in NOTED]
-    events += _lived(store, subjects)
-    return _in_brief(sorted(events, key=lambda event: event.at))
+    events += [
+        _remark_event(remark)
+        for subject in subjects
+        for remark in store.remarks(subject)
+        if remark.about in HISTORY_REMARKS
+    ]
+    events += _moment_events(store, subjects)
+    return _grouped(sorted(events, key=lambda event: event.at))
 
 
 def session_life(store: Store, session_id: str) -> list[HistoryEvent]:
-    """What was learned in a session as it went: what was assumed and came of it, what was said no to, and the look back."""
+    """Return what happened in a session: assumptions and their results, refusals, and the retrospective."""
     entries: list[Moment | Assumption] = [*store.entries(Assumption, session_id=session_id)]
     entries += store.entries(Moment, session_id=session_id)
-    return _in_brief(sorted(map(_happened, entries), key=lambda event: event.at))
+    return _grouped(sorted(map(_entry_event, entries), key=lambda event: event.at))
 
 
-def _lived(store: Store, subjects: Sequence[str]) -> list[HistoryEvent]:
-    """Moments that a skill was part of or came from, and which of its assumptions a run bore out or not.
+def _moment_events(store: Store, subjects: Sequence[str]) -> list[HistoryEvent]:
+    """Moments that a skill was part of or came from, and its assumptions that a run confirmed or refuted.
 
-    That it was shown, and what it then took for granted, is told by its uses.
+    Showings are left out, because the uses list them.
     """
     mine = set(subjects)
     entries: list[Moment | Assumption] = [each for each in store.entries(Moment) if each.what != "shown"]
     entries += [each for each in store.entries(Assumption) if each.held in (Held.HELD, Held.WRONG)]
-    return [_happened(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
+    return [_entry_event(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
 
 
-def _happened(entry: Moment | Assumption) -> HistoryEvent:
+def _entry_event(entry: Moment | Assumption) -> HistoryEvent:
     version_id = next((source for source in entry.sources if source.startswith("v_")), "")
     if isinstance(entry, Moment):
         what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
@@ -127,7 +138,7 @@ def _happened(entry: Moment | Assumption) -> HistoryEvent:
     return HistoryEvent(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
 
 
-def _moves(store: Store, stored: Stored, number: int) -> Iterator[HistoryEvent]:
+def _status_events(store: Store, stored: Stored, number: int) -> Iterator[HistoryEvent]:
     version = stored.version
     for move in store.transitions(version.id):
         if move.before is None:
@@ -141,25 +152,25 @@ def _moves(store: Store, stored: Stored, number: int) -> Iterator[HistoryEvent]:
             yield HistoryEvent(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
 
 
-def _results(store: Store, stored: Stored) -> Iterator[HistoryEvent]:
+def _result_events(store: Store, stored: Stored) -> Iterator[HistoryEvent]:
     version_id = stored.version.id
     for each in store.evidence([version_id])[version_id]:
         without = "without it: " if each.control else ""
-        stood = f", {each.following}" if each.following else ""
-        what = f"{without}{each.outcome} ({each.grade}{stood})"
+        following_found = f", {each.following}" if each.following else ""
+        what = f"{without}{each.outcome} ({each.grade}{following_found})"
         yield HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
 
 
-def _noted(remark: Remark) -> HistoryEvent:
+def _remark_event(remark: Remark) -> HistoryEvent:
     pin = {True: "pinned", False: "no longer pinned"}[bool(remark.text)]
     what = pin if remark.about is About.PIN else str(remark.about)
     return HistoryEvent(
-        at=remark.at, what=what, why=_in_words(remark.text)[:200], by=remark.by, version_id=remark.subject
+        at=remark.at, what=what, why=_remark_words(remark.text)[:200], by=remark.by, version_id=remark.subject
     )
 
 
-def _in_words(text: str) -> str:
-    """A remark's text for a reader; one that is a record is told as its values."""
+def _remark_words(text: str) -> str:
+    """A remark's text for a reader; of a JSON record its values."""
     try:
         found = json.loads(text) if text.startswith("{") else None
     except ValueError:
@@ -169,23 +180,23 @@ def _in_words(text: str) -> str:
     return ", ".join(f"{name}: {value}" for name, value in found.items() if value not in ("", None, [], {}))
 
 
-def _in_brief(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
-    told: list[HistoryEvent] = []
+def _grouped(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
+    merged: list[HistoryEvent] = []
     for _, same in groupby(events, key=lambda event: (event.what, event.why, event.by, event.version_id)):
         row = list(same)
         first = row[0]
-        told.append(
+        merged.append(
             HistoryEvent(
                 at=row[-1].at, what=first.what, why=first.why, by=first.by, version_id=first.version_id, count=len(row)
             )
         )
-    return told
+    return merged
 
 
-def _stood(result: Evidence) -> Following | None:
-    """How a run stood to it: as its alignment shows, or as the caller says."""
-    said = Following.FOLLOWED if result.adherence == 1.0 else None
-    return result.following or said
+def _following_of(result: Evidence) -> Following | None:
+    """Whether a run followed it: by its alignment, or as reported."""
+    stated = Following.FOLLOWED if result.adherence == 1.0 else None
+    return result.following or stated
 
 
 def _last(uses: Sequence[Use]) -> datetime | None:

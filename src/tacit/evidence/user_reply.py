@@ -1,9 +1,8 @@
-"""What a person says after the work → did they accept it, reject it, or say nothing plain?
+"""User replies: does a message accept or reject the work, and which commands did the user name as a condition?
 
-Only plain words at the head of a message count: "works, thanks" and "lgtm" on one side, "still fails" and "revert this"
-on the other. A bare "thanks", "ok" or "great", also before a new wish, is manners: people thank and move on from work
-that they will mend themselves, and a success that is none does more harm than one that is missed. Questions, conditions,
-quotations and praise with a "but" say nothing either. It knows English; what it cannot read says nothing.
+Only clear words at the beginning of a message count: "works, thanks" and "lgtm", or "still fails" and "revert this". A bare
+"thanks", "ok" or "great" is courtesy: people thank and fix the rest themselves, and a false success does more harm than a
+missed one. Questions, conditions, quotations and praise with a "but" are unknown. It knows English only.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from tacit.text.shell import Command, parse_command
 _HEAD = 400  # what comes later is about something else
 
 
-def outcome_said(text: str) -> Outcome:
-    """What a message says of the work before it: success, failure, or unknown where it says nothing plain."""
-    said = text[:_HEAD].strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    if _MOCKING.search(said):
+def stated_outcome(text: str) -> Outcome:
+    """Return the outcome that a message states for the work before it; unknown where it is not clear."""
+    message = text[:_HEAD].strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if _MOCKING.search(message):
         return Outcome.UNKNOWN
     found = Outcome.UNKNOWN
-    for clause, asks in _clauses(said):
+    for clause, asks in _message_clauses(message):
         if _MANNERS.fullmatch(clause):
             continue
         if found is Outcome.SUCCESS and _WISHING.match(clause):
@@ -34,20 +33,22 @@ def outcome_said(text: str) -> Outcome:
         if found is not Outcome.SUCCESS and _REJECTING.match(clause):
             return Outcome.FAILURE
         if not _ACCEPTING.fullmatch(clause):
-            return Outcome.UNKNOWN  # neither here nor there: "perfect, another crash"
+            return Outcome.UNKNOWN  # ambiguous: "perfect, another crash"
         found = Outcome.SUCCESS
     return found
 
 
-def is_manners(text: str) -> bool:
-    """Whether a message is thanks, assent or "commit it", and leaves everything as it was."""
-    said = text.strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return len(said) <= _HEAD and all(_MANNERS.fullmatch(clause) and not asks for clause, asks in _clauses(said))
+def is_courtesy(text: str) -> bool:
+    """Whether a message is only thanks, assent or "commit it"."""
+    message = text.strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return len(message) <= _HEAD and all(
+        _MANNERS.fullmatch(clause) and not asks for clause, asks in _message_clauses(message)
+    )
 
 
-def _clauses(said: str) -> Iterator[tuple[str, bool]]:
-    """The pieces between commas and stops, each with whether its sentence asks."""
-    for sentence in _SENTENCE.findall(said):
+def _message_clauses(message: str) -> Iterator[tuple[str, bool]]:
+    """The clauses of a message, each with whether its sentence is a question."""
+    for sentence in _SENTENCE.findall(message):
         asks = sentence.rstrip().endswith("?")
         yield from ((clause, asks) for part in _BREAK.split(sentence) if (clause := part.strip(_EDGES)))
 
@@ -135,8 +136,8 @@ _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "po
 _SAYS_NOTHING = frozenset({"echo", "printf", "true", ":", "exit", "pwd", "sleep"})
 
 
-def named_by_person(trajectory: Trajectory) -> dict[str, int]:
-    """Each command that a person named as a condition → the step of the message that first did so."""
+def checks_named_by_user(trajectory: Trajectory) -> dict[str, int]:
+    """Return the commands that the user named as a condition, with the step of the first message that did."""
     named: dict[str, int] = {}
     if trajectory.task.by == "agent":
         return named
@@ -151,6 +152,6 @@ def named_by_person(trajectory: Trajectory) -> dict[str, int]:
 
 
 def only_command(commands: Sequence[Command]) -> Command | None:
-    """The one command of a line that does something, where it is the only one."""
+    """Return the only command of a line that does something; None if there are several."""
     real = [command for command in commands if command.program not in _SILENT]
     return real[0] if len(real) == 1 else None

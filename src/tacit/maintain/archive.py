@@ -16,7 +16,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
 from tacit.domain.trust import Approval
-from tacit.evidence import control_runs as controls
+from tacit.evidence import control_runs
 from tacit.evidence import skill_history
 from tacit.recall import publishing
 from tacit.store import purge_plan, queries
@@ -107,9 +107,9 @@ class Archive:
         """Return why things were purged, by the time of the purge."""
         return {stone.at: stone.reason for stone in self._context.store.tombstones() if stone.reason}
 
-    def lift(self, stored: Stored, *, model: str = "") -> controls.Measured:
+    def lift(self, stored: Stored, *, model: str = "") -> control_runs.MeasuredLift:
         """Return what a skill adds: its runs compared with control runs, of one language model if it is named."""
-        return controls.measure(self._context.store, stored, model=model)
+        return control_runs.measure(self._context.store, stored, model=model)
 
     def names(self, version_ids: Collection[str]) -> list[str]:
         """Return the names of some versions, sorted."""
@@ -145,15 +145,15 @@ class Archive:
         """Write a verified copy and its manifest."""
         return self._context.store.backup(path)
 
-    def descent(self, *sources: Source) -> purge_plan.Plan:
+    def descent(self, *sources: Source) -> purge_plan.PurgePlan:
         """Return what a purge of these sources would remove, here and in the known copies."""
         place = self._context.place
         database = place.database if place else ":memory:"
         return purge_plan.plan_purge(self._context.store, sources, database=database)
 
     def purge(
-        self, plan: purge_plan.Plan, *, by: str, reason: str = "", backups: bool = False
-    ) -> tuple[bool, tuple[purge_plan.Copy, ...]]:
+        self, plan: purge_plan.PurgePlan, *, by: str, reason: str = "", backups: bool = False
+    ) -> tuple[bool, tuple[purge_plan.BackupCopy, ...]]:
         """Remove for good what a plan names; what is left of its sources is learned from again."""
         context = self._context
         purge = Purge(by=by, at=context.now(), reason=redact(reason).text)

@@ -63,7 +63,7 @@ class PromotionReason(StrEnum):
     SESSIONS_MISSING = "sessions_missing"
     PROJECTS_SEEN = "projects_seen"
     PROJECTS_MISSING = "projects_missing"
-    PERSON_DECIDES = "person_decides"
+    PERSON_DECIDES = "person_promotes"
     PORTABLE = "portable"
     NOT_PORTABLE = "not_portable"
     PREFERENCE_STAYS = "preference_stays"

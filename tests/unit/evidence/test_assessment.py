@@ -326,7 +326,7 @@ def test_an_easier_check_does_not_answer_a_failed_one():
 
 
 @pytest.mark.parametrize("narrow", ["pytest tests/test_ok.py", "pytest -k totals", "pytest --deselect tests/a.py::b"])
-def test_looking_at_less_without_mending_anything_does_not_answer_a_failure(narrow):
+def test_looking_at_less_without_fixing_anything_does_not_answer_a_failure(narrow):
     assert assess(attempt(CHANGE, FAILED, shell(narrow))).outcome is Outcome.UNKNOWN
 
 

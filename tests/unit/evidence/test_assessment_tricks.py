@@ -172,8 +172,8 @@ def test_failure_is_answered_only_by_a_check_that_looks_at_what_failed(command, 
 
 
 def test_word_of_the_agent_is_not_a_check():
-    said = Step(index=1, role=Role.AGENT, text="All tests pass, everything is verified.")
-    assert not assess(attempt(CHANGE, said)).verified_success
+    statement = Step(index=1, role=Role.AGENT, text="All tests pass, everything is verified.")
+    assert not assess(attempt(CHANGE, statement)).verified_success
 
 
 HONEST: dict[str, list[Step]] = {

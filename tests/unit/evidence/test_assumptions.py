@@ -50,7 +50,7 @@ def called(tool: str, answer: str, **arguments: Any) -> Step:
     )
 
 
-def said(words: str) -> Step:
+def statement(words: str) -> Step:
     return Step(index=0, role=Role.USER, text=words)
 
 
@@ -179,7 +179,7 @@ def test_tacits_own_calls_are_no_part_of_the_work() -> None:
         ("There is no Makefile", (looked("Makefile"),), WRONG),
     ],
 )
-def test_what_is_there_and_what_works_is_told_by_calls(text: str, steps: tuple[Step, ...], held: Held) -> None:
+def test_what_is_there_and_what_works_is_reported_by_calls(text: str, steps: tuple[Step, ...], held: Held) -> None:
     assert came_out(text, *steps).held is held
 
 
@@ -277,7 +277,7 @@ def test_named_files_are_held_against_those_that_were_changed(text: str, steps: 
     assert came_out(text, *steps, aspect=Aspect.SCOPE).held is held
 
 
-def test_what_is_not_said_of_changes_is_not_read_as_a_limit() -> None:
+def test_what_is_not_about_changes_is_not_read_as_a_limit() -> None:
     steps = (edited("src/api/a.py"), edited("src/db.py"))
     assert came_out("The bug only shows in src/api/", *steps).held is UNKNOWN
     assert came_out("Only src/api/ has to be changed", *steps).held is WRONG
@@ -300,17 +300,17 @@ def test_what_is_not_said_of_changes_is_not_read_as_a_limit() -> None:
     ],
 )
 def test_a_persons_words_count_where_both_cannot_be_followed(text: str, words: str, held: Held) -> None:
-    assert came_out(text, PASSED, said(words), aspect=Aspect.PREFERENCES).held is held
+    assert came_out(text, PASSED, statement(words), aspect=Aspect.PREFERENCES).held is held
     assert came_out(text, PASSED, reply=words, aspect=Aspect.PREFERENCES).held is held
 
 
 def test_a_person_who_changes_their_mind_is_taken_at_their_last_word() -> None:
-    steps = (said("Use npm, not pnpm."), PASSED, said("Use pnpm instead of npm."))
+    steps = (statement("Use npm, not pnpm."), PASSED, statement("Use pnpm instead of npm."))
     assert came_out("We use npm here", *steps, aspect=Aspect.PREFERENCES).held is WRONG
 
 
 def test_what_stands_in_a_persons_place_for_a_subagent_is_no_persons_word() -> None:
-    found = came_out("We use npm here", said("Use pnpm instead of npm."), parent="s0", aspect=Aspect.PREFERENCES)
+    found = came_out("We use npm here", statement("Use pnpm instead of npm."), parent="s0", aspect=Aspect.PREFERENCES)
     assert found.held is UNKNOWN
 
 

@@ -41,7 +41,7 @@ def test_who_and_why_travel_with_the_evidence():
     assert {(item.by, item.note, item.trajectory_id) for item in made} == {("ann", "it broke", "t_1")}
 
 
-def test_what_nobody_told_stays_empty():
+def test_what_was_not_given_stays_empty():
     for made in evidence_for(USE, Outcome.FAILURE, grade=Grade.SELF, at=NOW):
         assert (made.verifier, made.trajectory_id, made.by, made.note) == ("", "", "", "")
 
@@ -76,10 +76,10 @@ def test_an_unknown_outcome_is_refused_and_the_known_ones_are_named():
 def test_an_agents_own_say_that_it_followed_is_no_credit_and_a_harness_is_believed(grade):
     shown = Use(version_ids=("v_1",), task="x", at=NOW)
     (own,) = evidence_for(shown, Outcome.SUCCESS, grade=grade, at=NOW, details={"by": BY_AGENT})
-    (told,) = evidence_for(shown, Outcome.SUCCESS, grade=grade, at=NOW, details={"by": "harness"})
-    assert (own.following, told.following) == (Following.PARTLY, None)
+    (reported,) = evidence_for(shown, Outcome.SUCCESS, grade=grade, at=NOW, details={"by": "harness"})
+    assert (own.following, reported.following) == (Following.PARTLY, None)
     assert votes([own]) == []
-    assert votes([told]) == [told]
+    assert votes([reported]) == [reported]
 
 
 def test_an_agents_own_doubt_still_lowers():

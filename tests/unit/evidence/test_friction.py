@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import StepResult
 from tacit.evidence.friction import DETAIL_MAX, Friction, FrictionKind, frictions_of, place_name
-from tests.unit.maintain.running import HANDBOOK, did, failed, person_said, ran, used
+from tests.unit.maintain.running import HANDBOOK, did, failed, user_message, ran, used
 
 COPY = "cp build/handbook.pdf out/2026.pdf"
 
@@ -102,7 +102,7 @@ def test_prose_that_speaks_of_refusals_is_none(seen: str) -> None:
     assert frictions_of(run) == ()
 
 
-def test_a_file_that_is_not_where_the_skill_says_is_told_with_the_place_where_it_was() -> None:
+def test_a_file_that_is_not_where_the_skill_says_is_reported_with_the_place_where_it_was() -> None:
     run = ran(
         did("make docs"),
         failed(COPY, "cp: build/handbook.pdf: No such file or directory"),
@@ -134,7 +134,7 @@ def test_an_objection_right_after_a_step_is_a_correction_of_that_step() -> None:
     run = ran(
         did("make docs"),
         did(COPY),
-        person_said("No, use scripts/publish.sh instead of copying by hand."),
+        user_message("No, use scripts/publish.sh instead of copying by hand."),
         did("scripts/publish.sh 2026"),
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [4]},
@@ -150,7 +150,7 @@ def test_an_objection_after_the_tests_is_to_the_change_before_them() -> None:
         did("make docs"),
         did(COPY),
         did("make test", effect="check"),
-        person_said("No, use scripts/publish.sh for that."),
+        user_message("No, use scripts/publish.sh for that."),
         used("Edit", {"file_path": "README.md"}),
         matched={0: [0], 1: [1], 2: [2]},
         objections=[3],
@@ -161,7 +161,7 @@ def test_an_objection_after_the_tests_is_to_the_change_before_them() -> None:
 def test_an_objection_to_what_the_skill_has_no_part_in_is_not_its_fault() -> None:
     run = ran(
         did("git commit -am wip"),
-        person_said("No, do not commit yet."),
+        user_message("No, do not commit yet."),
         did("make docs"),
         matched={0: [2]},
         objections=[1],
@@ -169,7 +169,7 @@ def test_an_objection_to_what_the_skill_has_no_part_in_is_not_its_fault() -> Non
     assert [met for met in frictions_of(run) if met.resisted] == []
 
 
-def test_what_is_done_in_place_of_a_step_or_beside_the_steps_is_a_divergence_and_no_resistance() -> None:
+def test_what_is_done_in_place_of_a_step_or_next_to_the_steps_is_a_divergence_and_no_resistance() -> None:
     run = ran(
         did("make clean-all"),
         did("make docs"),

@@ -169,7 +169,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-def test_program_that_the_build_calls_and_that_came_since_is_told(project, tmp_path, monkeypatch):
+def test_program_that_the_build_calls_and_that_came_since_is_reported(project, tmp_path, monkeypatch):
     here = baseline(project)
     searched(monkeypatch, program(tmp_path / "fake" / "pytest").parent)
     assert "pytest" in here.doubt("make check")
@@ -181,7 +181,7 @@ def test_program_in_an_odd_place_is_none_for_an_agent_however_old(project, tmp_p
     assert baseline(project, strict=False).doubt("make check") == ""
 
 
-def test_environment_of_the_workspace_that_was_made_since_is_told(project, monkeypatch):
+def test_environment_of_the_workspace_that_was_made_since_is_reported(project, monkeypatch):
     here = baseline(project)
     (project / "env").mkdir()
     (project / "env" / "pyvenv.cfg").touch()
@@ -193,7 +193,7 @@ PLUG = "[console_scripts]\nx = x:main\n\n[pytest11]\nevil = evilplug.hooks\n"
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "reported"),
     [
         (("sitecustomize.py", "x = 1"), "sitecustomize.py"),
         (("evil.pth", "import os"), "evil.pth"),
@@ -203,7 +203,7 @@ PLUG = "[console_scripts]\nx = x:main\n\n[pytest11]\nevil = evilplug.hooks\n"
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
-def test_what_the_workspace_s_python_loads_by_itself_is_looked_at_whoever_calls_it(project, made, told):
+def test_what_the_workspace_s_python_loads_by_itself_is_looked_at_whoever_calls_it(project, made, reported):
     packages = project / ".venv" / "lib" / "python3.11" / "site-packages"
     (packages / "known-1.dist-info").mkdir(parents=True)
     (packages / "known-1.dist-info" / "entry_points.txt").write_text(PLUG.replace("evilplug", "known"))
@@ -217,10 +217,10 @@ def test_what_the_workspace_s_python_loads_by_itself_is_looked_at_whoever_calls_
     assert here.doubt("make check") == ""
     (packages / made[0]).parent.mkdir(exist_ok=True)
     (packages / made[0]).write_text(made[1])
-    assert told in here.doubt("make check")
+    assert reported in here.doubt("make check")
 
 
-def test_runner_of_node_that_was_changed_is_told(project):
+def test_runner_of_node_that_was_changed_is_reported(project):
     file = project / "node_modules" / "jest" / "build" / "index.js"
     file.parent.mkdir(parents=True)
     file.write_text("")
@@ -230,7 +230,7 @@ def test_runner_of_node_that_was_changed_is_told(project):
     assert "jest" in here.doubt("npm test")
 
 
-def test_script_that_the_build_runs_after_going_to_its_folder_is_told(project):
+def test_script_that_the_build_runs_after_going_to_its_folder_is_reported(project):
     here = baseline(project)
     (project / "tools" / "runner").write_text("#!/bin/sh\ntrue\n")
     assert "tools/runner" in here.doubt("make test")
@@ -253,7 +253,7 @@ def replaced(path: str, old: str, new: str) -> Callable[[Path], int]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (replaced("checks/check_app.py", "...", "pass"), "checks/check_app.py"),
         (replaced("app.py", "    5\n", "    -1\n"), "examples in `app.py`"),
@@ -262,13 +262,13 @@ def replaced(path: str, old: str, new: str) -> Callable[[Path], int]:
     ],
     ids=["python_files", "doctest", "helper", "test block"],
 )
-def test_test_is_known_by_what_the_commit_says_and_holds(project, change, told):
+def test_test_is_known_by_what_the_commit_says_and_holds(project, change, reported):
     here = baseline(project)
     change(project)
-    assert told in here.doubt("pytest -q")
+    assert reported in here.doubt("pytest -q")
 
 
-def test_mending_the_code_beside_its_tests_is_work(project):
+def test_fixing_the_code_next_to_its_tests_is_work(project):
     here = baseline(project)
     replaced("app.py", "a - b", "a + b")(project)
     replaced("lib.rs", "fn a() {}", "fn a() { work() }")(project)

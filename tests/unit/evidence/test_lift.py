@@ -14,9 +14,9 @@ from tests.unit.making import later
 
 
 def run(number: int, *, works: bool, control: bool = False, **more: Any) -> Evidence:
-    told: dict[str, Any] = {"share": 0.3, "grade": Grade.MACHINE, "use_id": f"u{number}"} | more
+    reported: dict[str, Any] = {"share": 0.3, "grade": Grade.MACHINE, "use_id": f"u{number}"} | more
     outcome = Outcome.SUCCESS if works else Outcome.FAILURE
-    return Evidence(version_id="v", outcome=outcome, at=later(number), control=control, **told)
+    return Evidence(version_id="v", outcome=outcome, at=later(number), control=control, **reported)
 
 
 def runs(shown: tuple[int, int], held_back: tuple[int, int], *, start: int = 0, **more: Any) -> list[Evidence]:
@@ -116,7 +116,7 @@ def efforts(factor: float, count: int, *, control: bool, start: int) -> Iterable
         yield run(number, works=True, control=control, effort=taken)
 
 
-def test_steps_and_tokens_are_told_as_a_part_of_what_runs_without_it_take() -> None:
+def test_steps_and_tokens_are_reported_as_a_part_of_what_runs_without_it_take() -> None:
     found = lift([*efforts(0.5, 80, control=False, start=0), *efforts(1.0, 80, control=True, start=1000)])
     steps, tokens, retries = (found.differences[m] for m in (Measure.STEPS, Measure.TOKENS, Measure.RETRIES))
     assert steps.low < -0.5 < steps.high
@@ -125,7 +125,7 @@ def test_steps_and_tokens_are_told_as_a_part_of_what_runs_without_it_take() -> N
     assert retries.low < 0 < retries.high
 
 
-def test_what_nobody_measured_is_missing_and_the_rest_is_told() -> None:
+def test_what_nobody_measured_is_missing_and_the_rest_is_reported() -> None:
     found = lift(runs((15, 20), (10, 20)))
     assert set(found.differences) == {Measure.SUCCESS}
     unmeasured = lift([*efforts(1, 20, control=False, start=0), *runs((0, 0), (10, 20), start=900)])
@@ -150,7 +150,7 @@ def test_a_model_with_almost_no_runs_gets_no_figure_and_one_model_is_the_whole()
     assert by_key(rows, lambda row: row.model)["large"] == lift(rows)
 
 
-def test_no_key_is_told_before_the_whole_is_known() -> None:
+def test_no_key_is_reported_before_the_whole_is_known() -> None:
     rows = [*runs((5, 6), (1, 3), model="a"), *runs((5, 6), (1, 3), start=50, model="b")]
     assert not any(each.known for each in by_key(rows, lambda row: row.model).values())
 

@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.evidence import assess
-from tacit.evidence.user_reply import named_by_person
+from tacit.evidence.user_reply import checks_named_by_user
 from tests.unit.making import edit, shell
 
 CHANGE = edit("app/server.py")
@@ -17,8 +17,8 @@ HEALTH = "curl -fsS localhost:8080/health"
 
 
 def asked(text: str, *steps: Step, by: str = "") -> Trajectory:
-    said = Step(index=0, role=Role.USER, text=text)
-    numbered = tuple(dataclasses.replace(step, index=index) for index, step in enumerate((said, *steps)))
+    statement = Step(index=0, role=Role.USER, text=text)
+    numbered = tuple(dataclasses.replace(step, index=index) for index, step in enumerate((statement, *steps)))
     return Trajectory(task=Task(text=text, by=by), steps=numbered)
 
 
@@ -39,7 +39,7 @@ def asked(text: str, *steps: Step, by: str = "") -> Trajectory:
     ],
 )
 def test_conditions_are_commands_in_sentences_that_demand_something(text: str, commands: list[str]) -> None:
-    assert list(named_by_person(asked(text))) == commands
+    assert list(checks_named_by_user(asked(text))) == commands
 
 
 def test_a_named_condition_that_holds_after_the_last_change_is_a_machine_verified_success() -> None:
@@ -77,8 +77,8 @@ def test_a_condition_that_the_agent_wrote_itself_proves_nothing() -> None:
 def test_agents_cannot_name_conditions_for_each_other() -> None:
     by_agent = asked(f"`{HEALTH}` must work", CHANGE, shell(HEALTH, code=0), by="agent")
     assert assess(by_agent).outcome is Outcome.UNKNOWN
-    said = Step(index=0, role=Role.AGENT, text=f"`{HEALTH}` must work")
-    assert assess(asked("start the server", said, CHANGE, shell(HEALTH, code=0))).outcome is Outcome.UNKNOWN
+    statement = Step(index=0, role=Role.AGENT, text=f"`{HEALTH}` must work")
+    assert assess(asked("start the server", statement, CHANGE, shell(HEALTH, code=0))).outcome is Outcome.UNKNOWN
 
 
 def test_a_condition_counts_only_once_it_was_named() -> None:

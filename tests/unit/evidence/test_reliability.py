@@ -16,15 +16,15 @@ from tests.unit.making import NOW, evidence, later, stored
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN
 
 
-def told(outcome: Outcome = SUCCESS, grade: Grade = Grade.MACHINE, *, hours: float = 0, **fields: Any) -> Evidence:
+def result_of(outcome: Outcome = SUCCESS, grade: Grade = Grade.MACHINE, *, hours: float = 0, **fields: Any) -> Evidence:
     """A result with whatever else is known of it."""
     return replace(evidence(outcome, grade, hours=hours), **fields, id="")
 
 
-def said_by(who: str, count: int, outcome: Outcome = SUCCESS, *, grade: Grade = Grade.MACHINE) -> list[Evidence]:
+def results_by(who: str, count: int, outcome: Outcome = SUCCESS, *, grade: Grade = Grade.MACHINE) -> list[Evidence]:
     """So many results of one principal, each of a task of its own."""
     return [
-        told(outcome, grade, hours=at / 100, principal=who, use_id=f"u_{who}_{at}", task=f"{who} {at}")
+        result_of(outcome, grade, hours=at / 100, principal=who, use_id=f"u_{who}_{at}", task=f"{who} {at}")
         for at in range(count)
     ]
 
@@ -92,8 +92,8 @@ def test_one_use_has_one_vote_the_best_graded_and_of_those_the_latest():
     assert reliability(votes).trials == pytest.approx(1)
     checked_again = [evidence(SUCCESS, use="u_1"), evidence(FAILURE, use="u_1", hours=1)]
     assert reliability(checked_again).successes == 0
-    said_otherwise = [evidence(SUCCESS, use="u_1"), evidence(FAILURE, Grade.HUMAN, use="u_1", hours=1)]
-    assert reliability(said_otherwise).successes == pytest.approx(1)
+    reported_otherwise = [evidence(SUCCESS, use="u_1"), evidence(FAILURE, Grade.HUMAN, use="u_1", hours=1)]
+    assert reliability(reported_otherwise).successes == pytest.approx(1)
     claimed_otherwise = [evidence(SUCCESS, use="u_1"), evidence(FAILURE, Grade.SELF, use="u_1", hours=1)]
     assert reliability(claimed_otherwise) == reliability([evidence(SUCCESS, use="u_1")])
 
@@ -140,22 +140,22 @@ def test_the_rank_follows_the_bound_that_is_clear_of_neutral():
     assert rank(mixed) == NEUTRAL
 
 
-def test_results_without_a_use_are_told_apart_by_their_attempt_and_else_stand_alone():
+def test_results_without_a_use_are_distinguished_by_their_attempt_and_else_stand_alone():
     of_one = [replace(evidence(hours=hour), use_id="", trajectory_id="t_1", id="") for hour in range(3)]
     assert reliability(of_one).trials == pytest.approx(1)
     of_none = [replace(evidence(hours=hour), use_id="", id="") for hour in range(3)]
     assert reliability(of_none).trials > 2.9
 
 
-def test_of_two_verified_results_at_one_moment_the_one_told_last_counts():
+def test_of_two_verified_results_at_one_moment_the_one_reported_last_counts():
     good, bad = evidence(SUCCESS, use="u_1"), evidence(FAILURE, use="u_1")
     assert reliability([good, bad]).successes == 0
     assert reliability([bad, good]).successes == pytest.approx(1)
 
 
 def test_a_verified_success_that_came_later_takes_the_place_of_a_failure():
-    told = [evidence(FAILURE, use="u_1"), evidence(SUCCESS, use="u_1", hours=1)]
-    assert reliability(told).successes == reliability(reversed(told)).successes == pytest.approx(1)
+    result_of = [evidence(FAILURE, use="u_1"), evidence(SUCCESS, use="u_1", hours=1)]
+    assert reliability(result_of).successes == reliability(reversed(result_of)).successes == pytest.approx(1)
 
 
 def test_a_version_is_confirmed_by_further_attempts_and_by_verified_uses_that_worked():
@@ -191,24 +191,24 @@ def test_self_reports_make_nothing_known():
 
 @pytest.mark.parametrize("following", [Following.PARTLY, Following.IGNORED, Following.CONTRADICTED])
 def test_runs_that_did_not_follow_a_version_say_nothing_of_it(following):
-    rows = [told(FAILURE, hours=hour, following=following) for hour in range(9)]
+    rows = [result_of(FAILURE, hours=hour, following=following) for hour in range(9)]
     assert votes(rows) == []
     assert reliability(rows) == reliability([])
 
 
-def test_runs_that_followed_it_or_were_said_to_are_credited():
-    rows = [told(hours=1, following=Following.FOLLOWED), told(hours=2, following=None)]
+def test_runs_that_followed_it_or_were_reported_to_are_credited():
+    rows = [result_of(hours=1, following=Following.FOLLOWED), result_of(hours=2, following=None)]
     assert votes(rows) == rows
 
 
 def test_runs_that_it_was_held_back_from_say_nothing_of_it():
-    assert votes([told(control=True), told(hours=1, control=True, following=Following.FOLLOWED)]) == []
-    assert reliability([told(FAILURE, Grade.SELF, control=True)]) == reliability([])
+    assert votes([result_of(control=True), result_of(hours=1, control=True, following=Following.FOLLOWED)]) == []
+    assert reliability([result_of(FAILURE, Grade.SELF, control=True)]) == reliability([])
 
 
 def test_a_run_that_did_not_follow_does_not_take_the_place_of_one_that_did():
-    followed = told(task="t", use_id="u_1", following=Following.FOLLOWED)
-    ignored = told(FAILURE, hours=1, task="t", use_id="u_2", following=Following.IGNORED)
+    followed = result_of(task="t", use_id="u_1", following=Following.FOLLOWED)
+    ignored = result_of(FAILURE, hours=1, task="t", use_id="u_2", following=Following.IGNORED)
     assert votes([followed, ignored]) == [followed]
 
 
@@ -216,18 +216,18 @@ def test_a_run_that_did_not_follow_does_not_take_the_place_of_one_that_did():
 
 
 def test_one_principal_has_one_vote_for_one_task():
-    first = told(task="t", principal="ann", use_id="u_1")
-    second = told(FAILURE, hours=1, task="t", principal="ann", use_id="u_2")
+    first = result_of(task="t", principal="ann", use_id="u_1")
+    second = result_of(FAILURE, hours=1, task="t", principal="ann", use_id="u_2")
     assert votes([second, first]) == [second], "the latest"
     assert votes([first, replace(second, principal="bob")]) == [first, replace(second, principal="bob")]
     assert votes([first, replace(second, task="another")]) == [first, replace(second, task="another")]
-    by_hand = told(FAILURE, Grade.HUMAN, hours=2, task="t", principal="ann", use_id="u_3")
+    by_hand = result_of(FAILURE, Grade.HUMAN, hours=2, task="t", principal="ann", use_id="u_3")
     assert votes([first, by_hand]) == [first], "the best grade"
 
 
-def test_a_run_that_was_told_twice_has_one_vote_even_if_one_report_names_no_task():
-    named = told(task="t", principal="ann", use_id="u_1")
-    unnamed = told(FAILURE, Grade.SELF, hours=1, use_id="u_1")
+def test_a_run_that_was_reported_twice_has_one_vote_even_if_one_report_names_no_task():
+    named = result_of(task="t", principal="ann", use_id="u_1")
+    unnamed = result_of(FAILURE, Grade.SELF, hours=1, use_id="u_1")
     assert votes([named, unnamed]) == [named]
     assert reliability([named, unnamed]) == reliability([named])
 
@@ -241,33 +241,35 @@ def test_votes_come_in_order_of_time_and_without_claims():
 
 
 def test_no_principal_has_more_than_a_third_where_three_or_more_speak():
-    good = [*said_by("bob", 10), *said_by("cyd", 10)]
-    flooded = reliability([*good, *said_by("ann", 100, FAILURE)])
+    good = [*results_by("bob", 10), *results_by("cyd", 10)]
+    flooded = reliability([*good, *results_by("ann", 100, FAILURE)])
     assert flooded.successes / flooded.trials == pytest.approx(2 / 3, abs=0.01)
-    one_of_two = reliability([*said_by("bob", 10), *said_by("ann", 100, FAILURE)])
+    one_of_two = reliability([*results_by("bob", 10), *results_by("ann", 100, FAILURE)])
     assert one_of_two.successes / one_of_two.trials == pytest.approx(1 / 2, abs=0.01)
 
 
 def test_a_single_principal_is_not_cut():
-    assert reliability(said_by("ann", 20)).trials == pytest.approx(reliability(said_by("", 20)).trials)
+    assert reliability(results_by("ann", 20)).trials == pytest.approx(reliability(results_by("", 20)).trials)
 
 
 def test_the_first_vote_of_a_newcomer_does_not_undo_what_another_found():
-    alone, joined = reliability(said_by("ann", 20)), reliability([*said_by("ann", 20), *said_by("bob", 1)])
+    alone, joined = reliability(results_by("ann", 20)), reliability([*results_by("ann", 20), *results_by("bob", 1)])
     assert PRINCIPAL_FREE < joined.trials < PRINCIPAL_FREE + 1
     assert joined.known
     assert NEUTRAL < rank(joined) < rank(alone)
 
 
 def test_the_claimed_failures_of_one_principal_weigh_only_so_much():
-    proof = said_by("ann", 20)
-    some, many = (reliability([*proof, *said_by("eve", count, FAILURE, grade=Grade.SELF)]) for count in (6, 1000))
+    proof = results_by("ann", 20)
+    some, many = (reliability([*proof, *results_by("eve", count, FAILURE, grade=Grade.SELF)]) for count in (6, 1000))
     assert some.low == many.low
     assert rank(many) > NEUTRAL
     assert many.trials == reliability(proof).trials
-    unmeasured = reliability(said_by("eve", 1000, FAILURE, grade=Grade.SELF))
-    assert unmeasured.high == reliability(said_by("eve", int(2 * DOUBTS_MAX), FAILURE, grade=Grade.SELF)).high < NEUTRAL
-    two = [*said_by("eve", 1000, FAILURE, grade=Grade.SELF), *said_by("mal", 1000, FAILURE, grade=Grade.SELF)]
+    unmeasured = reliability(results_by("eve", 1000, FAILURE, grade=Grade.SELF))
+    assert (
+        unmeasured.high == reliability(results_by("eve", int(2 * DOUBTS_MAX), FAILURE, grade=Grade.SELF)).high < NEUTRAL
+    )
+    two = [*results_by("eve", 1000, FAILURE, grade=Grade.SELF), *results_by("mal", 1000, FAILURE, grade=Grade.SELF)]
     assert reliability(two).high < unmeasured.high
 
 
@@ -276,7 +278,7 @@ def test_the_claimed_failures_of_one_principal_weigh_only_so_much():
 
 def of_model(model: str, count: int, outcome: Outcome, *, scope: str = "") -> list[Evidence]:
     return [
-        told(outcome, hours=at, model=model, scope=scope, use_id=f"u_{model}_{scope}_{at}", task=f"{at}")
+        result_of(outcome, hours=at, model=model, scope=scope, use_id=f"u_{model}_{scope}_{at}", task=f"{at}")
         for at in range(count)
     ]
 
@@ -311,7 +313,7 @@ def test_the_same_model_elsewhere_is_nearer_than_another_model_here():
 
 
 def test_one_task_done_with_two_models_is_one_vote_for_each_of_them_and_one_on_the_whole():
-    rows = [*of_model("large", 1, SUCCESS), told(FAILURE, hours=1, model="small", task="0", use_id="u_s")]
+    rows = [*of_model("large", 1, SUCCESS), result_of(FAILURE, hours=1, model="small", task="0", use_id="u_s")]
     assert [vote.model for vote in votes(rows)] == ["small"]
     assert reliability(rows, model="large").successes == pytest.approx(1)
 
@@ -324,7 +326,7 @@ def test_a_version_was_last_confirmed_by_its_latest_verified_success():
     worked = [evidence(hours=5), evidence(SUCCESS, Grade.HUMAN, hours=7), evidence(hours=6)]
     noise = [
         evidence(FAILURE, hours=9), evidence(SUCCESS, Grade.SELF, hours=10), evidence(PARTIAL, hours=11),
-        told(hours=12, following=Following.IGNORED), told(hours=13, control=True),
+        result_of(hours=12, following=Following.IGNORED), result_of(hours=13, control=True),
     ]  # fmt: skip
     assert confirmed_at(version, [*worked, *noise]) == later(7)
     assert confirmed_at(version, noise) == confirmed_at(version, []) == version.created_at == NOW

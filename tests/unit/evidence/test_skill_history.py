@@ -98,8 +98,8 @@ def test_a_life_tells_versions_moves_results_and_remarks_in_order(loop: Tacit) -
     loop.reviews.pin("release", by="ann", reason="the only one")
     loop.reviews.pin("release", by="ann", off=True)
     loop.review(version_id, "retire", by="ann", reason="gone")
-    told = [(event.what, event.count, event.by) for event in loop.archive.life("release")]
-    assert told == [
+    reported = [(event.what, event.count, event.by) for event in loop.archive.life("release")]
+    assert reported == [
         ("version 1 made: candidate", 1, "ann"),
         ("candidate → trial", 1, "ann"),
         ("success (human-verified)", 3, "ann"),

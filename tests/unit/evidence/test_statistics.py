@@ -120,8 +120,8 @@ def test_the_bounds_leave_a_fortieth_of_the_draws_on_either_side():
 
 
 def test_draws_that_say_nothing_are_left_out():
-    said = iter([5.0, None, 2.0, None])
-    assert bootstrap(["a", "b"], lambda _: next(said), rounds=3) == Estimate(value=5.0, low=2.0, high=2.0, n=2)
+    statement = iter([5.0, None, 2.0, None])
+    assert bootstrap(["a", "b"], lambda _: next(statement), rounds=3) == Estimate(value=5.0, low=2.0, high=2.0, n=2)
     silent = iter([5.0, None, None])
     assert bootstrap(["a", "b"], lambda _: next(silent), rounds=2) == Estimate(value=5.0, low=5.0, high=5.0, n=2)
 
@@ -140,7 +140,7 @@ def test_a_figure_that_is_never_asked_about_nothing():
         ([0.7, 0.3], [0.3], 0.75),  # one pair won, one tied
     ],
 )
-def test_auroc_is_the_share_of_pairs_that_are_told_apart(here, absent, expected):
+def test_auroc_is_the_share_of_pairs_that_are_distinguished(here, absent, expected):
     scored = [(score, True) for score in here] + [(score, False) for score in absent]
     assert auroc(scored) == pytest.approx(expected)
     assert auroc(scored[::-1]) == pytest.approx(expected)

@@ -12,7 +12,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence import confirmed_at, reinforced
-from tacit.evidence.usage import CEILING, LEAST_WORDS, prominence_of, telling, was_used
+from tacit.evidence.usage import CEILING, LEAST_WORDS, changes_prominence, prominence_of, was_used
 from tests.unit.making import MIGRATE, NOW, content, evidence, later, shell, stored
 
 RULE = "Write commit subjects in the imperative, with a ticket such as PAY-123, and squash fixups beforehand."
@@ -77,7 +77,7 @@ def test_words_that_the_agent_used_before_it_was_shown_tell_nothing():
 
 
 def test_words_that_another_entry_has_too_tell_nothing():
-    assert used(does(USED), besides=[RULE]) is None
+    assert used(does(USED), other_texts=[RULE]) is None
 
 
 def test_what_a_call_brings_back_is_known_only_after_it():
@@ -92,14 +92,14 @@ def test_an_answer_of_tacit_itself_is_where_the_words_should_come_from():
     assert used(quoted, does(USED)) is True
 
 
-def test_of_too_few_words_nothing_can_be_told():
+def test_of_too_few_words_nothing_can_be_decided():
     short = SkillContent(kind=Kind.NORM, name="short", description="Keep it short and squash fixups.")
     assert LEAST_WORDS == 3
     assert used(says("I squash all fixups."), entry=short) is None
 
 
 @pytest.mark.parametrize("steps", [(), (says("go on", Role.USER),), (says("  "),)])
-def test_of_a_run_without_words_nothing_can_be_told(steps):
+def test_of_a_run_without_words_nothing_can_be_decided(steps):
     assert used(*steps) is None
 
 
@@ -138,7 +138,7 @@ def test_half_a_procedure_is_neither():
 VERSION = stored().version
 
 
-def heed(up: bool, hours: float, *, use: str = "", trajectory: str = "") -> UsageSignal:
+def signal_of(up: bool, hours: float, *, use: str = "", trajectory: str = "") -> UsageSignal:
     return UsageSignal(
         key=VERSION.id, at=later(hours), heeded=up, use_id=use or f"u_{hours}", trajectory_id=trajectory or f"t_{hours}"
     )
@@ -149,11 +149,11 @@ def count(*usage_signals: UsageSignal, evidence: Any = ()) -> int:
 
 
 def test_a_use_counts_one_and_refreshes_the_date():
-    assert prominence_of(VERSION, [], usage_signals=[heed(True, 5)]) == (1, later(5))
+    assert prominence_of(VERSION, [], usage_signals=[signal_of(True, 5)]) == (1, later(5))
 
 
 def test_being_passed_over_takes_one_away_and_refreshes_nothing():
-    assert prominence_of(VERSION, [], usage_signals=[heed(True, 5), heed(False, 9)]) == (0, later(5))
+    assert prominence_of(VERSION, [], usage_signals=[signal_of(True, 5), signal_of(False, 9)]) == (0, later(5))
 
 
 def test_what_was_never_shown_does_not_fade():
@@ -161,16 +161,16 @@ def test_what_was_never_shown_does_not_fade():
 
 
 def test_what_was_passed_over_often_comes_back_by_one_use():
-    assert count(*(heed(False, hour) for hour in range(50)), heed(True, 60)) == 1
+    assert count(*(signal_of(False, hour) for hour in range(50)), signal_of(True, 60)) == 1
 
 
 def test_uses_count_up_to_a_ceiling_beyond_what_was_confirmed():
-    often = [heed(True, hour) for hour in range(1, 100)]
+    often = [signal_of(True, hour) for hour in range(1, 100)]
     assert count(*often) == CEILING
     assert count(*often, evidence=[evidence(hours=200), evidence(hours=201)]) == CEILING + 2
 
 
-def test_without_heeds_it_is_what_verified_results_say():
+def test_without_usage_signals_it_is_what_verified_results_say():
     results = [
         evidence(hours=3),
         evidence(hours=4),
@@ -185,13 +185,13 @@ def test_a_run_that_was_verified_counts_by_that_alone():
 
     won = dataclasses.replace(evidence(hours=3), trajectory_id="t_run")
     lost = dataclasses.replace(evidence(Outcome.FAILURE, hours=3), trajectory_id="t_run")
-    same = heed(True, 3, trajectory="t_run")
+    same = signal_of(True, 3, trajectory="t_run")
     assert count(same, evidence=[won]) == 1
     assert count(same, evidence=[lost]) == 0, "what was used and failed is not made more prominent"
 
 
 def test_what_one_attempt_of_a_session_used_was_used():
-    used, passed = heed(True, 2, use="u_1", trajectory="t_1"), heed(False, 3, use="u_1", trajectory="t_2")
+    used, passed = signal_of(True, 2, use="u_1", trajectory="t_1"), signal_of(False, 3, use="u_1", trajectory="t_2")
     assert (
         prominence_of(VERSION, [], usage_signals=[used, passed])
         == prominence_of(VERSION, [], usage_signals=[passed, used])
@@ -200,29 +200,32 @@ def test_what_one_attempt_of_a_session_used_was_used():
 
 
 def test_a_session_that_used_nothing_counts_once_however_many_attempts_it_had():
-    before = [heed(True, hour) for hour in (1, 2, 3)]
-    assert count(*before, *(heed(False, 10 + hour, use="u_session", trajectory=f"x_{hour}") for hour in range(5))) == 2
+    before = [signal_of(True, hour) for hour in (1, 2, 3)]
+    assert (
+        count(*before, *(signal_of(False, 10 + hour, use="u_session", trajectory=f"x_{hour}") for hour in range(5)))
+        == 2
+    )
 
 
 def test_the_order_of_arrival_changes_nothing():
-    some = [heed(True, 1), heed(False, 2), heed(True, 3), heed(False, 4), heed(True, 5)]
+    some = [signal_of(True, 1), signal_of(False, 2), signal_of(True, 3), signal_of(False, 4), signal_of(True, 5)]
     assert prominence_of(VERSION, [], usage_signals=some) == prominence_of(VERSION, [], usage_signals=some[::-1])
 
 
 @pytest.mark.parametrize(
     ("known", "new", "kept"),
     [
-        ([], heed(False, 1), False),
-        ([], heed(True, 1), True),
-        ([heed(True, 1)], heed(False, 2), True),
-        ([heed(True, hour) for hour in range(CEILING)], heed(True, 5), False),
-        ([heed(True, hour) for hour in range(CEILING)], heed(True, 50), True),
+        ([], signal_of(False, 1), False),
+        ([], signal_of(True, 1), True),
+        ([signal_of(True, 1)], signal_of(False, 2), True),
+        ([signal_of(True, hour) for hour in range(CEILING)], signal_of(True, 5), False),
+        ([signal_of(True, hour) for hour in range(CEILING)], signal_of(True, 50), True),
     ],
 )
 def test_only_what_changes_something_is_worth_keeping(known, new, kept):
-    assert telling(VERSION, [], known, new) is kept
+    assert changes_prominence(VERSION, [], known, new) is kept
 
 
-def test_a_heed_is_no_evidence():
-    assert not hasattr(heed(True, 1), "outcome")
-    assert heed(True, 1).at - NOW == timedelta(hours=1)
+def test_a_usage_signal_is_no_evidence():
+    assert not hasattr(signal_of(True, 1), "outcome")
+    assert signal_of(True, 1).at - NOW == timedelta(hours=1)

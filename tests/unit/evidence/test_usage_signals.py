@@ -103,7 +103,7 @@ def test_what_nobody_was_shown_is_neither_used_nor_passed_over(store):
     assert store.uses(version_id=version_id) == []
 
 
-def test_without_a_transcript_nothing_is_told(store):
+def test_without_a_transcript_nothing_is_reported(store):
     version_id = keep(store, NORM)
     store.add(use(version_id))
     loop_of(store).learn()
@@ -122,8 +122,8 @@ def test_what_the_parent_was_shown_counts_where_it_is_used_and_not_where_it_is_n
     store.add(use(version_id, session_id="parent"))
     child: dict[str, Any] = {"session_id": "child", "parent_session_id": "parent"}
     assert usage_signals(store, run(shell("ls"), shell("make"), **child)) == []
-    (told,) = usage_signals(store, run(shell(USED), **child))
-    assert told.heeded
+    (recorded,) = usage_signals(store, run(shell(USED), **child))
+    assert recorded.heeded
 
 
 def test_what_the_agent_asked_tacit_for_is_used_where_its_words_come_back(store):
@@ -131,8 +131,8 @@ def test_what_the_agent_asked_tacit_for_is_used_where_its_words_come_back(store)
     asked = Use(version_ids=(version_id,), task="how to commit", at=at(9), surface="cli")
     store.add(asked)
     recall = shell("tacit recall 'how to commit'", seen=f"{RULE}\nuse {asked.id}")
-    (told,) = usage_signals(store, run(recall, shell(USED)))
-    assert told.heeded
+    (recorded,) = usage_signals(store, run(recall, shell(USED)))
+    assert recorded.heeded
     (passed,) = usage_signals(store, run(recall, shell("git push"), Step(index=0, role=Role.AGENT, text="Pushed.")))
     assert not passed.heeded
 
@@ -159,17 +159,17 @@ def test_recall_orders_by_what_was_used(store):
     first = [item.name for item in loop.recall("rotate the signing certificates", keep=False).items]
     last = first[-1]
     for number in range(3):
-        heed = UsageSignal(
+        signal_of = UsageSignal(
             key=ids[last], at=at(60 * number), heeded=True, use_id=f"u_{number}", trajectory_id=f"t_{number}"
         )
-        assert publishing.attend(store, [heed]) == 1
+        assert publishing.attend(store, [signal_of]) == 1
     again = loop.recall("rotate the signing certificates", keep=False)
     assert again.items[0].name == last
     assert again.items[0].reliability == loop.library.reliability(ids[last]), "no reliability rests on it"
     assert not again.items[0].reliability.known
 
 
-def test_a_purge_of_the_run_takes_what_it_told_with_it(store):
+def test_a_purge_of_the_run_takes_what_it_reported_with_it(store):
     version_id = keep(store, NORM)
     store.add(use(version_id))
     trajectory = run(shell(USED))
@@ -187,5 +187,5 @@ def test_a_run_that_nobody_vouches_for_tells_as_well_as_any(store):
     store.add(use(version_id))
     trajectory = run(shell(USED))
     store.add_trajectory(trajectory, Assessment(), at=at(900))
-    (told,) = usage_signals(store, trajectory)
-    assert told.heeded
+    (recorded,) = usage_signals(store, trajectory)
+    assert recorded.heeded

@@ -27,7 +27,7 @@ def test_any_other_status_is_failed(status):
     assert check.detail == "no"
 
 
-def test_it_runs_where_it_is_told(tmp_path):
+def test_it_runs_in_its_folder(tmp_path):
     (tmp_path / "here").write_text("")
     assert Command("test -e here", cwd=tmp_path).verify().passed
     assert not Command("test -e elsewhere", cwd=tmp_path).verify().passed
@@ -39,7 +39,7 @@ def test_a_crash_is_a_failure_of_the_work():
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "statement"),
     [
         ("no-such-program-anywhere --version", "exit 127"),
         ("/", "exit 126"),
@@ -50,8 +50,8 @@ def test_a_crash_is_a_failure_of_the_work():
         ("echo \0", "could not be started"),
     ],
 )
-def test_a_check_that_could_not_be_run_is_no_evidence(command, said):
-    with pytest.raises(VerifierOutage, match=said) as outage:
+def test_a_check_that_could_not_be_run_is_no_evidence(command, statement):
+    with pytest.raises(VerifierOutage, match=statement) as outage:
         Command(command).verify()
     assert outage.value.hint
 
@@ -62,10 +62,8 @@ def test_a_folder_that_is_not_there_is_no_evidence(tmp_path):
 
 
 def test_a_time_limit_is_no_evidence_and_leaves_nothing_running(tmp_path):
-    begun = time.monotonic()
     with pytest.raises(VerifierOutage, match=r"did not end within 2 s"):
         Command("sh -c 'echo $$ > pid; exec sleep 300' | cat", cwd=tmp_path, timeout_s=2).verify()
-    assert time.monotonic() - begun < 60
     child = int((tmp_path / "pid").read_text())
     deadline = time.monotonic() + 30
     while _running(child) and time.monotonic() < deadline:

@@ -67,7 +67,7 @@ def test_work_that_leaves_the_check_alone_raises_no_doubt(project):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ("echo >> tests/test_app.py", "changed `tests/test_app.py`"),
         ("rm tests/test_app.py", "removed `tests/test_app.py`"),
@@ -85,13 +85,13 @@ def test_work_that_leaves_the_check_alone_raises_no_doubt(project):
         ("mkdir old; echo 1 > old/test_app.py; rm -r tests; mv old tests", "changed `tests/test_app.py`"),
     ],
 )
-def test_change_of_what_decides_the_check_is_told(project, change, told):
+def test_change_of_what_decides_the_check_is_reported(project, change, reported):
     here = baseline(project)
     env = {**os.environ} | {
         f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
     }
     subprocess.run(["bash", "-c", change], cwd=project, env=env, check=True, capture_output=True)
-    assert told in here.doubt("make test")
+    assert reported in here.doubt("make test")
 
 
 def test_what_was_uncommitted_before_is_not_the_runs(project):
@@ -147,7 +147,7 @@ def test_committed_changes_matter_to_a_clean_copy_and_uncommitted_ones_do_not(pr
     assert "tests/test_app.py" in here.committed()
 
 
-def test_program_that_came_since_is_told(project, tmp_path):
+def test_program_that_came_since_is_reported(project, tmp_path):
     here = baseline(project)
     fake = tmp_path / "fake"
     fake.mkdir()
@@ -158,7 +158,7 @@ def test_program_that_came_since_is_told(project, tmp_path):
     assert "was put there" not in here.doubt("pytest -q", search_path=str(fake))  # on the caller's word
 
 
-def test_startup_file_of_an_environment_is_told(project, tmp_path):
+def test_startup_file_of_an_environment_is_reported(project, tmp_path):
     packages = tmp_path / "venv" / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
     program = tmp_path / "venv" / "bin" / "python"

@@ -49,7 +49,7 @@ def test_whole_test_run_is_known(text):
         "ruff check .", "mypy src", "tsc", "make build", "curl -f localhost/health", "test -f dist/app.js", "", "   ",
     ],
 )  # fmt: skip
-def test_anything_else_is_not_and_the_reason_is_told(text):
+def test_anything_else_is_not_and_the_reason_is_reported(text):
     assert why_not_whole(text)
 
 

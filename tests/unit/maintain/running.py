@@ -36,7 +36,7 @@ def used(tool: str, arguments: Mapping[str, Any], *, seen: str = "", effect: str
     return step, effect
 
 
-def person_said(text: str) -> tuple[Step, str]:
+def user_message(text: str) -> tuple[Step, str]:
     """A person's message."""
     return Step(index=0, role=Role.USER, text=text), ""
 

@@ -115,7 +115,7 @@ def test_composing_again_under_the_name_is_the_next_version(loop: Tacit) -> None
     assert loop.version("ship").version.id == before.version.id, "until it is approved"
 
 
-def test_a_composite_whose_part_has_changed_is_told(loop: Tacit) -> None:
+def test_a_composite_whose_part_has_changed_is_reported(loop: Tacit) -> None:
     whole = shipped(loop)
     assert composition.cares(loop.context.store, at=NOW) == []
     approved(loop, procedure("build", "make everything", "make check"), revises=loop.version("build"))
@@ -125,7 +125,7 @@ def test_a_composite_whose_part_has_changed_is_told(loop: Tacit) -> None:
     assert care.advice == (coded("recompose", name="ship", parts="build publish"),)
 
 
-def test_a_composite_whose_part_was_retired_is_told(loop: Tacit) -> None:
+def test_a_composite_whose_part_was_retired_is_reported(loop: Tacit) -> None:
     shipped(loop)
     loop.review(loop.version("publish").version.id, "retire", by="ann", reason="there is no service any more")
     (care,) = composition.cares(loop.context.store, at=NOW)

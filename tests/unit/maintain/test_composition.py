@@ -72,7 +72,7 @@ def test_a_parameter_that_two_parts_share_is_one() -> None:
     assert made.steps[3].text == "see {env}"
 
 
-def test_parameters_of_one_name_and_two_meanings_are_told_apart() -> None:
+def test_parameters_of_one_name_and_two_meanings_are_distinguished() -> None:
     one, two = Parameter(name="id", description="The order."), Parameter(name="id", description="The customer.")
     parts = [part("find-order", "look {id}", parameters=(one,)), part("find-customer", "ask {id}", parameters=(two,))]
     made = composed("both", "", parts, parts_of=none_below)

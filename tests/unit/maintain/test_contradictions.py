@@ -69,7 +69,7 @@ def test_a_procedure_that_a_norm_speaks_against_says_so_when_it_is_written(loop:
     assert "contradicts" in loop.propose(made, by="agent").reasons
 
 
-def test_a_tension_is_noted_once_and_told_as_long_as_both_are_in_use(loop: Tacit, clock: Clock) -> None:
+def test_a_tension_is_noted_once_and_reported_as_long_as_both_are_in_use(loop: Tacit, clock: Clock) -> None:
     one = approved(loop, norm("package-manager", "Use pnpm, not npm, to install packages."))
     other = approved(loop, norm("installing", "Use npm instead of pnpm to install packages."))
     (care,) = contradictions.cares(loop.context.store, at=clock())

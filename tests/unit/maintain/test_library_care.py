@@ -146,7 +146,7 @@ class TestSettling:
         assert library_care.settle(library.store, Policy(), at=library.now) == []
         assert library.store.history() == before
 
-    def test_a_pinned_skill_is_left_where_it_is_and_told_of(self, library: Library) -> None:
+    def test_a_pinned_skill_is_left_where_it_is_and_reported_of(self, library: Library) -> None:
         version_id = library.approved(RELEASE)
         library.pin(version_id)
         library.use(version_id, Outcome.FAILURE, times=15)
@@ -196,7 +196,7 @@ class TestStale:
         assert library.loop.recall("release the service").abstained
         assert library.tend() == []
 
-    def test_a_verified_success_starts_the_time_anew_and_a_claim_does_not(self, library: Library) -> None:
+    def test_a_verified_success_starts_the_time_again_and_a_claim_does_not(self, library: Library) -> None:
         verified, claimed = library.approved(RELEASE), library.approved(MIGRATION)
         library.wait(80)
         library.use(verified, Outcome.SUCCESS)
@@ -362,7 +362,7 @@ class TestApplying:
         assert library.tend()
         assert library.store.history() == before
 
-    def test_what_changed_meanwhile_is_skipped_and_told(self, library: Library) -> None:
+    def test_what_changed_meanwhile_is_skipped_and_reported(self, library: Library) -> None:
         version_id = library.approved(RELEASE)
         library.wait(100)
         cares = library.tend()

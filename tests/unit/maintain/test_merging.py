@@ -101,7 +101,7 @@ def test_skills_that_end_in_what_the_other_never_does_are_two() -> None:
     assert len(near_pairs([stored(one, sequence=1), stored(longer, sequence=2)], 0.72)) == 1
 
 
-def test_what_evidence_suspended_is_told_with_the_way_back(library: Library) -> None:
+def test_what_evidence_suspended_is_reported_with_the_way_back(library: Library) -> None:
     version_id = library.approved(RELEASE)
     library.use(version_id, Outcome.SUCCESS, times=20)
     library.use(version_id, Outcome.FAILURE, times=6)

@@ -126,7 +126,7 @@ def test_within_the_project_it_need_not_be_portable(place: World) -> None:
 # --- the record goes along -----------------------------------------------------------------------------------------
 
 
-def test_the_record_is_told_wherever_it_is_promoted_to_and_counts_nowhere(place: World) -> None:
+def test_the_record_is_reported_wherever_it_is_promoted_to_and_counts_nowhere(place: World) -> None:
     shop, billing = place.project("shop"), place.project("billing")
     stored = approved(shop, lesson())
     measured(shop, stored, worked=11, of=25)

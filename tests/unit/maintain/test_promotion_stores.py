@@ -345,7 +345,7 @@ def test_what_was_purged_here_does_not_come_back_from_home(world: World) -> None
     assert home.context.store.version(mirror.version.id).status in RECALLABLE
 
 
-def test_what_was_purged_here_and_home_still_keeps_is_told(world: World) -> None:
+def test_what_was_purged_here_and_home_still_keeps_is_reported(world: World) -> None:
     shop = world.project("shop")
     stored = approved(shop, lesson())
     done = shop.library.promote("restart-the-worker", by="ann")
@@ -363,7 +363,7 @@ def test_a_pinned_mirror_stays_where_it_is(world: World) -> None:
     assert billing.context.store.version(mirror.version.id).status is Status.TRIAL
 
 
-def test_results_of_all_projects_are_told_home_once(world: World) -> None:
+def test_results_of_all_projects_are_reported_home_once(world: World) -> None:
     billing, home, mirror = mirrored(world)
     third = world.project("third")
     third.library.adopt()

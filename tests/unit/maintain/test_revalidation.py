@@ -69,7 +69,7 @@ def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -
     assert (care.move.version_id, care.move.after) == (version_id, Status.STALE)
 
 
-def test_a_program_that_is_missing_here_is_only_told(loop: Tacit, tmp_path: Path) -> None:
+def test_a_program_that_is_missing_here_is_only_reported(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
     revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
     present = finds(programs={"python": "2.0"}, targets=("make release",), files=("tools/tag.py",))
@@ -125,7 +125,7 @@ def test_only_the_current_version_is_tried(loop: Tacit, tmp_path: Path) -> None:
     assert (total, care.subject) == (1, newer)
 
 
-def test_without_a_repository_that_is_what_is_said(tmp_path: Path) -> None:
+def test_without_a_repository_that_is_reported(tmp_path: Path) -> None:
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.")
     with raises(VerifierOutage, "not_checkable"):
         revalidation.replayed(made, tmp_path)

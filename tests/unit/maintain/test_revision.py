@@ -97,7 +97,7 @@ def run(
     *made: Made,
     result: str = "success",
     task: str = "",
-    person_said: str = "",
+    user_message: str = "",
     late: bool = False,
 ) -> str:
     """Show a version to a session, then capture and learn from what the session did; returns the trajectory."""
@@ -119,8 +119,8 @@ def run(
                 at=clock(),
             )
         )
-        if person_said and len(steps) == 3:
-            steps.append(Step(index=len(steps), role=Role.USER, text=person_said, at=clock()))
+        if user_message and len(steps) == 3:
+            steps.append(Step(index=len(steps), role=Role.USER, text=user_message, at=clock()))
     trajectory = Trajectory(
         task=Task(text=asked),
         steps=tuple(steps),
@@ -214,7 +214,7 @@ def test_failed_and_unverified_runs_show_friction_and_propose_nothing(loop: Taci
     assert care.codes == ("low_success_rate",)
 
 
-def test_an_approved_refinement_is_on_trial_with_evidence_of_its_own_beside_its_parent(
+def test_an_approved_refinement_is_on_trial_with_evidence_of_its_own_next_to_its_parent(
     loop: Tacit, skill: Stored
 ) -> None:
     for session in ("spring", "autumn"):
@@ -258,7 +258,7 @@ def poisoned(session: str) -> tuple[Made, ...]:
     )
 
 
-def test_what_a_tools_output_told_agents_to_run_keeps_its_outside_origin(loop: Tacit, skill: Stored) -> None:
+def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(loop: Tacit, skill: Stored) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *poisoned(session))
     seen = found(loop, skill).candidate
@@ -287,7 +287,7 @@ def test_a_persons_correction_in_one_session_is_enough(loop: Tacit, skill: Store
         ok("scripts/publish.sh spring"),
         ok("make test", "ok"),
     ]
-    run(loop, skill, "spring", *made, person_said="No, use scripts/publish.sh instead of copying it by hand.")
+    run(loop, skill, "spring", *made, user_message="No, use scripts/publish.sh instead of copying it by hand.")
     child = child_of(loop, skill)
     assert child.version.content.steps[1].arguments == {"command": "scripts/publish.sh {edition}"}
     parts = {span.part for span in child.version.provenance.grounding["steps.1"]}
@@ -305,16 +305,16 @@ def test_a_shorter_verified_way_of_two_sessions_is_proposed(loop: Tacit, skill: 
 def test_a_correction_theme_seen_three_times_asks_for_review_and_one_that_is_not_does_not(
     loop: Tacit, skill: Stored
 ) -> None:
-    person_said = "No, that is not what I asked for, keep the old edition as well."
+    user_message = "No, that is not what I asked for, keep the old edition as well."
     for session in ("spring", "autumn", "winter"):
         made = [ok("make docs"), ok(f"cp build/handbook.pdf out/{session}.pdf"), ok("make test", "ok")]
-        run(loop, skill, session, *made, person_said=person_said)
+        run(loop, skill, session, *made, user_message=user_message)
     quality = found(loop, skill).quality
     assert quality.themes[0][1] == 3
     assert ("repeated_correction", 3) in [(each.code, each.values.get("count")) for each in quality.reasons]
 
 
-def test_a_skill_that_nothing_rubs_against_is_not_told_of(loop: Tacit, skill: Stored) -> None:
+def test_a_skill_that_nothing_rubs_against_is_not_reported_of(loop: Tacit, skill: Stored) -> None:
     for session in ("spring", "autumn"):
         run(
             loop, skill, session, ok("make docs"), ok(f"cp build/handbook.pdf out/{session}.pdf"), ok("make test", "ok")
@@ -378,7 +378,7 @@ def procedures(loop: Tacit) -> set[str]:
     return {stored.version.name for stored in loop.context.store.catalogue(kinds={Kind.PROCEDURE})}
 
 
-def test_runs_that_only_went_a_skills_way_confirm_it_and_found_none_beside_it(loop: Tacit) -> None:
+def test_runs_that_only_went_a_skills_way_confirm_it_and_found_none_next_to_it(loop: Tacit) -> None:
     stamp = approve(loop, loop.propose(STAMP, by="ann", origin=Origin.USER).version_id)
     tasks = ("the deploy to staging", "the deploy of release 7", "the deploy to prod")
     made = [run(loop, stamp, task, *REPAIRED, task=f"Stamp the build for {task}") for task in tasks]

@@ -13,7 +13,7 @@ from tacit.domain.trajectory import StepResult
 from tacit.evidence.runs import SkillRun
 from tacit.maintain.revision_edits import Revision, same_revision_content
 from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, revisions
-from tests.unit.maintain.running import HANDBOOK, did, failed, person_said, ran, revision_context, used, version_of
+from tests.unit.maintain.running import HANDBOOK, did, failed, user_message, ran, revision_context, used, version_of
 
 
 def commands(content: SkillContent) -> list[str]:
@@ -94,7 +94,7 @@ def test_sessions_that_found_different_ways_do_not_add_up() -> None:
     assert nothing(moved("one", to="site"), moved("two", to="public"))
 
 
-def test_where_the_step_works_for_more_sessions_a_pitfall_stands_beside_it() -> None:
+def test_where_the_step_works_for_more_sessions_a_pitfall_stands_next_to_it() -> None:
     found = revised(moved("one"), moved("two"), plain("three"), plain("four"), plain("five"))
     assert commands(found.content) == commands(HANDBOOK)
     [pitfall] = found.content.pitfalls
@@ -106,7 +106,7 @@ def test_one_session_in_which_a_person_corrected_a_step_is_enough() -> None:
     run = ran(
         did("make docs"),
         did("cp build/handbook.pdf out/2026.pdf"),
-        person_said("No, use scripts/publish.sh for that."),
+        user_message("No, use scripts/publish.sh for that."),
         did("scripts/publish.sh 2026"),
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [4]},
@@ -122,7 +122,7 @@ def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_ses
         return ran(
             did("make docs"),
             did("cp build/handbook.pdf out/2026.pdf"),
-            person_said("No, do not use print there."),
+            user_message("No, do not use print there."),
             used("Edit", {"file_path": "src/a.py", "old_string": "print(x)", "new_string": "log(x)"}),
             did("make test", effect="check"),
             matched={0: [0], 1: [1], 2: [4]},
@@ -349,7 +349,7 @@ def test_what_a_person_turned_down_is_not_proposed_again() -> None:
     assert nothing(*more, rejected=(before,))
 
 
-def test_the_body_is_mended_where_it_repeats_the_command() -> None:
+def test_the_body_is_fixed_where_it_repeats_the_command() -> None:
     signs = dataclasses.replace(HANDBOOK, body="Then `cp build/handbook.pdf out/{edition}.pdf` puts it in place.")
     runs = [dataclasses.replace(run, content=signs) for run in (moved("one"), moved("two"))]
     found = revised(*runs, content=signs)
@@ -414,7 +414,7 @@ def test_a_value_of_one_task_never_becomes_part_of_a_skill() -> None:
     assert nothing(*runs)
 
 
-def test_runs_that_only_share_a_look_with_the_skill_mend_nothing() -> None:
+def test_runs_that_only_share_a_look_with_the_skill_fix_nothing() -> None:
     runs = [
         dataclasses.replace(ran(did("make docs"), did("./deploy"), matched={0: [0]}, session=s), followed=False)
         for s in ("one", "two", "three")

@@ -89,7 +89,7 @@ def test_a_few_failures_after_trust_was_given_by_hand_say_nothing_yet():
     assert stays(TRUSTED, "---")
 
 
-def test_trust_that_was_lost_is_earned_anew():
+def test_trust_that_was_lost_is_earned_again():
     lost = [*ADMITTED, moved(TRIAL, TRUSTED, hours=30), moved(TRUSTED, TRIAL, hours=40)]
     before = votes("+" * 40)
     assert earned_status(TRIAL, lost, before) is None
@@ -151,7 +151,7 @@ def test_what_never_worked_clearly_has_not_changed():
     assert judged(TRIAL, "+++---" + "-" * 12).after is RETIRED
 
 
-def test_what_is_told_of_a_change_is_the_first_moment_it_was_clear():
+def test_what_is_reported_of_a_change_is_the_first_moment_it_was_clear():
     once = judged(TRUSTED, "+" * 30 + "-" * 5)
     assert judged(TRUSTED, "+" * 30 + "-" * 5 + "+" * 40).reason == once.reason
 
@@ -172,7 +172,7 @@ def test_votes_from_before_a_version_was_let_in_again_do_not_count_again():
     assert judged(TRIAL, "-" * 20, transitions=restored, begin=27).after is RETIRED
 
 
-def test_a_person_who_puts_a_trusted_version_back_on_trial_begins_anew_and_tacit_does_not():
+def test_a_person_who_puts_a_trusted_version_back_on_trial_begins_again_and_tacit_does_not():
     by_person = [*ADMITTED, moved(TRIAL, TRUSTED, hours=15), moved(TRUSTED, TRIAL, hours=20, by="ann")]
     by_tacit = [*ADMITTED, moved(TRIAL, TRUSTED, hours=15), moved(TRUSTED, TRIAL, hours=20)]
     assert admitted_at(by_person) == later(20)
@@ -207,7 +207,7 @@ def test_every_move_is_one_that_the_lifecycle_allows_and_carries_its_reason_and_
             assert found.evidence_ids == tuple(each.id for each in votes(signs))
 
 
-def test_told_one_by_one_or_all_at_once_the_moves_are_the_same():
+def test_reported_one_by_one_or_all_at_once_the_moves_are_the_same():
     dice = random.Random(11)
     for _ in range(40):
         chance = dice.choice([0.4, 0.65, 0.8, 0.95])

@@ -99,12 +99,12 @@ def test_the_votes_are_those_of_reliability_and_a_repeated_check_is_no_use() -> 
 
 
 def test_a_theme_of_corrections_is_counted_by_meaning_and_once_per_run() -> None:
-    person_said = [
+    user_message = [
         "No, keep the old edition as well",
         "keep the old edition as well, please",
         "No! Keep the old edition as well",
     ]
-    runs = {f"t_{n}": [met(FrictionKind.CORRECTION, text)] * 2 for n, text in enumerate(person_said)}
+    runs = {f"t_{n}": [met(FrictionKind.CORRECTION, text)] * 2 for n, text in enumerate(user_message)}
     found = usage_quality([], runs | {"t_9": [met(FrictionKind.CORRECTION, "use tabs")]})
     assert [count for _, count in found.themes] == [3, 1]
     assert ("repeated_correction", 3) in [(each.code, each.values.get("count")) for each in found.reasons]

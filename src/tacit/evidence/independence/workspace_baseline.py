@@ -31,7 +31,7 @@ from tacit.evidence.independence.build_files import (
     programs_of,
     runs,
 )
-from tacit.evidence.independence.repository import TreeEntry, Repository, hashed, is_ahead
+from tacit.evidence.independence.repository import Repository, TreeEntry, hashed, is_ahead
 
 _SKIPPED = frozenset(".git .tacit __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis".split())
 _MOST_FILES = 300_000

@@ -65,7 +65,7 @@ def test_builds_and_linters_run_no_tests(text):
     assert not runs_tests(text)
 
 
-def test_code_that_reaches_for_the_runner_is_told_from_ordinary_code():
+def test_code_that_reaches_for_the_runner_is_distinguished_from_ordinary_code():
     assert reaches_for_the_tests("import os\nos._exit(0)\n") == {"os._exit"}
     assert reaches_for_the_tests("if 'pytest' in sys.modules: ...")
     assert reaches_for_the_tests("from _pytest import python")

@@ -12,8 +12,8 @@ from tests.unit.evidence.test_lift import runs
 
 
 def skill(kind: Kind = Kind.PROCEDURE, step: str = "Run `make build`", **more: object) -> SkillContent:
-    told: dict[str, object] = {"description": "Build the package"} | more
-    return SkillContent(kind=kind, name="build", steps=(SkillStep(text=step),), **told)  # type: ignore[arg-type]
+    reported: dict[str, object] = {"description": "Build the package"} | more
+    return SkillContent(kind=kind, name="build", steps=(SkillStep(text=step),), **reported)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [Kind.PROCEDURE, Kind.LESSON, Kind.REFERENCE])

@@ -17,7 +17,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.evidence import control_runs
-from tacit.evidence.control_runs import HELD_BACK, Drawn, Lots, control_id
+from tacit.evidence.control_runs import HELD_BACK, ControlDraw, DrawnSelection, control_id
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -46,7 +46,7 @@ def sessions(loop: Tacit, *, out: bool) -> Iterator[str]:
     return (name for name in (f"session-{n}" for n in range(10_000)) if lot(name, skill_id, 0.5) is out)
 
 
-def test_a_run_without_the_skill_is_told_so_and_kept_as_a_control(loop: Tacit) -> None:
+def test_a_run_without_the_skill_is_marked_and_kept_as_a_control(loop: Tacit) -> None:
     selection = loop.recall(TASK, session=next(sessions(loop, out=True)))
     assert selection.abstained
     assert selection.reason == f"what fits is {HELD_BACK}"
@@ -157,7 +157,7 @@ def test_a_pinned_skill_is_given_to_every_session_until_the_pin_is_taken_out(loo
     assert loop.recall(TASK, session=session).abstained
 
 
-def test_renderings_of_an_older_tacit_are_made_anew_with_the_index(loop: Tacit) -> None:
+def test_renderings_of_an_older_tacit_are_made_again_with_the_index(loop: Tacit) -> None:
     version_id = loop.version("build-the-wheel").version.id
     rendering = loop.context.store.renderings.get([version_id]).get(version_id)
     assert rendering is not None
@@ -209,7 +209,7 @@ def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Tacit) -> N
         assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
 
 
-def test_parts_beside_a_composite_that_is_shown_draw_no_lot_of_their_own(loop: Tacit) -> None:
+def test_parts_next_to_a_composite_that_is_shown_draw_no_lot_of_their_own(loop: Tacit) -> None:
     ids = composed(loop)
     for session, _ in zip(lots_of_ships(loop, out=False), range(10), strict=False):
         selection = loop.recall(BOTH, session=session)
@@ -241,14 +241,14 @@ def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_sessi
 
 def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
     query = Query(text=TASK, scope=loop.context.scope)
-    lots = Lots(hold_out=0.5, exported=True, dice=lambda: 0.0)
+    lots = ControlDraw(hold_out=0.5, exported=True, dice=lambda: 0.0)
     drawn = lots.draw(loop.context.store, loop.rank(query))
     assert (drawn.held_back, drawn.shares) == ((), {})
 
 
 def test_a_selection_of_nothing_keeps_no_use(loop: Tacit) -> None:
     empty = Selection(query=Query(text="bake a cake"), reason="nothing is known")
-    assert Lots(hold_out=0.5).draw(loop.context.store, empty) == Drawn(selection=empty)
+    assert ControlDraw(hold_out=0.5).draw(loop.context.store, empty) == DrawnSelection(selection=empty)
     assert loop.recall("bake a cake with cherries").use_id == ""
     with pytest.raises(NotFound):
         loop.context.store.use(control_id(""))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import pytest
 
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.evidence import assess
-from tacit.evidence.user_reply import is_manners, outcome_said
+from tacit.evidence.user_reply import is_courtesy, stated_outcome
 from tests.unit.making import attempt, edit, shell
 
 CHANGE = edit("invoice/schema.py")
@@ -141,26 +140,25 @@ def table(lines: str) -> list[str]:
 
 @pytest.mark.parametrize("message", table(ACCEPTED))
 def test_plain_acceptance_is_success(message: str) -> None:
-    assert outcome_said(message) is Outcome.SUCCESS
+    assert stated_outcome(message) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize("message", table(REJECTED))
 def test_plain_rejection_is_failure(message: str) -> None:
-    assert outcome_said(message) is Outcome.FAILURE
+    assert stated_outcome(message) is Outcome.FAILURE
 
 
 @pytest.mark.parametrize("message", ["", "  \n", *table(NEITHER)])
 def test_anything_else_says_nothing(message: str) -> None:
-    assert outcome_said(message) is Outcome.UNKNOWN
+    assert stated_outcome(message) is Outcome.UNKNOWN
 
 
 def test_manners_leave_everything_as_it_was() -> None:
-    assert all(map(is_manners, ["thanks!", "ok, commit it", "great, thank you so much", ""]))
-    assert not any(map(is_manners, ["thanks, the colours are off", "ok?", "still fails", "thanks " * 100]))
+    assert all(map(is_courtesy, ["thanks!", "ok, commit it", "great, thank you so much", ""]))
+    assert not any(map(is_courtesy, ["thanks, the colours are off", "ok?", "still fails", "thanks " * 100]))
 
 
-def test_long_and_odd_replies_are_read_quickly() -> None:
-    begun = time.perf_counter()
+def test_long_and_odd_replies_are_read_to_their_end() -> None:
     for text in (
         "works, " * 100_000,
         "it " * 200_000,
@@ -169,21 +167,20 @@ def test_long_and_odd_replies_are_read_quickly() -> None:
         "still " * 99_999,
         "thanks so " * 9_999,
     ):
-        outcome_said(text)
-        is_manners(text)
-    assert time.perf_counter() - begun < 5
+        assert not is_courtesy(text)
+        assert stated_outcome(text) in (None, *Outcome)
 
 
 # --- beside what the steps show -------------------------------------------------------------------------------------
 
 
-def said(text: str) -> Step:
+def statement(text: str) -> Step:
     return Step(index=0, role=Role.USER, text=text)
 
 
 def story(*steps: Step, reply: str = "") -> Trajectory:
     """A request, then these steps, numbered; and what the person said next."""
-    numbered = [dataclasses.replace(step, index=index) for index, step in enumerate([said("add a field"), *steps])]
+    numbered = [dataclasses.replace(step, index=index) for index, step in enumerate([statement("add a field"), *steps])]
     return Trajectory(task=Task(text="add a field"), steps=tuple(numbered), reply=reply)
 
 
@@ -236,22 +233,22 @@ def test_politeness_and_new_goals_leave_the_outcome_unknown(reply: str) -> None:
 
 def test_the_last_word_inside_the_attempt_counts_if_nothing_was_changed_after_it() -> None:
     commit = shell("git commit -am 'Add a field'")
-    assert verdict(story(CHANGE, said("works, commit it"), commit, said("thanks"))) == ACCEPTANCE
-    assert assess(story(CHANGE, said("works"))).step == 2
-    assert verdict(story(CHANGE, said("works, now add another"), CHANGE)) == UNKNOWN
-    assert verdict(story(CHANGE, said("works"), said("the colours are off"))) == UNKNOWN
+    assert verdict(story(CHANGE, statement("works, commit it"), commit, statement("thanks"))) == ACCEPTANCE
+    assert assess(story(CHANGE, statement("works"))).step == 2
+    assert verdict(story(CHANGE, statement("works, now add another"), CHANGE)) == UNKNOWN
+    assert verdict(story(CHANGE, statement("works"), statement("the colours are off"))) == UNKNOWN
 
 
 def test_a_rejection_is_answered_by_going_on_to_work() -> None:
-    assert verdict(story(CHANGE, said("still fails"))) == REJECTION
-    assert verdict(story(CHANGE, said("still fails"), CHANGE)) == UNKNOWN
-    assert verdict(story(CHANGE, said("still fails"), CHANGE, PASSED)) == (Outcome.SUCCESS, Grade.MACHINE)
-    assert verdict(story(CHANGE, said("still fails"), CHANGE, said("perfect"))) == ACCEPTANCE
+    assert verdict(story(CHANGE, statement("still fails"))) == REJECTION
+    assert verdict(story(CHANGE, statement("still fails"), CHANGE)) == UNKNOWN
+    assert verdict(story(CHANGE, statement("still fails"), CHANGE, PASSED)) == (Outcome.SUCCESS, Grade.MACHINE)
+    assert verdict(story(CHANGE, statement("still fails"), CHANGE, statement("perfect"))) == ACCEPTANCE
 
 
 def test_words_before_any_work_judge_nothing() -> None:
-    assert verdict(story(said("that's wrong"), CHANGE)) == UNKNOWN
-    assert verdict(story(said("still fails"))) == UNKNOWN
+    assert verdict(story(statement("that's wrong"), CHANGE)) == UNKNOWN
+    assert verdict(story(statement("still fails"))) == UNKNOWN
     assert verdict(attempt()) == UNKNOWN
 
 

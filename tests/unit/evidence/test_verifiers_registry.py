@@ -154,12 +154,12 @@ class Weather:
         return Check(passed=self.argument == "sun", verifier="weather")
 
 
-def test_plug_ins_are_loaded_when_asked_for_and_a_broken_one_is_told(tmp_path, monkeypatch):
+def test_plug_ins_are_loaded_when_asked_for_and_a_broken_one_is_reported(tmp_path, monkeypatch):
     package = tmp_path / "weather-1.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: weather\nVersion: 1\n")
     (package / "entry_points.txt").write_text(
-        "[tacit.verifiers]\nweather = tests.unit.evidence.test_verifiers_offered:Weather\nbroken = no_such_package:thing\n"
+        "[tacit.verifiers]\nweather = tests.unit.evidence.test_verifiers_registry:Weather\nbroken = no_such_package:thing\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert verifier("weather", "sun", context(tmp_path)).verify().passed
