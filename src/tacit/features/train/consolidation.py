@@ -321,7 +321,7 @@ class Consolidation:
         regression: Comparison | None,
         margin: MarginOverConstant | None,
     ) -> ConsolidationResult:
-        ruling, reason = judge_arm(comparison, regression, arm=WITH_ADAPTER, margin=margin)
+        verdict = judge_arm(comparison, regression, arm=WITH_ADAPTER, margin=margin)
         report = json.dumps(plain([comparison, regression]), indent=1, ensure_ascii=False).encode()
         found = comparison.arm(WITH_ADAPTER).differences.get("success")
         # Many tests find a good adapter by chance, so the number of earlier ones is reported.
@@ -329,8 +329,8 @@ class Consolidation:
         judgement = Judgement(
             key=adapter.key,
             at=self._now(),
-            ruling=ruling,
-            reason=reason,
+            ruling=verdict.ruling,
+            reason=verdict.reason,
             suite=comparison.suite,
             report_hash=hashlib.sha256(report).hexdigest(),
             tasks=found.groups if found else 0,

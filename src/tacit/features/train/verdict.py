@@ -6,6 +6,8 @@ tools and gets the arguments wrong is not better.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tacit.domain.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.comparison import (
@@ -19,14 +21,22 @@ from tacit.features.evaluate.comparison import (
 )
 
 
+class ArmVerdict(NamedTuple):
+    """The ruling on an arm, a code for the reason, and the reason in words."""
+
+    ruling: AdapterRuling
+    code: str
+    reason: str
+
+
 def judge_arm(
     comparison: Comparison,
     regression: Comparison | None = None,
     *,
     arm: str = "",
     margin: MarginOverConstant | None = None,
-) -> tuple[AdapterRuling, str]:
-    """Return the ruling on an arm, and the reason. Without `arm` it is the only arm besides the reference.
+) -> ArmVerdict:
+    """Decide whether an arm is better than the reference. Without `arm` it is the only arm besides the reference.
 
     "No better" is concluded only if a notable difference would have been found; otherwise the data are too few. An arm is not
     better if whole calls are right less often, or if it is not shown to beat a constant answer (`margin`): the reference may
@@ -36,47 +46,73 @@ def judge_arm(
     found, exact = figures.differences.get("success"), figures.differences.get("exact")
     if found is None or found.groups < GROUPS_MIN:
         tasks = found.groups if found else 0
-        return AdapterRuling.TOO_LITTLE, f"both arms attempted {tasks} tasks; at least {GROUPS_MIN} are needed"
+        return ArmVerdict(
+            AdapterRuling.TOO_LITTLE,
+            "too_few_tasks",
+            f"both arms attempted {tasks} tasks; at least {GROUPS_MIN} are needed",
+        )
     change = f"success changes by {_interval(found)}"
     if exact:
         change += f", whole calls right by {_interval(exact)}"
     if found.is_worse or (exact and exact.is_worse):
-        return AdapterRuling.WORSE, change
+        return ArmVerdict(AdapterRuling.WORSE, "worse", change)
     if not found.is_better:
         if found.detectable > NOTABLE or found.high > NOTABLE:
             size = f"only a difference of {points(found.detectable)} or more would be found with so few tasks"
-            return AdapterRuling.TOO_LITTLE, f"{change}, which chance explains; {size}"
-        return AdapterRuling.NO_BETTER, f"{change}, which chance explains"
+            return ArmVerdict(AdapterRuling.TOO_LITTLE, "inconclusive", f"{change}, which chance explains; {size}")
+        return ArmVerdict(AdapterRuling.NO_BETTER, "no_difference", f"{change}, which chance explains")
     if exact and exact.low < -NOTABLE:
         loss = f"a loss of more than {100 * NOTABLE:.0f} points in whole calls is not ruled out"
-        return AdapterRuling.TOO_LITTLE, f"{change}: {loss}"
+        return ArmVerdict(AdapterRuling.TOO_LITTLE, "exact_loss_possible", f"{change}: {loss}")
     if exact and not figures.means["exact"].value:
-        return AdapterRuling.TOO_LITTLE, f"{change}: no whole call was right, so its arguments are not measured"
+        return ArmVerdict(
+            AdapterRuling.TOO_LITTLE,
+            "no_exact_call",
+            f"{change}: no whole call was right, so its arguments are not measured",
+        )
     if margin and not margin.is_shown:
         ruling = AdapterRuling.NO_BETTER if margin.above.high <= 0 else AdapterRuling.TOO_LITTLE
         constant = f"always answering {margin.constant.answer} has {100 * margin.constant.success:.1f} % success"
-        return ruling, f"{change}, but {constant}, and the difference from that is {_interval(margin.above)}"
+        return ArmVerdict(
+            ruling,
+            "not_above_constant",
+            f"{change}, but {constant}, and the difference from that is {_interval(margin.above)}",
+        )
     if regression is None:
-        return AdapterRuling.BETTER, f"{change}; nothing was measured on other work"
+        return ArmVerdict(AdapterRuling.BETTER, "no_regression_test", f"{change}; nothing was measured on other work")
     return _judge_regression(regression, change)
 
 
-def _judge_regression(regression: Comparison, change: str) -> tuple[AdapterRuling, str]:
+def _judge_regression(regression: Comparison, change: str) -> ArmVerdict:
     """The arm is better; on other work it must not lose, and a notable loss must be ruled out."""
     suite = regression.suite
     for figures in regression.others or [None]:
         lost = figures.differences.get("success") if figures else None
         if figures is None or lost is None:
-            return AdapterRuling.TOO_LITTLE, f"{change}, but no exercise of {suite} was attempted by both arms"
+            return ArmVerdict(
+                AdapterRuling.TOO_LITTLE,
+                "regression_not_measured",
+                f"{change}, but no exercise of {suite} was attempted by both arms",
+            )
         if lost.is_worse:
-            return AdapterRuling.WORSE_ELSEWHERE, f"{change}, but in {suite} by {_interval(lost)}"
+            return ArmVerdict(
+                AdapterRuling.WORSE_ELSEWHERE, "regression", f"{change}, but in {suite} by {_interval(lost)}"
+            )
         exact = figures.differences.get("exact")
         if exact and exact.is_worse:
-            return AdapterRuling.WORSE_ELSEWHERE, f"{change}, but in {suite} whole calls right by {_interval(exact)}"
+            return ArmVerdict(
+                AdapterRuling.WORSE_ELSEWHERE,
+                "regression_exact",
+                f"{change}, but in {suite} whole calls right by {_interval(exact)}",
+            )
         if lost.low < -NOTABLE:
             loss = f"a loss of more than {100 * NOTABLE:.0f} points there is not ruled out"
-            return AdapterRuling.TOO_LITTLE, f"{change}, but in {suite} by {_interval(lost)}: {loss}"
-    return AdapterRuling.BETTER, f"{change}, without a loss in {suite}"
+            return ArmVerdict(
+                AdapterRuling.TOO_LITTLE,
+                "regression_possible",
+                f"{change}, but in {suite} by {_interval(lost)}: {loss}",
+            )
+    return ArmVerdict(AdapterRuling.BETTER, "better", f"{change}, without a loss in {suite}")
 
 
 def _interval(found: ArmDifference) -> str:

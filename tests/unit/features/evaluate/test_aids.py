@@ -74,7 +74,7 @@ def test_a_placebo_is_other_skills_of_about_the_same_length() -> None:
             steps = tuple(SkillStep(text=part) for part in text.split(" and "))
             content = SkillContent(kind=Kind.PROCEDURE, name=name, description=text, steps=steps)
             library.propose(content, by="ann", origin=Origin.USER)
-        for stored in library.waiting():
+        for stored in library.reviews.waiting():
             library.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
         aids = Aids(library, k=1)
         asked = Exercise(key="v", group="v", task="The valve of the heating is closed, open the valve")

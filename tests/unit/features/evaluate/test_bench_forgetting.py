@@ -15,7 +15,7 @@ from tacit.features.evaluate.suite import AttemptScore, ResultRow
 from tacit.features.evaluate.suites.public_tasks import TOOLS, solved_attempt
 from tacit.features.train.dataset import Dataset, draft
 
-BENCH = Path(__file__).parents[3] / "bench"
+BENCH = Path(__file__).parents[4] / "bench"
 THINGS = "kettle lamp chair desk shirt boots tent rug vase clock scarf mug bike helmet puzzle camera".split()
 COLOURS = "red blue green".split()
 AID = "Earlier work: look the order up first."

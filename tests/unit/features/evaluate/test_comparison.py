@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from tacit.domain.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
-from tacit.features.evaluate.comparison import compare, forgetting, forward_transfer, paired, points
-from tacit.features.evaluate.suite import AttemptScore
-from tacit.features.train.verdict import judge_arm
+from tacit.domain.tool import Call
+from tacit.features.evaluate.comparison import (
+    ConstantAnswer,
+    compare,
+    constant_answer,
+    correct_tools,
+    forgetting,
+    forward_transfer,
+    margin_over_constant,
+    paired,
+    points,
+)
+from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow
 from tests.raising import raises
 from tests.unit.features.evaluate.measured import row, run
 
@@ -148,111 +155,74 @@ def test_what_was_forgotten_is_before_less_after():
 # --- judgement ------------------------------------------------------------------------------------------------------
 
 
-def against_skills(with_adapter: float, *, skills: float = 0.3, tasks: int = 60):
-    return compare(run({"skills": skills, "skills+adapter": with_adapter}, tasks=tasks), reference="skills")
-
-
-def test_better_at_home_is_better_and_says_that_nothing_was_measured_elsewhere():
-    ruling, reason = judge_arm(against_skills(0.7))
-    assert ruling is AdapterRuling.BETTER
-    assert "nothing was measured elsewhere" in reason
-
-
-def test_worse_is_worse():
-    assert judge_arm(against_skills(0.3, skills=0.7))[0] is AdapterRuling.WORSE
-
-
-def exactly(shares: dict[str, tuple[float, float]], tasks: int = 60):
-    """Arms with a share of right tools and a share of wholly right calls."""
-    rows = []
-    for task in range(tasks):
-        luck = random.Random(task).random()
-        rows += [
-            row(arm, f"t{task}#1", score=AttemptScore(success=luck < right, exact=luck < exact))
-            for arm, (right, exact) in shares.items()
-        ]
-    return compare(rows, reference="skills")
-
-
-def test_right_tools_with_worse_arguments_are_worse_and_both_figures_are_told():
-    ruling, reason = judge_arm(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.0)}))
-    assert ruling is AdapterRuling.WORSE
-    assert "success changes by +" in reason
-    assert "wholly right calls by -" in reason
-    assert judge_arm(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.8)}))[0] is AdapterRuling.BETTER
-
-
-def test_a_notable_loss_of_right_arguments_that_is_not_ruled_out_leaves_it_open():
-    ruling, reason = judge_arm(exactly({"skills": (0.3, 0.3), "skills+adapter": (0.9, 0.24)}))
-    assert ruling is AdapterRuling.TOO_LITTLE
-    assert "not ruled out" in reason
-
-
-def test_right_tools_without_one_wholly_right_call_prove_nothing():
-    ruling, reason = judge_arm(exactly({"skills": (0.1, 0.0), "skills+adapter": (0.9, 0.0)}))
-    assert ruling is AdapterRuling.TOO_LITTLE
-    assert "not one call was wholly right" in reason
-
-
-def test_worse_arguments_elsewhere_are_a_loss_elsewhere():
-    elsewhere = exactly({"skills": (0.8, 0.7), "skills+adapter": (0.8, 0.1)})
-    ruling, reason = judge_arm(against_skills(0.7), elsewhere)
-    assert ruling is AdapterRuling.WORSE_ELSEWHERE
-    assert "shop wholly right calls by -" in reason
-
-
-def test_too_few_tasks_are_never_judged():
-    ruling, reason = judge_arm(against_skills(0.9, skills=0.1, tasks=29))
-    assert ruling is AdapterRuling.TOO_LITTLE
-    assert "29 tasks" in reason
-
-
-def test_no_better_is_said_only_where_a_notable_difference_would_have_been_seen():
-    assert judge_arm(against_skills(0.32, tasks=60))[0] is AdapterRuling.TOO_LITTLE
-    assert judge_arm(against_skills(0.32, tasks=200))[0] is AdapterRuling.NO_BETTER
-    few = run({"skills": 0.3}, tasks=40) + run({"skills+adapter": 0.32}, tasks=40, dice=2)
-    ruling, reason = judge_arm(compare(few, reference="skills"))
-    assert ruling is AdapterRuling.TOO_LITTLE
-    assert "would be found" in reason
-
-
-def test_a_loss_elsewhere_outweighs_a_gain_at_home():
-    elsewhere = compare(run({"skills": 0.9, "skills+adapter": 0.4}), reference="skills")
-    ruling, reason = judge_arm(against_skills(0.7), elsewhere)
-    assert ruling is AdapterRuling.WORSE_ELSEWHERE
-    assert "shop" in reason
-
-
-def test_a_loss_elsewhere_that_is_not_ruled_out_leaves_it_open():
-    unlike = run({"skills": 0.5}, tasks=30) + run({"skills+adapter": 0.5}, tasks=30, dice=2)
-    ruling, reason = judge_arm(against_skills(0.7), compare(unlike, reference="skills"))
-    assert ruling is AdapterRuling.TOO_LITTLE
-    assert "not ruled out" in reason
-
-
-def test_a_guard_that_measured_nothing_rules_no_loss_out():
-    apart = [row("skills", f"a{at}#1") for at in range(40)] + [row("skills+adapter", f"b{at}#1") for at in range(40)]
-    for unmeasured in (apart, run({"skills": 0.5}, tasks=40)):
-        ruling, reason = judge_arm(against_skills(0.7), compare(unmeasured, reference="skills"))
-        assert ruling is AdapterRuling.TOO_LITTLE
-        assert "no exercise of shop was attempted under both" in reason
-
-
-def test_better_without_a_loss_elsewhere_is_better():
-    elsewhere = compare(run({"skills": 0.5, "skills+adapter": 0.5}, tasks=80), reference="skills")
-    assert judge_arm(against_skills(0.7), elsewhere) == (
-        AdapterRuling.BETTER,
-        judge_arm(against_skills(0.7), elsewhere)[1],
-    )
-
-
-def test_among_several_arms_the_one_to_judge_must_be_named():
-    result = compare(run({"none": 0.3, "skills": 0.5, "adapter": 0.8}, tasks=60))
-    with raises(Mistake, "no_arm"):
-        judge_arm(result)
-    assert judge_arm(result, arm="adapter")[0] is AdapterRuling.BETTER
-
-
 @pytest.mark.parametrize(("value", "said"), [(0.123, "+12.3 points"), (-0.05, "-5.0 points"), (-0.0001, "0.0 points")])
 def test_points_carry_their_sign_and_nothing_has_none(value, said):
     assert points(value) == said
+
+
+TASKS = 80
+RIGHT = {f"t{task}#{at}": ("" if at == 3 else f"tool_{task % 4}") for task in range(TASKS) for at in (1, 2, 3)}
+"""Three answers a task: two calls of one of four tools, then the end."""
+
+
+def answering(arm: str, share: float, *, ends: bool = True) -> list[ResultRow]:
+    """An arm that knows the tool in this share of the tasks, one in ten of them with arguments; and when to end, or not."""
+    found = []
+    for place, (key, right) in enumerate(RIGHT.items()):
+        good = ends if not right else (place * 7 % 100) / 100 < share
+        exact = (good and place % 10 == 0) if right else None
+        found.append(row(arm, key, score=AttemptScore(success=good, steps=1, first_right=good, exact=exact)))
+    return found
+
+
+def test_the_floor_is_the_commonest_right_answer():
+    assert constant_answer(answering("skills", 0.5), RIGHT) == ConstantAnswer("done", TASKS / len(RIGHT))
+    calls_only = [each for each in answering("skills", 0.5) if RIGHT[each.exercise]]
+    assert constant_answer(calls_only, RIGHT) == ConstantAnswer("tool_0", 0.25)
+
+
+def test_there_is_none_where_answers_are_unknown_or_an_attempt_is_more_than_one():
+    rows = answering("skills", 0.5)
+    assert constant_answer(rows, {key: right for key, right in RIGHT.items() if key != "t3#1"}) is None
+    acting = [row("skills", key, score=AttemptScore(success=True, steps=5)) for key in RIGHT]
+    assert constant_answer(acting, RIGHT) is None
+    assert margin_over_constant(acting, RIGHT) is None
+
+
+def test_right_answers_are_read_from_exercises():
+    call = Exercise(key="a", group="g", task="do it", answer=(Call(tool="cancel"), Call(tool="refund")))
+    assert correct_tools([call, Exercise(key="b", group="g", task="do it")]) == {"a": "cancel", "b": ""}
+
+
+def test_one_tool_for_everything_is_a_floor_of_names_and_not_of_whole_calls():
+    right = dict.fromkeys(RIGHT, "bash")
+
+    def calling(arm: str, whole: float) -> list[ResultRow]:
+        return [
+            row(
+                arm,
+                key,
+                score=AttemptScore(success=True, steps=1, first_right=True, exact=(place * 7 % 100) / 100 < whole),
+            )
+            for place, key in enumerate(right)
+        ]
+
+    adapter = calling("skills+adapter", 0.6)
+    margin = margin_over_constant(adapter, right)
+    assert margin is not None
+    assert (margin.constant, margin.above.value, margin.is_shown) == (ConstantAnswer("bash", 1.0), 0.0, True)
+    poor = margin_over_constant(calling("skills+adapter", 0.0), right)
+    assert poor is not None
+    assert not poor.is_shown
+
+
+def test_a_tool_that_is_called_done_is_not_the_end():
+    right = {key: ("" if key.endswith("#3") else "done") for key in RIGHT}
+    rows = [
+        row("skills", key, score=AttemptScore(success=bool(tool), steps=1, first_right=bool(tool)))
+        for key, tool in right.items()
+    ]
+    margin = margin_over_constant(rows, right)
+    assert margin is not None
+    assert margin.constant.success == pytest.approx(2 / 3)
+    assert margin.above.value == 0.0

@@ -61,14 +61,9 @@ def test_a_person_sees_what_could_have_been_spared_and_where_it_was_given_for_no
     done = past("--since", "2026-02-01")
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "2 attempts since 2026-02-01" in said
-    assert "Of 9 steps 3 could have been spared (33.3%" in said
-    assert "Of 2 failed calls 2 could have been spared" in said
-    assert "Where a skill would have helped most (1 of 1)" in said
-    assert "6 steps, 3 spared; " in said
-    assert "Where a skill would have been given and spared nothing (1 of 1)" in said
-    assert "3 steps, none spared; " in said
-    assert "assumes that the agent follows the skill" in said
+    for figures in ("2 attempts", "9 steps 3", "33.3%", "2 failed calls 2", "6 steps, 3 saved", "3 steps, none saved"):
+        assert figures in said
+    assert said.count("(1 of 1)") == 2
 
 
 @pytest.mark.usefixtures("struggled")
@@ -85,9 +80,8 @@ def test_without_any_skill_none_is_known_to_be_spared(project: Path) -> None:
         here.capture(ran(*STRUGGLE))
     done = past("--since", "2026-02-01")
     said = " ".join(done.output.split())
-    assert "No skill is approved here yet" in said
-    assert "Next: Procedures are learned from runs that a test or a build shows to have succeeded" in said
-    assert "none would have been spared" not in said
+    assert "tacit learn" in said
+    assert "steps" not in said
     assert json.loads(past("--since", "2026-02-01", "--json").output)["share_of_steps"] is None
 
 
@@ -97,14 +91,14 @@ def test_a_time_without_attempts_is_told(project: Path) -> None:
     long_after = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
     done = past("--since", long_after)
     assert isinstance(done.exception, Mistake)
-    assert "no attempt since" in done.exception.message
+    assert done.exception.code == "no_attempts"
 
 
 @pytest.mark.usefixtures("project")
 def test_where_no_skill_is_approved_that_is_why_none_would_have_been_given() -> None:
     with tacit.open() as here:
         here.capture([ran(*STRUGGLE)])
-    assert "No skill is approved here" in " ".join(past("--since", "2026-01-01").output.split())
+    assert json.loads(past("--since", "2026-01-01", "--json").output)["skills"] == 0
 
 
 @pytest.mark.usefixtures("struggled")

@@ -42,7 +42,7 @@ def memory(tmp_path: Path) -> Iterator[Tacit]:
     for name, description in LIBRARY.items():
         content = tacit.SkillContent(kind=Kind.PROCEDURE, name=name, description=description, body=f"Do it: {name}.")
         opened.propose(content, by="ann", origin=tacit.Origin.USER)
-    for stored in opened.waiting():
+    for stored in opened.reviews.waiting():
         opened.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
     yield opened
     opened.close()
@@ -149,7 +149,7 @@ def test_every_known_field_of_a_state_is_one_that_recall_reads(key):
         ("query,relevant\nfine,x\njust this\n", "line 3: the column `relevant` is missing", "a line reads"),
         ('query,relevant\nfine,x\n"open,x\nmore,y\n', "line 3 is no row", "close each quote"),
         ("query,relevant\nfine,x\n" + "a" * 200_000 + ",x\n", "line 3 is no row", "cut long texts"),
-        ("query,relevant,query\na,x,b\n", "line 1 names the column query twice", "leave one"),
+        ("query,relevant,query\na,x,b\n", "line 1 has the column query twice", "leave one"),
         ("query;relevant\na;x\n", "line 1 names no column query and relevant", "commas and not by semicolons"),
         ("query\trelevant\na\tx\n", "line 1 names no column", "commas and not by tabs"),
         ("", "line 1 names no column", "query,relevant"),
@@ -200,7 +200,7 @@ def test_what_is_found_and_what_is_not_are_told_apart(memory):
     assert report.figures["MRR"].n == 2
     assert report.presence_auroc is not None
     assert report.presence_auroc.value == 1.0
-    assert (report.counts.right, report.counts.correctly_empty, report.counts.false_positive) == (2, 1, 0)
+    assert (report.counts.correct, report.counts.correctly_empty, report.counts.false_positive) == (2, 1, 0)
     assert report.worst == []
 
 
@@ -238,7 +238,7 @@ def test_left_out_skills_are_gone_for_that_question_only(memory):
         assert answer.rank == 1
         assert answer.confidence_without is not None
         assert answer.confidence_without < answer.confidence
-    assert report.counts.right == 2
+    assert report.counts.correct == 2
     assert report.counts.correctly_empty + report.counts.false_positive == 2
     assert report.presence_auroc is not None
     assert report.presence_auroc.value == 1.0
@@ -251,7 +251,7 @@ def test_silence_is_a_miss_in_what_was_given_and_none_in_the_ranking(memory):
     assert [answer.given for answer in report.answers] == [1, 0]
     assert [answer.rank for answer in report.answers] == [1, 1]
     assert (report.figures[GIVEN_FIRST].value, report.figures["hit@1"].value) == (0.5, 1.0)
-    assert report.counts.silent == 1
+    assert report.counts.missed == 1
 
 
 @pytest.mark.parametrize("label", ["renew-certificate", "purge-image-cache"])

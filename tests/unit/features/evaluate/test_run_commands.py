@@ -198,7 +198,7 @@ def test_a_driver_on_the_command_line_is_the_callers_own_word(project: Path) -> 
     (project / "arms.toml").write_text('[suite]\nname = "telecom"\ndata = "data"\n')
     error = typed(project, "run", "arms.toml", "--option", "driver=mine.py").exception
     assert isinstance(error, Mistake)
-    assert "offers no TelecomEnv" in str(error)
+    assert error.code == "bad_driver"
 
 
 def test_suites_say_what_counts(project: Path) -> None:
@@ -210,6 +210,9 @@ def test_suites_say_what_counts(project: Path) -> None:
 def test_an_agent_that_nobody_knows_is_told_before_anything_is_learned(project: Path) -> None:
     asked = ("run", "everyday", "--memory", "store", "--arms", "none,skills")
     emptied(project)
-    assert "no agent is called 'bogus'" in str(typed(project, *asked, "--agent", "bogus").exception)
+    unknown = typed(project, *asked, "--agent", "bogus").exception
+    assert isinstance(unknown, Mistake)
+    assert unknown.code == "unknown_agent"
     with_nothing_to_learn = typed(project, "run", "everyday", "--arms", "skills", "--agent", "bogus").exception
-    assert "brings nothing to learn from" in str(with_nothing_to_learn)
+    assert isinstance(with_nothing_to_learn, Mistake)
+    assert with_nothing_to_learn.code == "no_training_tasks"

@@ -151,7 +151,7 @@ def test_a_record_of_an_earlier_version_is_read_and_gone_on_with(tmp_path: Path)
     assert before.header.remarks == []
     without_seals(record)
     assert read_run(record).rows == before.rows
-    assert [each.code for each in read_run(record).header.remarks] == ["no_seals"]
+    assert [each.code for each in read_run(record).header.remarks] == ["no_seals", "agent_not_watched"]
     done = run_suite(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=record, seeds=2)
     assert read_run(record) == done
     assert len(done.rows) == 6

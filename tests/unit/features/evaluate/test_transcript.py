@@ -168,7 +168,7 @@ def test_words_of_somebody_else_are_not_emptied(tmp_path: Path) -> None:
 
 def test_an_empty_file_of_words_is_nobodys(tmp_path: Path) -> None:
     (tmp_path / TRANSCRIPT).touch()
-    assert measured(orders(), tmp_path).floor
+    assert measured(orders(), tmp_path).constant
 
 
 def test_nobody_else_may_read_words(tmp_path: Path) -> None:

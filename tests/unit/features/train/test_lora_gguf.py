@@ -77,7 +77,7 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
     start = b"GGUF" + struct.pack("<I", 3)
     nested = struct.pack("<QQ", 0, 1) + text + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5_000
     wide = struct.pack("<QQ", 1, 0) + text + struct.pack("<I", 200_000) + struct.pack("<Q", 2**63) * 200_000
-    for body, result in ((nested, "deep"), (wide, "200000 dimensions")):
+    for body in (nested, wide):
         (tmp_path / "x.gguf").write_bytes(start + body + bytes(64))
         with raises(Mistake, "damaged_model"):
             read_gguf_header(tmp_path / "x.gguf")
