@@ -1,16 +1,23 @@
-"""Gate: Candidate → Verdict. The one door to memory: formation policy, duplicates, safety, review rules. Pure."""
+"""Gate: the only way into the library. Formation policy, duplicates, safety checks, review rules."""
 
 from tacit.config.settings import Policy
-from tacit.gate.disagreement import disagreement, disagreements, fixed_arguments, interference
+from tacit.gate.conflicts import disagreement, disagreements, fixed_arguments, interference
+from tacit.gate.content_checks import (
+    checks_in_use,
+    examine_content,
+    examine_version,
+    is_quotation,
+    needs_of,
+    touches_of,
+    unnameable,
+    unquotable,
+)
 from tacit.gate.duplicates import adds_nothing, carries_out, shapes, similarity
-from tacit.gate.evidence import independent
-from tacit.gate.examination import checks_in_use, examined, examined_version, needs_of, touches_of
-from tacit.gate.formation import composition
-from tacit.gate.judgement import BY_POLICY, Judgement, joined, judge, objection, turned_away, twin_of
+from tacit.gate.formation_policy import composition
+from tacit.gate.judgement import GateResult, joined, judge, turned_away, twin_of
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
-from tacit.gate.quoting import is_quotation, unnameable, unquotable
-from tacit.gate.review import (
+from tacit.gate.review_rules import (
     Holding,
     Review,
     approve,
@@ -23,9 +30,8 @@ from tacit.gate.review import (
 )
 
 __all__ = [
-    "BY_POLICY",
+    "GateResult",
     "Holding",
-    "Judgement",
     "Policy",
     "Review",
     "adds_nothing",
@@ -36,11 +42,10 @@ __all__ = [
     "decide",
     "disagreement",
     "disagreements",
-    "examined",
-    "examined_version",
+    "examine_content",
+    "examine_version",
     "fixed_arguments",
     "holds",
-    "independent",
     "interference",
     "is_grave",
     "is_quotation",
@@ -49,7 +54,6 @@ __all__ = [
     "judge",
     "makes_recallable",
     "needs_of",
-    "objection",
     "origin_at",
     "origins_of_edit",
     "portability",

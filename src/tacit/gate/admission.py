@@ -18,6 +18,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, Stored
 from tacit.gate import approvals
+from tacit.gate.findings import finding
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
@@ -35,7 +36,7 @@ class Admission:
             return self.admit_as_is(self._context.at_this_scope(candidate))
         except GateRefusal as refusal:
             first = next(iter(candidate.provenance.trajectory_ids), "")
-            return self.reject(Finding(rule="purged", message=refusal.message), first)
+            return self.reject(finding("purged", why=refusal.message), first)
 
     def admit_as_is(self, candidate: Candidate) -> Verdict:
         """Judge a candidate at its own scope; store the verdict, and the version if there is one."""
@@ -66,40 +67,42 @@ class Admission:
         return turn_away(context.store, finding, trajectory_id=trajectory_id, name=name, policy=policy, at=at)
 
 
-def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.Judgement:
-    """What the gate says of a candidate beside what is known; nothing is kept."""
+def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.GateResult:
+    """Judge a candidate against the known skills; stores nothing."""
     existing = queries.existing(store, candidate.content.sub_skills, candidate.scope)
     known, proven = queries.alike(store, candidate), approvals.successes(store)
     others = queries.neighbours(store, candidate)
-    beside = [
+    extra_findings = [
         *gate.composition(candidate.content, existing),
         *gate.disagreements(candidate, others),
         *gate.interference(candidate, known, others),
     ]
-    return gate.judge(candidate, known, policy, at=at, beside=beside, successes=proven)
+    return gate.judge(candidate, known, policy, at=at, extra_findings=extra_findings, successes=proven)
 
 
 def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
-    """Judge a candidate against what is known, and keep verdict and version; belongs into a transaction."""
+    """Judge a candidate and store the verdict, the version and its transition. Call it inside a transaction."""
     judgement = judged(store, candidate, policy=policy, at=at)
     verdict = judgement.verdict
     skill, version, move = judgement.skill, judgement.version, judgement.transition
     if skill and version and move:
         if not store.add_version(skill, version, move):
-            verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
+            verdict = dataclasses.replace(
+                verdict, relation=Relation.REINFORCE, id=""
+            )  # the same content was stored before
     elif move:
         store.add_transition(move)
-    store.add_verdict(verdict)
+    store.add(verdict)
     return verdict
 
 
 def proposed(
     store: Store, content: SkillContent, *, made: Provenance, origin: Origin, revises: Stored | None, scope: Scope
 ) -> Candidate:
-    """What somebody wrote as a candidate: a new skill of the scope, or the next version of the one it revises."""
+    """Return what a person or agent wrote as a candidate: a new skill, or the next version of the one it revises."""
     by = made.made_by
     if by.startswith("tacit."):
-        raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
+        raise Mistake(f"{by!r} is reserved for Tacit itself", code="reserved_name", hint="say who proposes it")
     before = [revises.version] if revises else []
     candidate = Candidate(
         content=content,
@@ -110,14 +113,14 @@ def proposed(
         parents=tuple(version.id for version in before),
         by=by,
     )
-    # A known text does not become the writer's own under another name.
+    # Text of a known skill keeps its origin even if it is proposed under another name.
     known = [*queries.named_in(store, content), *(held.version for held in queries.alike(store, candidate))]
     origins = gate.origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
 
 
 def turn_away(store: Store, why: Finding, *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
-    """Note why an attempt gives nothing."""
+    """Store why an attempt gives no candidate."""
     verdict = gate.turned_away([why], trajectory_id=trajectory_id, name=name, policy=policy, at=at)
-    store.add_verdict(verdict)
+    store.add(verdict)
     return verdict

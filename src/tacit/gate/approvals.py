@@ -1,6 +1,6 @@
-"""What lets a version be recalled, through gate and memory: evidence, examinations, approvals, and whether these still hold.
+"""Approvals in the store: make them, check whether they still hold, and take versions out of use whose approval does not.
 
-Fetches what the gate's rules need to know, and keeps what they answer. The rules themselves are the gate's.
+The rules are in `review_rules` and `automatic_approval`; this module reads what they need and stores what they return.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tacit import gate
-from tacit import render as application
+from tacit import gate, render
 from tacit.config.settings import Policy
-from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -20,42 +20,46 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import Stored
 from tacit.domain.trust import Approval, Examination
+from tacit.gate.automatic_approval import independent_successes, reason_against_acceptance
+from tacit.gate.findings import GateReason, finding, reason_sentence
+from tacit.gate.review_rules import has_reason, new_finding, not_confirmed
 from tacit.text.bundled_files import text_of
-from tacit.text.capabilities import beyond, told
+from tacit.text.capabilities import beyond, capabilities_text
 
 BY_ITSELF = "tacit.recheck"
-"""Who takes a version out of use when nobody asked for it."""
-NOT_KEPT = "approved before examinations were kept"
+"""`by` of a transition that Tacit makes by itself after a recheck."""
+_LET_IN_BY_POLICY = "policy: "
+"""How the reason began before reasons had codes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rechecked:
-    """A recallable version looked at again: what no longer holds, and where it would go, or went."""
+    """A recallable version after a recheck: what no longer holds, and the status it gets."""
 
     stored: Stored
-    reasons: tuple[str, ...]
+    reasons: tuple[CodedReason, ...]
     after: Status | None
-    """Nothing: it stays, and the reasons are only told."""
+    """None: it stays recallable, and the reasons are only reported."""
     examination: Examination
 
 
 def successes(store: Store) -> Callable[[Collection[str]], int]:
     """Count the independent machine-verified successes among attempts."""
-    return lambda trajectory_ids: gate.independent(store.episode(identity) for identity in trajectory_ids)
+    return lambda trajectory_ids: independent_successes(store.episode(identity) for identity in trajectory_ids)
 
 
 def approval_for(
     store: Store, stored: Stored, transition: Transition, *, policy: Policy, ticked: Collection[str]
 ) -> Approval | None:
-    """What a decision that makes a version recallable is bound to; nothing for the others.
+    """Return the approval for a decision that makes a version recallable; None for other decisions.
 
-    What was ticked of the very same content before it was retired need not be ticked again when it is brought back.
+    What was confirmed before the same content was retired need not be confirmed again when it is restored.
     """
     if not gate.makes_recallable(transition):
         if ticked:
-            raise Mistake("ticks belong to an approval", hint="leave --tick away")
+            raise Mistake("only an approval confirms literals", code="tick_without_approval", hint="leave out --tick")
         return None
-    examination = gate.examined_version(stored.version)
+    examination = gate.examine_version(stored.version)
     given = set(ticked)
     if transition.before in (Status.RETIRED, Status.STALE):
         asked = {literal.key for literal in examination.literals}
@@ -64,28 +68,28 @@ def approval_for(
 
 
 def carry_out(store: Store, stored: Stored, transition: Transition, *, policy: Policy, ticked: Collection[str]) -> None:
-    """Keep a decision, and the approval that it is bound to."""
+    """Store a decision, and its approval if it has one."""
     approval = approval_for(store, stored, transition, policy=policy, ticked=ticked)
     store.add_transition(transition)
     if approval is not None:
-        store.add_approval(approval)
+        store.add(approval)
 
 
-def within(entry: application.Entry, allowed: Capabilities | None) -> application.Entry:
-    """An entry of the catalogue as far as the caller may have it; refuses one that touches more than is allowed itself.
+def within(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
+    """Return a catalogue entry as far as the caller may use it; raises `NotPermitted` if the entry itself uses more.
 
-    Overlays that touch more are left out, and so are files that cannot be looked at. What lies on the disk is given as it
-    was when it was looked at, for it may change meanwhile.
+    Overlays that use more are left out, and so are files that cannot be read as text. A skill on disk is returned as it
+    was when it was checked, since it may change meanwhile.
     """
     if allowed is None:
         return entry
-    looked_at = _looked_at(entry)
-    if more := told(beyond(gate.needs_of(looked_at.content), allowed)):
-        raise NotPermitted(f"`{entry.name}` touches what is not allowed here: {more}", hint="allow it, or do without")
-    return replace(looked_at, overlays=tuple(_allowed_only(entry.overlays, allowed)))
+    checked = _readable(entry)
+    if more := capabilities_text(beyond(gate.needs_of(checked.content), allowed)):
+        raise NotPermitted(f"`{entry.name}` uses what is not allowed here: {more}", hint="allow it, or do without")
+    return replace(checked, overlays=tuple(_allowed_only(entry.overlays, allowed)))
 
 
-def _allowed_only(overlays: Iterable[application.Entry], allowed: Capabilities) -> Iterator[application.Entry]:
+def _allowed_only(overlays: Iterable[render.Entry], allowed: Capabilities) -> Iterator[render.Entry]:
     for overlay in overlays:
         try:
             yield within(overlay, allowed)
@@ -93,16 +97,16 @@ def _allowed_only(overlays: Iterable[application.Entry], allowed: Capabilities) 
             continue
 
 
-def _looked_at(entry: application.Entry) -> application.Entry:
-    """An entry with all of its files that can be read as text, and without the others."""
+def _readable(entry: render.Entry) -> render.Entry:
+    """Return an entry with those of its files that can be read as text."""
     is_static = entry.path is not None and not entry.version_id
-    content = application.load(entry.path).content if is_static and entry.path else entry.content
+    content = render.load(entry.path).content if is_static and entry.path else entry.content
     readable = tuple(file for file in content.files if text_of(file) is not None)
     return replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
 
 
 def last_approved(store: Store, stored: Stored) -> tuple[Stored, Approval | None] | None:
-    """The version of the same skill that a person approved last, with that approval; without one, the current version."""
+    """Return the version of a skill that a person approved last, with the approval; without one, the current version."""
     versions = store.versions(stored.skill.id)
     approved = [(approval, held) for held in versions for approval in store.approvals(held.version.id)[-1:]]
     if approved:
@@ -113,64 +117,62 @@ def last_approved(store: Store, stored: Stored) -> tuple[Stored, Approval | None
 
 
 def way_back(store: Store, target: Stored) -> list[tuple[str, gate.Review, str]]:
-    """The decisions that make an earlier version current again: what came after it retires."""
+    """Return the decisions that make an earlier version current again: later ones are retired."""
     later = [held for held in store.versions(target.skill.id) if held.sequence > target.sequence]
-    reason = f"rolled back to {target.version.id}"
+    reason = str(coded(GateReason.ROLLED_BACK, version=target.version.id))
     way = [(held.version.id, gate.Review.RETIRE, reason) for held in later if held.status in RECALLABLE]
     if target.status not in RECALLABLE:
         again = gate.Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else gate.Review.APPROVE
-        way.append((target.version.id, again, "rolled back to this version"))
+        way.append((target.version.id, again, reason))
     return way
 
 
-def looked_again(store: Store, policy: Policy) -> Iterator[Rechecked]:
-    """Examine everything recallable with today's checks, and tell what no longer holds."""
+def recheck_all(store: Store, policy: Policy) -> Iterator[Rechecked]:
+    """Examine everything recallable with today's checks, and yield what no longer holds."""
     for stored in store.catalogue(statuses=RECALLABLE):
-        found = look_again(store, stored, policy)
+        found = recheck_one(store, stored, policy)
         if found.reasons:
             yield found
 
 
-def look_again(store: Store, stored: Stored, policy: Policy) -> Rechecked:
-    """Whether what let one version be recalled still holds."""
-    version, examination = stored.version, gate.examined_version(stored.version)
+def recheck_one(store: Store, stored: Stored, policy: Policy) -> Rechecked:
+    """Check whether the approval of one version still holds."""
+    version, examination = stored.version, gate.examine_version(stored.version)
     approvals = store.approvals(version.id)
     if approvals:
         holding = gate.holds(approvals[-1], version, examination=examination, policy=policy)
         reasons, grave, leaves = holding.reasons, holding.grave, not holding
-    elif _was_let_in_by_policy(store, version.id):
-        objection = gate.objection(version, examination.findings, policy)
-        reasons = (f"policy no longer lets it in: {objection}",) if objection else ()
+    elif _was_accepted_by_policy(store, version.id):
+        objection = reason_against_acceptance(version, examination.findings, policy)
+        reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()
         grave, leaves = gate.is_grave(examination.findings), bool(objection)
     else:
-        told = [f"{f.severity} {f.rule}: {f.message}" for f in examination.findings if gate.is_weighty([f])]
-        asked = [f"not ticked: {', '.join(each.key for each in examination.literals)}"] if examination.literals else []
-        reasons = (NOT_KEPT, *told, *asked)
-        grave, leaves = gate.is_grave(examination.findings), bool(told or asked)
-    if not_quoted := tuple(_not_to_be_quoted(store, version)):
+        weighty = [new_finding(each) for each in examination.findings if gate.is_weighty([each])]
+        asked = [not_confirmed(examination.literals)] if examination.literals else []
+        reasons = (coded(GateReason.NO_EXAMINATION), *weighty, *asked)
+        grave, leaves = gate.is_grave(examination.findings), bool(weighty or asked)
+    if not_quoted := tuple(_not_quotable(store, version)):
         reasons, leaves = (*reasons, *not_quoted), True
     after = (Status.QUARANTINED if grave else Status.CANDIDATE) if leaves else None
     return Rechecked(stored=stored, reasons=reasons, after=after, examination=examination)
 
 
-def _not_to_be_quoted(store: Store, version: SkillVersion) -> Iterator[str]:
-    """What of a document today's checks would withhold, and those of the day when it was added did not."""
-    for passage in store.passages(version.id) if gate.is_quotation(version.content) else ():
+def _not_quotable(store: Store, version: SkillVersion) -> Iterator[CodedReason]:
+    """Yield the passages of a document that today's checks would not quote."""
+    for passage in store.passages.of(version.id) if gate.is_quotation(version.content) else ():
         if found := gate.unquotable(passage.text) or gate.unnameable(passage):
-            yield f"passage {passage.index} holds what is not quoted: {found[0].rule}: {found[0].message}"
+            first = found[0]
+            yield coded(GateReason.NOT_QUOTABLE, passage=passage.index, rule=first.rule, message=first.message)
 
 
 def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: Policy) -> Verdict:
-    """Take a version that no longer holds out of use, and note that it was looked at."""
+    """Take a version out of use whose approval no longer holds, and store a verdict that it was rechecked."""
     version = found.stored.version
     if found.after is not None:
-        told = f"its approval no longer holds: {'; '.join(found.reasons)}"
-        store.add_transition(found.stored.moved(found.after, told, by=by, at=at))
+        reasons = joined_text([coded(GateReason.APPROVAL_NO_LONGER_HOLDS), *found.reasons])
+        store.add_transition(found.stored.moved(found.after, reasons, by=by, at=at))
     decision = {None: Decision.ACCEPT, Status.QUARANTINED: Decision.QUARANTINE}.get(found.after, Decision.HOLD)
-    stale = [
-        Finding(rule="approval_stale", message=f"its approval no longer holds: {reason}", severity=Severity.MEDIUM)
-        for reason in found.reasons
-    ]
+    stale = [finding("approval_stale", why=reason_sentence(reason)) for reason in found.reasons]
     verdict = Verdict(
         decision=decision,
         findings=(*stale, *found.examination.findings),
@@ -181,47 +183,50 @@ def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: P
         skill_id=found.stored.skill.id,
         version_id=version.id,
         policy_hash=policy.hash(),
-        judge=_judge(found.examination.checks),
+        judge=_judge_name(found.examination.checks),
     )
-    store.add_verdict(verdict)
+    store.add(verdict)
     return verdict
 
 
 def recheck(store: Store, policy: Policy, *, by: str, at: datetime) -> list[Rechecked]:
-    """Look at everything recallable again; where somebody says so, take all out that no longer holds, or none."""
-    found = list(looked_again(store, policy))
+    """Recheck everything recallable; with `by`, take out of use what no longer holds, all or nothing."""
+    found = list(recheck_all(store, policy))
     with store.transaction():
         for each in found if by else ():
             take_out(store, each, by=by, at=at, policy=policy)
     return found
 
 
-def keep_up(store: Store, policy: Policy, *, at: datetime) -> list[Verdict]:
-    """Where the checks have changed since an approval, look again; what no longer holds waits for a person."""
+def recheck_outdated(store: Store, policy: Policy, *, at: datetime) -> list[Verdict]:
+    """Recheck approvals that were given under other checks; what no longer holds waits for a person again."""
     now = gate.checks_in_use()
     taken: list[Verdict] = []
     for stored in store.catalogue(statuses=RECALLABLE):
         approvals = store.approvals(stored.version.id)
-        if not approvals or approvals[-1].checks == now:
+        if not approvals or set(approvals[-1].checks) == set(now):
             continue
-        if any(verdict.judge == _judge(now) for verdict in store.verdicts(version_id=stored.version.id)):
-            continue  # looked at with these very checks before
+        if any(verdict.judge == _judge_name(now) for verdict in store.verdicts(version_id=stored.version.id)):
+            continue  # already rechecked with these checks
         with store.transaction():
-            verdict = take_out(store, look_again(store, stored, policy), by=BY_ITSELF, at=at, policy=policy)
+            verdict = take_out(store, recheck_one(store, stored, policy), by=BY_ITSELF, at=at, policy=policy)
         taken += [verdict] if verdict.decision is not Decision.ACCEPT else []
     return taken
 
 
-def _judge(checks: Collection[str]) -> str:
+def _judge_name(checks: Collection[str]) -> str:
     return f"recheck {digest(tuple(checks))}"
 
 
-def _was_let_in_by_policy(store: Store, version_id: str) -> bool:
-    """Whether no person decided: it was born on trial, or its evidence brought it there.
+def _was_accepted_by_policy(store: Store, version_id: str) -> bool:
+    """Whether the policy accepted a version without a person, at once or after more successes.
 
-    What evidence does to a version that is recallable already, trusted and back on trial, lets nothing in.
+    What evidence changes between trial and trusted does not count: the version was recallable before.
     """
     moves = [
         move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE
     ]
-    return bool(moves) and (moves[-1].before is None or moves[-1].reason.startswith(gate.BY_POLICY))
+    if not moves or moves[-1].before is None:
+        return bool(moves)
+    last = moves[-1]
+    return has_reason(last, GateReason.POLICY_ACCEPTED) or last.reason.startswith(_LET_IN_BY_POLICY)

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tacit.config.lazy import LazyModule
+from tacit.domain.coded_reason import CodedReason
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import Remark
 from tacit.domain.lifecycle import Transition
@@ -22,9 +23,10 @@ from tacit.text.redaction import redact
 
 if TYPE_CHECKING:
     from tacit import gate
-    from tacit.gate import approvals, review_rules as curation
+    from tacit.gate import approvals, review_rules
 else:  # most commands decide nothing, and should not load this
-    gate, approvals, curation = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals"), LazyModule("tacit.gate.review_rules")
+    gate, approvals = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals")
+    review_rules = LazyModule("tacit.gate.review_rules")
 
 
 class Reviews:
@@ -66,15 +68,15 @@ class Reviews:
 
     def examine(self, version_id: str) -> Examination:
         """Return what a reviewer must know of a version: findings, what it touches, and what needs to be confirmed."""
-        return gate.examined_version(queries.find(self._context.store, version_id).version)
+        return gate.examine_version(queries.find(self._context.store, version_id).version)
 
     def last_approved(self, stored: Stored) -> tuple[Stored, Approval | None] | None:
         """Return the version of a skill that was approved last, with its approval; None where none was."""
         return approvals.last_approved(self._context.store, stored)
 
-    def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[str, ...]:
+    def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[CodedReason, ...]:
         """Return why an approval of a version no longer holds; empty if it does."""
-        examination = gate.examined_version(version)
+        examination = gate.examine_version(version)
         return gate.holds(approval, version, examination=examination, policy=self._context.config.policy).reasons
 
     def recheck(self, *, apply: bool = False, by: str = "") -> list[approvals.Rechecked]:
@@ -101,22 +103,22 @@ class Reviews:
     def invalidate(self, reference: str, *, by: str, reason: str) -> list[Transition]:
         """Take a whole skill out of use because it is wrong; all its versions can be restored."""
         stored = queries.find(self._context.store, reference)
-        return self._decide_all(curation.invalidation(self._context.store, stored, reason), by=by)
+        return self._decide_all(review_rules.invalidation(self._context.store, stored, reason), by=by)
 
     def undo(self, reference: str, *, by: str) -> list[Transition]:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
         stored = queries.find(self._context.store, reference)
-        changes = curation.last_change(self._context.store, stored)
-        return self._decide_all(curation.undoing(changes, stored.version.name), by=by)
+        changes = review_rules.last_change(self._context.store, stored)
+        return self._decide_all(review_rules.undoing(changes, stored.version.name), by=by)
 
     def pin(self, reference: str, *, by: str, reason: str = "", off: bool = False) -> Remark:
         """Exclude a skill from automatic maintenance, or include it again with `off`."""
         store, at = self._context.store, self._context.now()
         with store.transaction():
-            noted = curation.pin(store, queries.find(store, reference), by=by, at=at, reason=reason, off=off)
+            noted = review_rules.pin(store, queries.find(store, reference), by=by, at=at, reason=reason, off=off)
             publishing.renew(store, noted.subject)  # a pinned skill is not held out of recall either
         return noted
 
-    def _decide_all(self, decisions: curation.Decisions, *, by: str) -> list[Transition]:
+    def _decide_all(self, decisions: review_rules.Decisions, *, by: str) -> list[Transition]:
         with self._context.store.transaction():
             return [self.decide(each, decision, by=by, reason=reason) for each, decision, reason in decisions]

@@ -1,7 +1,6 @@
-"""Safety: what in a candidate's text must not reach an agent unseen? Candidate → findings.
+"""Hidden characters, secrets, external text and a language model's words: what must not reach an agent unseen.
 
-Deterministic and small: hidden characters, secrets, text that came from outside, and a language model's words. It flags;
-people decide. It does not judge intent, and it is not a malware scanner.
+`safety` looks at a candidate with its origins; `UnicodeCheck` and `SecretsCheck` at any content. They report; people decide.
 """
 
 from __future__ import annotations
@@ -15,39 +14,40 @@ from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent, unaccounted
 from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.findings import field_name, finding
 from tacit.text.redaction import may_hold_secret, redact
 
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that show nothing."""
+"""Letters and marks without a visible form."""
 _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
 
 def safety(candidate: Candidate) -> Iterator[Finding]:
-    """List what a reviewer must see before anything else."""
+    """Yield what a reviewer must see before anything else."""
     for path, text in _texts(plain(candidate.content), ""):
-        hidden = hidden_characters(text)
-        if hidden:
-            names = ", ".join(sorted(hidden)[:3])
-            message = f"{path} contains characters that people do not see: {names}"
-            yield Finding(rule="hidden_characters", message=message, severity=Severity.CRITICAL, field=path)
-        if redact(text).found:
-            message = f"{path} contains what looks like a secret"
-            yield Finding(rule="secret", message=message, severity=Severity.CRITICAL, field=path)
+        yield from hidden_text(text, path)
     marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
     marked += unaccounted(candidate.content, candidate.origins)
     external = sorted({path.removesuffix(".arguments") for path in marked})  # a step stands for its arguments
     if external:
-        message = f"text from a tool's output, a file or the web in {', '.join(external)}"
-        yield Finding(rule="external_text", message=message, severity=Severity.MEDIUM, field=external[0])
+        yield finding("external_text", field=external[0], fields=", ".join(map(field_name, external)))
     if candidate.provenance.model:
-        # The checks on its words understand nothing of them, so no policy lets them pass unread.
-        message = f"worded or proposed by the language model {candidate.provenance.model}: hold it against the steps"
-        yield Finding(rule="model_wording", message=message, severity=Severity.MEDIUM)
+        # The checks do not understand its words, so no policy accepts them unread.
+        yield finding("model_wording", model=candidate.provenance.model)
+
+
+def hidden_text(text: str, path: str) -> Iterator[Finding]:
+    """Report characters that hide something, and secrets, in the text of a field."""
+    if hidden := hidden_characters(text):
+        names = ", ".join(sorted(hidden)[:3])
+        yield finding("hidden_characters", field=path, where=field_name(path), names=names)
+    if redact(text).found:
+        yield finding("secret", field=path, where=field_name(path))
 
 
 def hidden_characters(text: str) -> set[str]:
-    """Names of control, bidirectional, zero-width, filling and tag characters in a text."""
+    """Return the names of control, bidirectional, zero-width, filling and tag characters in a text."""
     if text.isascii() and text.isprintable():
         return set()
     hiding = {c for c in set(text) if _hides(c)} - {"\n", "\t"}  # most texts have few characters, and none of these
@@ -106,12 +106,12 @@ _MIXED = re.compile(r"\b(?=\w{0,40}[A-Za-z])\w{0,40}[\u0400-\u052f\u0531-\u058f]
 
 
 def fold(text: str) -> str:
-    """The text with every lookalike replaced by the Latin letter it passes for."""
+    """Replace every lookalike by the Latin letter that it imitates."""
     return text if text.isascii() else text.translate(_FOLD)
 
 
 def mixed_words(text: str) -> list[re.Match[str]]:
-    """Words that mix Latin letters with lookalikes of other alphabets, and read as one Latin word."""
+    """Return the words that mix Latin letters with lookalikes of other alphabets and read as one Latin word."""
     if text.isascii():
         return []
     return [match for match in _MIXED.finditer(text) if fold(match[0]).isascii() and len(match[0]) > 3]
@@ -128,7 +128,7 @@ _RULES = (
     (_TAGS, Severity.CRITICAL, "spells text in characters that only a model reads"),
     (_SELECTORS, Severity.CRITICAL, "spells text in characters that only a model reads"),
     (_RUN, Severity.CRITICAL, "spells text in characters without width"),
-    (_DIRECTION, Severity.HIGH, "turns the order of letters round, so that people read another text"),
+    (_DIRECTION, Severity.HIGH, "reverses the order of letters, so that people read another text"),
     (_BROKEN_WORD, Severity.HIGH, "breaks a word apart with characters that people do not see"),
     (_ESCAPE, Severity.MEDIUM, "carries commands for a terminal"),
 )
@@ -142,7 +142,7 @@ class UnicodeCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List what a person does not see as a model does."""
+        """Yield what a person does not see as a model does."""
         for piece in pieces(content):
             if not piece.is_block:
                 yield from _hidden(piece)
@@ -167,7 +167,7 @@ def _hidden(piece: Piece) -> Iterator[Finding]:
 
 def _mixed(piece: Piece) -> Iterator[Finding]:
     for match in mixed_words(piece.text)[:_CODE_WORDS]:
-        reason = "mixes letters of two alphabets in one word, so that it passes for another"
+        reason = "mixes letters of two alphabets in one word, so that it looks like another word"
         yield piece.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
 
 
@@ -182,7 +182,7 @@ class SecretsCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List texts that hold what looks like a secret; the secret itself is never shown."""
+        """Yield the lines with what looks like a secret; the secret itself is never shown."""
         for piece in pieces(content):
             if piece.start or not may_hold_secret(piece.text):
                 continue

@@ -25,27 +25,27 @@ _KEPT = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Keyed:
+class HashedContent:
     """A content that is the same as another if its hash is: what was found out about it need not be found again."""
 
     content: SkillContent
     hash: str
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and self.hash == other.hash
+        return isinstance(other, HashedContent) and self.hash == other.hash
 
     def __hash__(self) -> int:
         return hash(self.hash)
 
 
 @lru_cache(maxsize=_KEPT)
-def needed(keyed: Keyed) -> Capabilities:
+def needed(keyed: HashedContent) -> Capabilities:
     """What a content touches, as capabilities."""
     return touches.needs(keyed.content, touched(keyed))
 
 
 @lru_cache(maxsize=_KEPT)
-def touched(keyed: Keyed) -> tuple[Touch, ...]:
+def touched(keyed: HashedContent) -> tuple[Touch, ...]:
     """Every place in a content that touches something."""
     return touches.touches(keyed.content)
 
@@ -90,7 +90,7 @@ def narrowed(outer: Capabilities | None, inner: Capabilities | None) -> Capabili
     return united(covered)
 
 
-def told(capabilities: Capabilities, *, most: int = 4) -> str:
+def capabilities_text(capabilities: Capabilities, *, most: int = 4) -> str:
     """What is named, in words: `hosts a, b; commands git`; empty for nothing."""
     parts = []
     for name in CATEGORIES:
@@ -109,7 +109,7 @@ def parse_allowance(texts: Iterable[str]) -> Capabilities:
         name = name.strip().casefold()
         if name not in CATEGORIES or not equals:
             hint = f"CATEGORY=VALUE, such as commands=git; the categories are {', '.join(CATEGORIES)}"
-            raise Mistake(f"cannot read the allowance {text!r}", hint=hint)
+            raise Mistake(f"cannot read the allowance {text!r}", code="invalid_allowance", hint=hint)
         found.setdefault(name, []).extend(value.strip() for value in values.split(",") if value.strip())
     return Capabilities(**{name: tuple(dict.fromkeys(values)) for name, values in found.items()})
 

@@ -1,7 +1,6 @@
-"""Short names of commands and short words in names of tools → what people say for them. A small table, and no thesaurus.
+"""What short names of commands and tools stand for: `rm` means remove or delete.
 
-Nobody asks to "rm the draft": what such a command does is said in other words than its name. Only what is short for something
-and known to everybody who works with a shell or with code stands here.
+A small table of abbreviations that everyone who works with a shell or with code knows; not a thesaurus.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from functools import cache
 
 from tacit.text.cues import words_of
 
-_SAID = {
+_MEANINGS = {
     "auth": "authenticate",
     "calc": "calculate",
     "cat": "contents, concatenate",
@@ -42,11 +41,11 @@ _SAID = {
 }
 
 
-def says(word: str, said: AbstractSet[str]) -> bool:
-    """Whether words (as `words_of` gives them) hold a word of a name, or all words of something that it is short for."""
-    return word in said or any(meant <= said for meant in _meant(word))
+def means_any(word: str, words: AbstractSet[str]) -> bool:
+    """Whether `words` (as `words_of` returns them) contain a word, or all words of something it stands for."""
+    return word in words or any(meant <= words for meant in _meanings(word))
 
 
 @cache
-def _meant(word: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(words_of(each)) for each in _SAID.get(word, "").split(", ") if each)
+def _meanings(word: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(words_of(each)) for each in _MEANINGS.get(word, "").split(", ") if each)

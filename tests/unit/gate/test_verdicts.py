@@ -1,4 +1,4 @@
-"""What a verdict tells: every reason in words, whom it speaks of, under which policy and when."""
+"""What a verdict contains: every finding, the skill it is about, the policy and the time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.coded_reason import CodedReason, coded, parse_reasons
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
@@ -15,8 +16,10 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, said_in
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
-from tacit.gate import Judgement, composition, judge, objection, turned_away, twin_of
-from tacit.gate.judgement import NAME_LENGTH_MAX, TOLD_MAX
+from tacit.gate import GateResult, composition, judge, turned_away, twin_of
+from tacit.gate.automatic_approval import reason_against_acceptance
+from tacit.gate.findings import RULES, GateReason
+from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 
 STANDARD, OPEN = Policy(), Policy(strictness=Strictness.OPEN)
@@ -24,17 +27,17 @@ LONGER = content(steps=(*MIGRATE, *bash_steps("git push")))
 AT = later(3)
 
 
-def judged(made: Candidate | None = None, known: list[Stored] | None = None, **more) -> Judgement:
+def judged(made: Candidate | None = None, known: list[Stored] | None = None, **more) -> GateResult:
     policy = more.pop("policy", STANDARD)
     return judge(made or candidate(), known or [], policy, at=AT, **{"successes": lambda attempts: 9, **more})
 
 
-def finding(found: Judgement, rule: str) -> Finding:
+def finding(found: GateResult, rule: str) -> Finding:
     [only] = [each for each in found.verdict.findings if each.rule == rule]
     return only
 
 
-# --- whom it speaks of ----------------------------------------------------------------------------------------------
+# --- what it is about ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,7 @@ def test_every_verdict_is_dated_names_its_policy_and_has_an_id_of_its_content(ma
         assert verdict.id.startswith("g_")
 
 
-def test_what_only_confirms_is_told_under_the_known_name_and_content():
+def test_a_confirmation_has_the_known_name_and_content():
     known = stored(content(name="old-name", tags=("x",)))
     verdict = judged(known=[known]).verdict
     assert (verdict.relation, verdict.name, verdict.content_hash) == (
@@ -65,13 +68,13 @@ def test_what_only_confirms_is_told_under_the_known_name_and_content():
     assert (verdict.skill_id, verdict.version_id) == (known.skill.id, known.version.id)
 
 
-def test_what_is_turned_away_is_told_under_its_own_name_and_content():
+def test_a_rejection_has_its_own_name_and_content():
     made = candidate(content(description="", body="token = ghp_" + "a1B2c3D4e5" * 4))
     verdict = judged(made).verdict
     assert (verdict.decision, verdict.name, verdict.content_hash) == (
         Decision.REJECT, "add-a-migration", made.content.hash(),
     )  # fmt: skip
-    assert {"no_description", "secret"} <= set(verdict.reasons), "what is unsafe is told all the same"
+    assert {"no_description", "secret"} <= set(verdict.reasons), "safety findings are reported all the same"
 
 
 def test_an_attempt_that_yields_nothing_is_dated_and_names_its_policy():
@@ -102,17 +105,20 @@ def test_a_version_is_born_at_the_time_of_its_judgement_by_who_offered_it():
 # --- the reasons ----------------------------------------------------------------------------------------------------
 
 
-def test_a_likeness_is_told_with_its_name_and_measure():
+def sentence(variant: str, **values: object) -> str:
+    return RULES[f"near_duplicate{variant}"][1].format_map(values)
+
+
+def test_a_similar_skill_is_reported_with_its_name_and_measure():
     known = stored(content(name="old-name", description="Add a database migration and run it"))
     same = finding(judged(candidate(known.version.content), [known]), "near_duplicate")
-    assert same.message == "`old-name` (likeness 1.00) says this already"
-    merged = finding(judged(candidate(LONGER), [stored()]), "near_duplicate")
-    assert merged.message.startswith("the same as `add-a-migration` (likeness 0.9")
-    assert merged.message.endswith(") with other steps, so its next version")
-    written = candidate(content(name="mine"), assessment=None)
-    beside = judged(written, [stored()])
-    assert finding(beside, "near_duplicate").message.startswith("very like `add-a-migration` (likeness ")
-    assert (beside.verdict.relation, beside.verdict.name) == (Relation.NEW, "mine")
+    assert same.message == sentence("/covered", name="old-name", similarity=1.0)
+    merged = judged(candidate(LONGER), [stored()])
+    assert merged.verdict.relation is Relation.MERGE
+    assert "`add-a-migration`" in finding(merged, "near_duplicate").message
+    written = judged(candidate(content(name="mine"), assessment=None), [stored()])
+    assert "`add-a-migration`" in finding(written, "near_duplicate").message
+    assert (written.verdict.relation, written.verdict.name) == (Relation.NEW, "mine")
 
 
 def test_what_was_written_under_the_known_name_is_its_next_version():
@@ -122,70 +128,83 @@ def test_what_was_written_under_the_known_name_is_its_next_version():
 
 
 def test_what_a_person_rejected_is_named():
-    told = finding(judged(known=[stored(status=Status.REJECTED)]), "rejected_before")
-    assert told.message == "a person rejected `add-a-migration`, which is the same or very like it"
-    assert told.severity is Severity.MEDIUM
+    found = finding(judged(known=[stored(status=Status.REJECTED)]), "rejected_before")
+    assert "`add-a-migration`" in found.message
+    assert found.severity is Severity.MEDIUM
 
 
-def test_the_reason_of_a_birth_repeats_the_findings_or_says_that_there_are_none():
-    found = judged()
+def reason_of(found: GateResult) -> CodedReason:
     assert found.transition
-    assert found.transition.reason == "setup tasks often come again"
+    [reason] = parse_reasons(found.transition.reason) or []
+    return reason
+
+
+def test_the_reason_of_the_first_transition_repeats_the_findings():
+    found = judged()
+    [only] = found.verdict.findings
+    assert only.rule == "recurrent_category_setup"
+    assert reason_of(found) == coded(GateReason.FINDINGS, summary=only.message)
     silent = judged(candidate(content(kind=Kind.REFERENCE, steps=(), body="x"), assessment=None))
-    assert silent.transition
-    assert silent.transition.reason == "nothing found against it"
+    assert reason_of(silent) == coded(GateReason.NOTHING_FOUND)
 
 
-def test_of_very_many_findings_the_reason_tells_the_heaviest():
-    body = "\n".join(f"Always do {number}." for number in range(TOLD_MAX))
-    hidden = content(body=body, tags=tuple(f"a\u202e{number}" for number in range(TOLD_MAX)))
+def test_of_very_many_findings_the_reason_names_the_most_severe():
+    body = "\n".join(f"Always do {number}." for number in range(SUMMARY_MAX))
+    hidden = content(body=body, tags=tuple(f"a\u202e{number}" for number in range(SUMMARY_MAX)))
     found = judged(candidate(hidden))
     assert found.transition
     count = len(found.verdict.findings)
-    assert count > TOLD_MAX
-    told = found.transition.reason.split("; ")
-    assert told[-1] == f"and {count - TOLD_MAX} more"
-    assert len(told) == TOLD_MAX + 1
-    assert "setup tasks often come again" not in told, "the lightest is left out"
+    assert count > SUMMARY_MAX
+    listed = str(reason_of(found).values["summary"]).split("; ")
+    assert listed[-1] == f"and {count - SUMMARY_MAX} more"
+    assert len(listed) == SUMMARY_MAX + 1
+    lightest = finding(found, "recurrent_category_setup")
+    assert lightest.message not in listed
 
 
 def test_what_two_rules_say_of_one_place_is_said_once():
     exact = finding(judged(candidate(content(body="a\U000e0041b"))), "hidden_characters")
-    assert (exact.field, exact.line, exact.severity) == ("body", 1, Severity.CRITICAL), "the check tells where"
+    assert (exact.field, exact.line, exact.severity) == ("body", 1, Severity.CRITICAL), "the check reports where"
     lighter = judged(candidate(content(body="a\u200bb"))).verdict.findings
     weights = [each.severity for each in lighter if each.rule == "hidden_characters"]
-    assert weights == [Severity.CRITICAL, Severity.HIGH], "what weighs less takes nobody's place"
+    assert weights == [Severity.CRITICAL, Severity.HIGH], "a less severe one replaces nothing"
 
 
 def test_missing_parts_are_told_only_where_it_is_known_which_skills_there_are():
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
-    assert finding(judged(whole, beside=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
-    assert judged(whole, beside=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
+    assert (
+        finding(judged(whole, extra_findings=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
+    )
+    assert judged(whole, extra_findings=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))
-    assert judged(itself, beside=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
+    assert judged(itself, extra_findings=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
 
 
-# --- why policy alone does not let it in ----------------------------------------------------------------------------
+# --- why the policy does not accept it by itself ----------------------------------------------------------------------------
 
 CLEAN = candidate(content(steps=bash_steps("make build", "make lint", "pytest -q")))
 
 
-def test_an_objection_names_what_a_person_must_look_at():
+def test_the_reason_against_acceptance_names_what_a_person_must_look_at():
     odd = Finding(rule="odd", message="an odd line", severity=Severity.MEDIUM)
     mild = Finding(rule="mild", message="never mind", severity=Severity.LOW)
-    assert objection(CLEAN, [], OPEN) == objection(CLEAN, [mild], OPEN) == ""
-    assert objection(CLEAN, [mild, odd], OPEN) == "odd: an odd line"
-    assert objection(CLEAN, [odd], STANDARD) == "a person decides"
-    assert objection(dataclasses.replace(CLEAN, origins={}), [], OPEN) == "some of it came from outside"
+    assert reason_against_acceptance(CLEAN, [], OPEN) is None
+    assert reason_against_acceptance(CLEAN, [mild], OPEN) is None
+    found = reason_against_acceptance(CLEAN, [mild, odd], OPEN)
+    assert found == coded(GateReason.HAS_FINDING, rule="odd", message="an odd line")
+    assert reason_against_acceptance(CLEAN, [odd], STANDARD) == coded(GateReason.PERSON_DECIDES)
+    external = dataclasses.replace(CLEAN, origins={})
+    assert reason_against_acceptance(external, [], OPEN) == coded(GateReason.EXTERNAL_ORIGIN)
     far = candidate(content(steps=bash_steps("curl https://api.example.com/x", "make lint", "pytest -q")))
-    assert "reaches out of the workspace" in objection(far, [], OPEN)
+    leaving = reason_against_acceptance(far, [], OPEN)
+    assert leaving
+    assert leaving.code == GateReason.LEAVES_WORKSPACE
 
 
-def test_the_objection_is_told_in_the_verdict():
+def test_the_reason_against_acceptance_is_in_the_verdict():
     far = candidate(content(steps=bash_steps("curl https://api.example.com/x", "make lint", "pytest -q")))
-    told = finding(judged(far, policy=OPEN), "waits_for_a_person")
-    assert told.message.startswith("policy alone does not let it in: steps.0 reaches out of the workspace")
+    assert "api.example.com" in finding(judged(far, policy=OPEN), "waits_for_a_person").message
     assert judged(CLEAN, policy=OPEN).verdict.decision is Decision.ACCEPT
     assert "waits_for_a_person" not in judged(far, policy=STANDARD).verdict.reasons, "policy was not asked"
 
@@ -194,7 +213,7 @@ def test_what_earned_its_trial_says_why_when_and_by_whom():
     waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
     move = judged(candidate(by="miner"), [waits], policy=OPEN).transition
     assert move
-    assert move.reason == "policy: enough independent machine-verified successes, and nothing against it"
+    assert move.reason == GateReason.POLICY_ACCEPTED
     assert (move.by, move.at, move.content_hash) == ("miner", AT, waits.version.hash)
     assert judged(candidate(assessment=None), [waits], policy=OPEN).transition is None, "nobody verified it"
     assert judged(known=[waits], policy=OPEN, successes=lambda attempts: 0).transition is None

@@ -10,7 +10,7 @@ SHOWN = [("power",), ("valve",), ("water",)] * 4
 
 
 def contents(memory: tacit.Tacit) -> set[str]:
-    return {stored.version.hash for stored in memory.waiting()}
+    return {stored.version.hash for stored in memory.reviews.waiting()}
 
 
 def test_what_was_captured_without_trust_is_learned_from_again_with_it() -> None:
@@ -26,9 +26,9 @@ def test_what_was_captured_without_trust_is_learned_from_again_with_it() -> None
     assert (captured.added, captured.known, captured.vouched) == ((), len(documents), len(documents))
     assert late.learn().trajectories == len(documents)
     assert contents(late) == contents(at_once)
-    told = late.store.verdicts(trajectory_id=late.store.episodes()[0].id)
-    assert any(verdict.decision is Decision.REJECT and "unverified" in verdict.reasons for verdict in told)
-    assert list(late.verify()) == []
+    verdicts = late.context.store.verdicts(trajectory_id=late.context.store.episodes()[0].id)
+    assert any(verdict.decision is Decision.REJECT and "unverified" in verdict.reasons for verdict in verdicts)
+    assert list(late.archive.verify()) == []
 
 
 def test_what_is_vouched_for_already_is_not_learned_from_again() -> None:

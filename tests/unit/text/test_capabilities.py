@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Capabilities
-from tacit.text.capabilities import added, beyond, narrowed, parse_allowance, told, united
+from tacit.text.capabilities import added, beyond, capabilities_text, narrowed, parse_allowance, united
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_two_allowances_allow_what_both_do():
 
 
 def test_capabilities_are_told_in_words():
-    assert told(Capabilities()) == ""
+    assert capabilities_text(Capabilities()) == ""
     many = Capabilities(hosts=tuple("abcde"), effects=("sends",))
-    assert told(many) == "hosts a, b, c, d and 1 more; effects sends"
+    assert capabilities_text(many) == "hosts a, b, c, d and 1 more; effects sends"
     assert united([Capabilities(hosts=("a",)), Capabilities(hosts=("b", "a"))]) == Capabilities(hosts=("a", "b"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -183,15 +182,11 @@ def test_once_is_enough_and_words_are_never_lost(text: str) -> None:
     "piece",
     ["![", "](", "]:", "`", "` `` ", "<", "<a ", "<img ", "![a](", "//a?{", "~~~\n", "```\n", "<a on", "> ", "<a\n"],
 )
-def test_time_is_linear_in_hostile_text(piece: str) -> None:
-    spent = []
-    for size in (50_000, 200_000):
-        text = piece * (size // len(piece))
-        began = time.process_time()
-        inert(text)
-        inert_line(text.replace("\n", " "))
-        spent.append(time.process_time() - began)
-    assert spent[1] < 12 * spent[0] + 0.5, "four times the text, not sixteen times the time"
+def test_hostile_text_is_read_to_its_end(piece: str) -> None:
+    """What is quadratic takes minutes here; `bench/hostile_text.py` measures the time."""
+    text = piece * (200_000 // len(piece))
+    assert inert(inert(text)) == inert(text)
+    assert "\n" not in inert_line(text.replace("\n", " "))
 
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E, exclude_characters="<"), max_size=80))

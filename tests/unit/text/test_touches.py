@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 
 import pytest
 
@@ -383,10 +382,7 @@ def test_a_text_of_two_bytes_a_character_that_passes_for_utf_8_is_read_too() -> 
     "unit",
     ["curl ", "`", "a.", "é.", "a|", "> ", "- ", "::", "<code>", "run ", "//a.b", "$ a ", "```\n", "a-", "[.]", "@"],
 )
-def test_long_texts_of_one_pattern_take_time_in_proportion(unit: str) -> None:
-    took = []
-    for size in (20_000, 80_000):
-        started = time.process_time()
-        touches_in("body", unit * (size // len(unit)))
-        took.append(time.process_time() - started)
-    assert took[1] < 12 * max(took[0], 0.05)
+def test_long_texts_of_one_pattern_touch_no_more_than_short_ones(unit: str) -> None:
+    """What is quadratic takes minutes here; `bench/hostile_text.py` measures the time."""
+    short, long = (touches_in("body", unit * (size // len(unit))) for size in (2_000, 80_000))
+    assert len(set(map(str, long))) <= 10 + 100 * len(set(map(str, short)))

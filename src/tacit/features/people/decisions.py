@@ -27,7 +27,8 @@ from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
-from tacit.gate.review_rules import reasons_against_prefill, rests_on_agent_alone
+from tacit.gate.findings import GateReason
+from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone
 from tacit.store.queries import SET_ASIDE_REASONS
 from tacit.text.redaction import redact
 from tacit.text.words import term_set, terms
@@ -55,7 +56,7 @@ _ANONYMOUS = frozenset({"", "hook"})
 """Recorders of moments that are no person."""
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _DECISION = {Status.TRIAL: "approve", Status.REJECTED: "reject"}
-_NOT_A_JUDGEMENT = (*SET_ASIDE_REASONS, "invalid: ", "undone: ", "rolled back to")
+_NOT_A_JUDGEMENT = (*SET_ASIDE_REASONS, "invalid: ", "undone: ", "rolled_back", "rolled back to")
 """Prefixes of reasons for maintenance, which say nothing about what a person thinks of a version."""
 
 
@@ -217,7 +218,8 @@ class People:
         if not response or move.before not in _WAITS or is_maintenance:
             return None
         person, version_id = move.by.strip(), stored.version.id
-        reason = "" if move.reason == f"{response} by a person" else move.reason
+        bare = has_reason(move, GateReason.DECIDED_BY_PERSON) or move.reason == f"{response} by a person"
+        reason = "" if bare else move.reason
         if stored.version.provenance.source == OVERRULED:
             reason = ""  # a reason about a lesson from a forecast teaches no further lesson
         question = self._review_question(stored, person)
@@ -373,13 +375,13 @@ def preference_name(reason: str) -> str:
 
 def may_be_ordered(stored: Stored) -> bool:
     """Return whether earlier decisions may move a version in the queue."""
-    findings = gate.examined_version(stored.version).findings
+    findings = gate.examine_version(stored.version).findings
     return not rests_on_agent_alone(stored) and not reasons_against_prefill(stored, findings)
 
 
 def _highest_severity(stored: Stored) -> Severity | str:
     """Return the highest severity of today's findings."""
-    found = gate.examined_version(stored.version).findings
+    found = gate.examine_version(stored.version).findings
     order = list(Severity)
     return max((finding.severity for finding in found), key=order.index, default="none")
 

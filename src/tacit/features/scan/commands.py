@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from tacit import gate
-from tacit.domain.candidate import Finding, Severity
+from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.sandbox import Sandbox
@@ -25,10 +25,11 @@ from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import Detonation, detonate
 from tacit.gate import checks
 from tacit.gate.approvals import BY_ITSELF, Rechecked
+from tacit.gate.findings import reason_sentence
+from tacit.maintain.exports import export
 from tacit.render.inspection import Inspected, inspect
 from tacit.render.problems import Problem
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.exports import export
 
 _STYLE = {
     Severity.CRITICAL: "bold white on red",
@@ -159,7 +160,7 @@ def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, san
     faults = tuple(_fault(problem) for problem in skill.problems)
     detonation = detonate(skill.content.files, sandbox) if sandbox else None
     findings = (*faults, *checks.examine(skill.content, checks=asked), *(detonation.findings if detonation else ()))
-    return Checked(skill, tuple(sorted(findings, key=lambda finding: -checks.WEIGHT[finding.severity])), detonation)
+    return Checked(skill, tuple(sorted(findings, key=lambda finding: -SEVERITY_RANK[finding.severity])), detonation)
 
 
 def _sandbox() -> Sandbox:
@@ -279,37 +280,37 @@ def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LibraryScan:
-    """What there was to look at, and what of it is in use in spite of what was found."""
+    """What was checked, and which of it is in use although severe findings exist."""
 
     skills: int
     versions: int
-    """More than skills where a version that a newer one replaced could be gone back to."""
+    """More than the skills where an earlier version can still be restored."""
     despite: tuple[tuple[Stored, tuple[Finding, ...]], ...]
 
     @property
-    def summary_text(self) -> str:
-        """The count in words."""
+    def counts_text(self) -> str:
+        """How many skills and versions were checked."""
         replaced = self.versions - self.skills
-        beside = f" and {counted(replaced, 'earlier version')} of theirs" if replaced else ""
-        return counted(self.skills, "skill") + beside
+        earlier = f" and {counted(replaced, 'earlier version')}" if replaced else ""
+        return counted(self.skills, "skill") + earlier
 
 
 def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
-    """Tell which approvals no longer hold, and why; with `apply` these versions wait for a person again.
+    """Report which approvals no longer hold, and why; with `apply` these versions wait for a person again.
 
-    Ends with 3 where something no longer holds and was only told.
+    Exits with 3 where an approval no longer holds and nothing was changed.
     """
     if apply:
         ctx.caller.require_person("check --apply")
-    loop = ctx.memory
-    versions, skills = loop.store.catalogue(statuses=RECALLABLE), len(loop.skills(statuses=RECALLABLE))
-    found = loop.recheck(apply=apply, by=ctx.person(by) if apply else BY_ITSELF)
+    memory = ctx.memory
+    versions, skills = memory.context.store.catalogue(statuses=RECALLABLE), len(memory.skills(statuses=RECALLABLE))
+    found = memory.reviews.recheck(apply=apply, by=ctx.person(by) if apply else BY_ITSELF)
     leaving = [each for each in found if each.after is not None]
     gone = {each.stored.version.id for each in leaving}
     despite = _recallable_despite_findings(ctx, [stored for stored in versions if stored.version.id not in gone])
-    looked = _LibraryScan(skills=skills, versions=len(versions), despite=tuple(despite))
+    scan = _LibraryScan(skills=skills, versions=len(versions), despite=tuple(despite))
     if apply and leaving:
-        export(loop)
+        export(memory.context)
     document = {
         "skills": skills,
         "looked_at": len(versions),
@@ -317,7 +318,7 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
         "found": [_recheck_json(each) for each in found],
         "in_spite_of_findings": [_flagged_json(stored, findings) for stored, findings in despite],
     }
-    ctx.answer(document, lambda: _print_recheck(ctx, found, looked=looked, apply=apply))
+    ctx.answer(document, lambda: _print_recheck(ctx, found, scan=scan, apply=apply))
     if leaving and not apply:
         ctx.end_with(
             Refusal(
@@ -330,8 +331,8 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
 def _recallable_despite_findings(
     ctx: CommandContext, versions: Sequence[Stored]
 ) -> list[tuple[Stored, tuple[Finding, ...]]]:
-    """What may be recalled although something weighs high or more against it: somebody approved it knowingly."""
-    seen = ((stored, ctx.memory.examine(stored.version.id).findings) for stored in versions)
+    """Return the recallable versions with severe findings: a person approved them knowingly."""
+    seen = ((stored, ctx.memory.reviews.examine(stored.version.id).findings) for stored in versions)
     grave = ((stored, tuple(each for each in findings if gate.is_grave([each]))) for stored, findings in seen)
     return [(stored, findings) for stored, findings in grave if findings]
 
@@ -351,26 +352,27 @@ def _recheck_json(found: Rechecked) -> dict[str, Any]:
         "name": found.stored.version.name,
         "status": found.stored.status,
         "after": found.after,
-        "reasons": found.reasons,
+        "reasons": [reason_sentence(reason) for reason in found.reasons],
+        "reason_codes": [reason.code for reason in found.reasons],
     }
 
 
-def _print_recheck(ctx: CommandContext, found: list[Rechecked], *, looked: _LibraryScan, apply: bool) -> None:
+def _print_recheck(ctx: CommandContext, found: list[Rechecked], *, scan: _LibraryScan, apply: bool) -> None:
     for each in found:
-        goes = {True: "is now", False: "would be"}[apply]
-        change = f"[yellow]{goes} {each.after}[/yellow]" if each.after else "[dim]stays[/dim]"
+        verb = {True: "is now", False: "would be"}[apply]
+        change = f"[yellow]{verb} {each.after}[/yellow]" if each.after else "[dim]unchanged[/dim]"
         name = escape(clean(each.stored.version.name))
         ctx.console.print(f"{each.stored.version.id[:10]}  [bold]{name}[/bold]  {change}", soft_wrap=True)
         for reason in each.reasons:
-            ctx.console.print(f"            [dim]{escape(clean(reason))}[/dim]", soft_wrap=True)
+            ctx.console.print(f"            [dim]{escape(clean(reason_sentence(reason)))}[/dim]", soft_wrap=True)
     holds = "" if any(each.after for each in found) else ": every approval holds"
-    ctx.console.print(f"Looked at {looked.summary_text}{holds}.")
-    if not looked.despite:
+    ctx.console.print(f"Checked {scan.counts_text}{holds}.")
+    if not scan.despite:
         return
-    many = counted(len(looked.despite), "version")
-    ctx.console.print(f"[yellow]{many} in use in spite of findings that weigh high or more:[/yellow]")
-    for stored, findings in looked.despite:
+    many = counted(len(scan.despite), "version")
+    ctx.console.print(f"[yellow]{many} in use although severe findings exist:[/yellow]")
+    for stored, findings in scan.despite:
         more = f"; and {len(findings) - 1} more" if len(findings) > 1 else ""
-        summary_text = f"{stored.version.name}  {findings[0].severity}: {findings[0].message}{more}"
-        ctx.console.print(f"  {stored.version.id[:10]}  {escape(clean(summary_text))}", soft_wrap=True)
-    ctx.console.print("[dim]tacit review ID --retire takes one out of use.[/dim]")
+        line = f"{stored.version.name}  {findings[0].severity}: {findings[0].message}{more}"
+        ctx.console.print(f"  {stored.version.id[:10]}  {escape(clean(line))}", soft_wrap=True)
+    ctx.console.print("[dim]Run `tacit review ID --retire` to take one out of use.[/dim]")

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from tacit.domain.candidate import Finding, Severity
+from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.errors import ConfigError, Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 
-__all__ = ["WEIGHT", "built_in", "every_check", "examine", "identities", "optional_check", "worst"]
+__all__ = ["built_in", "every_check", "examine", "identities", "optional_check", "worst"]
 
-WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
-"""Rank of each severity: a more severe finding has a higher number."""
 _GROUP = "tacit.checks"
 _OPTIONAL = "tacit.checks.optional"
 """Checks that run only when asked for by name, because they are large or slow."""
@@ -83,7 +81,7 @@ def examine(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = Non
 
 def worst(findings: Iterable[Finding]) -> Severity | None:
     """Return the highest severity among findings."""
-    return max((finding.severity for finding in findings), key=WEIGHT.__getitem__, default=None)
+    return max((finding.severity for finding in findings), key=SEVERITY_RANK.__getitem__, default=None)
 
 
 def _run(check: SafetyCheck, content: SkillContent) -> list[Finding]:
@@ -110,10 +108,10 @@ def _without_repeats(findings: Iterable[Finding]) -> Iterable[Finding]:
     for finding in findings:
         key = (finding.rule, finding.field, finding.line)
         known = kept.get(key)
-        if known is None or WEIGHT[finding.severity] > WEIGHT[known.severity]:
+        if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
             kept[key] = finding
     return kept.values()
 
 
 def _sort_key(finding: Finding) -> tuple[int, str, int, int, str]:
-    return (-WEIGHT[finding.severity], finding.field, finding.line, finding.start, finding.rule)
+    return (-SEVERITY_RANK[finding.severity], finding.field, finding.line, finding.start, finding.rule)

@@ -22,6 +22,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
 from tacit.domain.stored import Stored
 from tacit.domain.trust import Examination, Literal, Touch, Touched
+from tacit.gate.findings import reason_sentence
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.refine import comparison_document, refinement_lines
 from tacit.surfaces.cli.report import Column, Columns, Part
@@ -84,7 +85,7 @@ def _show_content(ctx: CommandContext, stored: Stored) -> None:
     if before is not None and before[1] is not None and stored.status in (Status.CANDIDATE, Status.QUARANTINED):
         approval = before[1]
         for reason in ctx.memory.reviews.void_reasons(approval, version):
-            line = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; no longer valid because: {reason}"
+            line = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; no longer valid because: {reason_sentence(reason)}"
             console.print(f"[yellow]{escape(clean(line))}[/yellow]", soft_wrap=True)
 
 

@@ -14,8 +14,7 @@ from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.features.scan.files import FilesCheck
 from tacit.gate.checks import examine
-from tacit.gate.checks.pieces import BYTES_MAX, members
-from tacit.gate.checks.pieces import pieces
+from tacit.gate.checks.pieces import BYTES_MAX, members, pieces
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"IEND\xaeB`\x82"
 

