@@ -6,14 +6,14 @@ from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import Mined, mine
 from tacit.learn.origin_limits import AttemptTexts, attempt_texts, limit_origins
-from tacit.learn.single_attempt import AttemptNote, Distillation, NoteKind, distil, draft_of
+from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, draft_of
 
 __all__ = [
     "AttemptNote",
+    "AttemptNoteKind",
     "AttemptTexts",
     "Distillation",
     "Mined",
-    "NoteKind",
     "attempt_texts",
     "consensus",
     "distil",

@@ -21,7 +21,7 @@ from tacit.domain.skill import Kind, Parameter, Provenance, SkillContent, SkillS
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.recovery import Means, Recovery, shown
-from tacit.learn.values import FieldOrigins, Sighting, Timeline, action_spans, type_of
+from tacit.learn.values import FieldOrigins, Timeline, ValueSighting, action_spans, type_of
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, code, local, shorten, slug, step_text, tags_of
 from tacit.text.error_signatures import tells, without_name
 from tacit.text.shell import Command
@@ -129,7 +129,7 @@ def _only(action: ToolCall, command: Command) -> ToolCall:
 def _for_any_name(general: Generalisation, recovery: Recovery) -> Generalisation:
     """Put a parameter in place of what was missing; the agent typed it into the command that helped."""
     kind = _what_is_missing(recovery)
-    place = Sighting(Origin.AGENT, (*recovery.enablers, recovery.worked)[0].index, "arguments")
+    place = ValueSighting(Origin.AGENT, (*recovery.enablers, recovery.worked)[0].index, "arguments")
     others = tuple(binding for binding in general.bindings if binding.text != recovery.installed)
     taken = {binding.parameter.name for binding in others}
     name = next(name for name in (kind, f"missing_{kind}", f"the_missing_{kind}") if name not in taken)
@@ -143,7 +143,7 @@ def _for_any_name(general: Generalisation, recovery: Recovery) -> Generalisation
 
 def _for_any_command(recovery: Recovery) -> Generalisation:
     """What the failed call was run through helps whatever fails so: the call itself becomes the parameter."""
-    place = Sighting(Origin.AGENT, recovery.failed.index, "arguments")
+    place = ValueSighting(Origin.AGENT, recovery.failed.index, "arguments")
     parameter = Parameter(name="command", description="the command that failed", type="string")
     return Generalisation((Binding(parameter=parameter, original=recovery.failed.command.strip(), place=place),))
 
@@ -157,7 +157,7 @@ def _for_any_value(general: Generalisation, recovery: Recovery, tally: FixCount)
             continue
         name = next(name for name in (key, *(f"{key}_{number}" for number in range(2, 99))) if name not in taken)
         parameter = Parameter(name=name, description="differs from one attempt to the next", type=type_of(str(value)))
-        place = Sighting(Origin.AGENT, recovery.worked.index, "arguments")
+        place = ValueSighting(Origin.AGENT, recovery.worked.index, "arguments")
         bindings.append(Binding(parameter=parameter, original=value, place=place))
     return dataclasses.replace(general, bindings=tuple(bindings))
 

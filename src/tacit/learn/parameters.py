@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
-from tacit.learn.values import EMAIL, URL, Sighting, Timeline, quoted, run_specific, type_of, whole_word
+from tacit.learn.values import EMAIL, URL, Timeline, ValueSighting, quoted, run_specific, type_of, whole_word
 from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 from tacit.text.words import STOP_WORDS
 
@@ -109,7 +109,7 @@ class Binding:
 
     parameter: Parameter
     original: Any
-    place: Sighting
+    place: ValueSighting
     named_by_answer: bool = False
     """Whether the parameter has the name that an answer gave the value."""
 
@@ -270,10 +270,10 @@ class _Finder:
         """Bind the folder of the attempt."""
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
-            place = Sighting(Origin.AGENT, action.index, "arguments")
+            place = ValueSighting(Origin.AGENT, action.index, "arguments")
             self._add(folder, place, wish="workspace", description="the project's root folder")
 
-    def _better_key(self, text: str, place: Sighting) -> str:
+    def _better_key(self, text: str, place: ValueSighting) -> str:
         """Return the name of the value in its answer or in another call."""
         found = re.search(
             rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
@@ -281,7 +281,7 @@ class _Finder:
         keys = [*([str(found[1])] if found and _is_name(found[1]) else []), *self._keys.get(text, ())]
         return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
-    def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
+    def _bound(self, leaf: Any, place: ValueSighting, *, key: str) -> bool:
         """Whether the argument clearly is that answer's value, not a word that happens to occur there."""
         answer = self.timeline.observation(place.step)
         text = str(leaf)
@@ -293,7 +293,7 @@ class _Finder:
     def _add(
         self,
         original: Any,
-        place: Sighting,
+        place: ValueSighting,
         *,
         wish: str,
         source: str = "",

@@ -30,7 +30,7 @@ from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.learn.report import LearningReport, ModelReport
-from tacit.learn.single_attempt import AttemptNote, NoteKind, distil, draft_of
+from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, distil, draft_of
 from tacit.recall import publishing
 from tacit.store.context import StoreContext
 from tacit.text.near_duplicates import text_similarity
@@ -158,7 +158,7 @@ class LearningPass:
             shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
             self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
             for note in distilled.notes:
-                if note.kind is NoteKind.HELD:
+                if note.kind is AttemptNoteKind.HELD:
                     self._verdicts.append(self._admission.turn_away(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())

@@ -24,7 +24,7 @@ from tacit.learn.wording import code, shorten
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, tool_calls
 
 
-class NoteKind(StrEnum):
+class AttemptNoteKind(StrEnum):
     """What a note tells."""
 
     RECOVERED_ERROR = "recovered_error"
@@ -37,7 +37,7 @@ class NoteKind(StrEnum):
 class AttemptNote:
     """One true thing about a trajectory, worth telling a person."""
 
-    kind: NoteKind
+    kind: AttemptNoteKind
     text: str
     step: int | None = None
     """The step that shows it; none for what is said of the whole."""
@@ -57,7 +57,7 @@ class Distillation:
     @property
     def held(self) -> tuple[str, ...]:
         """Why there is no procedure; empty if there is one."""
-        return tuple(note.detail["reason"] for note in self.notes if note.kind is NoteKind.HELD)
+        return tuple(note.detail["reason"] for note in self.notes if note.kind is AttemptNoteKind.HELD)
 
 
 _MAX_COMMANDS = 8
@@ -128,7 +128,7 @@ def _held(
     else:
         done = "" if actions else " It called no tool."
     detail = {"reason": made.reason, "actions": str(len(actions))}
-    yield AttemptNote(kind=NoteKind.HELD, text=made.text + done, detail=detail)
+    yield AttemptNote(kind=AttemptNoteKind.HELD, text=made.text + done, detail=detail)
 
 
 def _changed_file(action: ToolCall) -> bool:
@@ -149,14 +149,14 @@ def _recovered(recoveries: Sequence[Recovery]) -> Iterator[AttemptNote]:
             "means": str(recovery.means),
             "worked_at": str(recovery.worked.index),
         }
-        yield AttemptNote(kind=NoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
+        yield AttemptNote(kind=AttemptNoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
 
 
 def _corrected(corrections: Sequence[Correction]) -> Iterator[AttemptNote]:
     for correction in corrections:
         text = f"A person said: {rule_of(correction.sentence)}"
         detail = {"kind": str(correction.kind)}
-        yield AttemptNote(kind=NoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
+        yield AttemptNote(kind=AttemptNoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
 
 
 def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:
@@ -177,5 +177,5 @@ def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:
         tail = f" and failed {'once' if bad == 1 else f'{bad} times'}" if bad else ""
         detail = {"command": label, "ok": str(ok[label]), "failed": str(bad)}
         yield AttemptNote(
-            kind=NoteKind.WORKING_COMMAND, text=f"{code(label)} worked {times}{tail}.", step=last[label], detail=detail
+            kind=AttemptNoteKind.WORKING_COMMAND, text=f"{code(label)} worked {times}{tail}.", step=last[label], detail=detail
         )

@@ -103,7 +103,7 @@ _PARTS = ("text", "arguments", "observation")
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ValueSighting:
     """Where a text was first seen."""
 
     origin: Origin
@@ -122,12 +122,12 @@ class _Track:
 
     pieces: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    places: list[Sighting] = field(default_factory=list)
+    places: list[ValueSighting] = field(default_factory=list)
     length: int = 0
     words: dict[str, list[int]] | None = None
     """Every run of letters and digits → its positions; built on first use."""
 
-    def add(self, text: str, place: Sighting) -> None:
+    def add(self, text: str, place: ValueSighting) -> None:
         if text:
             self.starts.append(self.length)
             self.places.append(place)
@@ -158,7 +158,7 @@ class _Track:
                 return start
         return -1
 
-    def place_at(self, offset: int) -> Sighting:
+    def place_at(self, offset: int) -> ValueSighting:
         return self.places[bisect_right(self.starts, offset) - 1]
 
 
@@ -175,7 +175,7 @@ class Timeline:
         if trajectory.task.text and trajectory.task.text not in asked:
             # A subagent's task was written by its parent agent, not by a person.
             asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
-            self._tracks[asker].add(trajectory.task.text, Sighting(asker, self.task_step, "text"))
+            self._tracks[asker].add(trajectory.task.text, ValueSighting(asker, self.task_step, "text"))
         for step in trajectory.steps:
             self._add(step, stated=step.index not in skipped)
         self._joined = {origin: _GAP.join(track.pieces) for origin, track in self._tracks.items()}
@@ -187,17 +187,17 @@ class Timeline:
     def _add(self, step: Step, *, stated: bool) -> None:
         text_origin = step.origin_of("text")
         if stated or text_origin is not Origin.USER:
-            self._tracks[text_origin].add(step.text, Sighting(text_origin, step.index, "text"))
+            self._tracks[text_origin].add(step.text, ValueSighting(text_origin, step.index, "text"))
         if step.is_action:
             typed = "\n".join([step.tool, *(str(value) for _, value in leaves(step.arguments))])
-            self._tracks[Origin.AGENT].add(typed, Sighting(Origin.AGENT, step.index, "arguments"))
+            self._tracks[Origin.AGENT].add(typed, ValueSighting(Origin.AGENT, step.index, "arguments"))
             plain = _NUMBERED.sub("", step.observation)
-            place = Sighting(Origin.EXTERNAL, step.index, "observation")
+            place = ValueSighting(Origin.EXTERNAL, step.index, "observation")
             self._tracks[Origin.EXTERNAL].add(step.observation, place)
             if plain != step.observation:
                 self._tracks[Origin.EXTERNAL].add(plain, place)
 
-    def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> Sighting | None:
+    def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> ValueSighting | None:
         """Return the earliest text that contains a value, before a step's own call."""
         found = [
             place
@@ -207,7 +207,7 @@ class Timeline:
         ]
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
 
-    def copied(self, value: str, *, before: int) -> Sighting | None:
+    def copied(self, value: str, *, before: int) -> ValueSighting | None:
         """Return the observation that a literal was copied from, unless someone wrote it before."""
         if self._first(value, Origin.EXTERNAL, whole=False) is None:
             return None
@@ -218,7 +218,7 @@ class Timeline:
         """Return the observation of a step."""
         return self._observations.get(step, "")
 
-    def span(self, place: Sighting) -> Span:
+    def span(self, place: ValueSighting) -> Span:
         """Return the position as a span."""
         return Span(self.trajectory_id, place.step, place.part)
 
@@ -226,7 +226,7 @@ class Timeline:
         """Return the span of the task."""
         return Span(self.trajectory_id, self.task_step, "text")
 
-    def _first(self, value: str, origin: Origin, *, whole: bool) -> Sighting | None:
+    def _first(self, value: str, origin: Origin, *, whole: bool) -> ValueSighting | None:
         text = self._joined[origin]
         if not value or not text:
             return None

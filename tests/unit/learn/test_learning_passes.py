@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tacit
-from tacit import learn as synthesis
 from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import Mistake
@@ -20,6 +19,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Claim, Trajectory
+from tacit.learn import pipeline
 from tacit.store import open_store
 from tacit.store.schema import MIGRATIONS
 from tacit.store.sqlite_store import SqliteStore
@@ -246,15 +246,15 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
 
 def overtaken(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
     """Let something happen between comparing and keeping what came of it."""
-    whole = synthesis.mine
+    whole = pipeline.mine
 
     def slowly(*given: Any) -> Any:
         found = list(whole(*given))
-        monkeypatch.setattr(synthesis, "mine", whole)
+        monkeypatch.setattr(pipeline, "mine", whole)
         meanwhile()
         return iter(found)
 
-    monkeypatch.setattr(synthesis, "mine", slowly)
+    monkeypatch.setattr(pipeline, "mine", slowly)
 
 
 def test_who_compared_less_does_not_replace_what_another_process_found(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tacit.domain.trajectory import Task, Trajectory
-from tacit.learn import NoteKind, distil
+from tacit.learn import AttemptNoteKind, distil
 from tests.unit.learn.attempts import UNKNOWN, VERIFIED, attempt, bash, call, edit, migration, notes, read
 
 
@@ -32,7 +32,7 @@ def test_working_commands_are_counted_and_looking_around_is_not() -> None:
 def test_procedure_is_not_held() -> None:
     distilled = distil(migration(), VERIFIED)
     assert distilled.held == ()
-    assert NoteKind.HELD not in {note.kind for note in distilled.notes}
+    assert AttemptNoteKind.HELD not in {note.kind for note in distilled.notes}
 
 
 def test_attempt_without_any_step_gives_one_note() -> None:

@@ -17,7 +17,7 @@ from tacit.domain.trajectory import Span
 from tacit.learn.consensus.step_columns import DraftSource, StepColumn
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
-from tacit.learn.values import EMAIL, Sighting, type_of
+from tacit.learn.values import EMAIL, ValueSighting, type_of
 from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import shape_of
 
@@ -43,7 +43,7 @@ class _Group:
     slots: list[Slot] = field(default_factory=list)
     calls: dict[int, int] = field(default_factory=dict)
     """Attempt → the step whose call first had it."""
-    places: dict[int, Sighting | None] = field(default_factory=dict)
+    places: dict[int, ValueSighting | None] = field(default_factory=dict)
     parameter: Parameter | None = None
 
     def takes(self, slot: Slot) -> bool:
@@ -90,7 +90,7 @@ class Parameters:
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
         """Return how to put the parameters into a text of one attempt; `stated`: only those its task names."""
         bindings = [
-            Binding(parameter=group.parameter, original=value, place=Sighting(Origin.USER, 0, "text"))
+            Binding(parameter=group.parameter, original=value, place=ValueSighting(Origin.USER, 0, "text"))
             for group in self.groups
             if group.parameter is not None
             and (len(value := group.values.get(source, "")) > 1 or value.isdigit())
@@ -152,7 +152,7 @@ def _varies(group: _Group, sources: Sequence[DraftSource]) -> bool:
     return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
 
 
-def _place(group: _Group, at: int, source: DraftSource) -> Sighting | None:
+def _place(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
     """Return where a value came from: the draft's binding, or the task; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:

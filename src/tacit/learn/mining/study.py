@@ -49,8 +49,8 @@ def general_task(outline: Outline, names: Collection[str] = ()) -> str:
     called: dict[str, str] = {}
     for value, key in _in_order(outline):
         called.setdefault(value, f"{{{_plain_key(key)}}}")
-    told = _replaced(outline.task, called | {name: "{name}" for name in names if name not in called})
-    return _IDENTIFIER.sub("{id}", EMAIL.sub("{email}", told))
+    replaced = _replaced(outline.task, called | {name: "{name}" for name in names if name not in called})
+    return _IDENTIFIER.sub("{id}", EMAIL.sub("{email}", replaced))
 
 
 def impersonal_task(outline: Outline, names: Collection[str] = ()) -> str:

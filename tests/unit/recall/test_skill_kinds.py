@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit import render as application
+from tacit import render
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment, account_name
 from tacit.domain.candidate import Relation
@@ -15,6 +15,7 @@ from tacit.domain.document import ABSTRACT, Passage
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
 from tacit.domain.skill import Kind, Skill, SkillContent, of_person
@@ -195,8 +196,8 @@ def test_norms_beyond_the_number_that_is_weighed_are_told_too(loop: Tacit) -> No
     selection = loop.recall("water the plants", budget_tokens=40_000)
     assert len(selection.standing) == STANDING_NORMS
     assert len(selection.crowded_out) == budget(selection, Kind.NORM).left_out == 3
-    told = {left.name: left.reason for left in selection.left_out}
-    assert {told[name] for name in selection.crowded_out} == {"more norms hold here than are weighed"}
+    codes = {left.name: left.code for left in selection.left_out}
+    assert {codes[name] for name in selection.crowded_out} == {ReasonCode.NOT_WEIGHED}
 
 
 def test_where_all_norms_have_room_nothing_is_said_of_it(loop: Tacit) -> None:
@@ -262,8 +263,8 @@ def test_a_document_without_an_answer_stays_out_and_is_told(loop: Tacit, store: 
     selection = loop.recall(QUESTION)
     assert selection.abstained
     (left,) = selection.left_out
-    assert left.reason.startswith("nothing in it is close enough, relevance 0.")
-    assert selection.reason.startswith("nothing is close enough; the nearest, `minutes`, has relevance 0.")
+    assert left.code is ReasonCode.NO_CLOSE_PASSAGE
+    assert left.name == "minutes"
 
 
 def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Tacit, store: Store) -> None:
@@ -332,6 +333,6 @@ def test_hooks_get_the_abstract_quoted(loop: Tacit, store: Store) -> None:
 
 def test_whose_a_preference_is_survives_being_edited_as_text() -> None:
     theirs = SkillContent(kind=Kind.PREFERENCE, name="use-black", description="Format with black", person="ann")
-    written = application.render(theirs)
+    written = render.render(theirs)
     assert "tacit-person: ann" in written
-    assert application.parse(written, strict=True).content == theirs
+    assert render.parse(written, strict=True).content == theirs
