@@ -20,7 +20,7 @@ from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
 from tacit.recall import reasons
 from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength, words_of
-from tacit.text.short_names import says
+from tacit.text.short_names import means_any
 
 CALLED = 0.4
 """From this strength on a skill is called for beside others."""
@@ -292,7 +292,7 @@ def _is_named(tool: str, said: AbstractSet[str], names: Mapping[str, int], *, mi
     A word that other tools have in their names too (`get`, `order`) is the less its own the more of them have it.
     """
     words = set(words_of(tool))
-    called = {word for word in words if says(word, said)}
+    called = {word for word in words if means_any(word, said)}
     if not called:
         return False
     if len(called) >= NAMED * len(words):

@@ -24,7 +24,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, Stored
 from tacit.evidence import control_runs
-from tacit.evidence.usage import prominence_of, telling
+from tacit.evidence.usage import prominence_of, changes_prominence
 from tacit.evidence.control_runs import unproven
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
@@ -105,7 +105,7 @@ def attend(store: Store, usage_signals: Sequence[UsageSignal]) -> int:
         for each in usage_signals:
             held = store.version(each.key)
             known, evidence = store.entries(UsageSignal, key=each.key), store.evidence([each.key])[each.key]
-            if telling(held.version, evidence, known, each) and store.add(each):
+            if changes_prominence(held.version, evidence, known, each) and store.add(each):
                 kept += 1
                 if held.status in RECALLABLE:
                     _render(store, [held])

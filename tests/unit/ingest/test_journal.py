@@ -62,7 +62,9 @@ def test_a_subagent_has_a_context_of_its_own(tmp_path):
 def test_what_never_reached_the_agent_was_not_shown(tmp_path):
     action = {"did": "failed", "what": "x"}
     write(tmp_path, {"at": 1.5, "moment": "prompt", "shown": ["v1"]})
-    write(tmp_path, {"at": 2.5, "moment": "call", "shown": ["v2"], "answered": ["e"], "warned": ["w"], "deeds": [action]})
+    write(
+        tmp_path, {"at": 2.5, "moment": "call", "shown": ["v2"], "answered": ["e"], "warned": ["w"], "deeds": [action]}
+    )
     write(tmp_path, {"moment": "lost", "lost": 2.5})
     seen = past(tmp_path)
     assert (list(seen.shown), seen.answered, seen.warned) == (["v1"], set(), set())

@@ -11,6 +11,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
@@ -63,9 +64,9 @@ def learned(loop: Tacit) -> list[Stored]:
 def missed(loop: Tacit, task: str) -> str:
     """The tool that is told as missed; empty where skills are given."""
     selection = loop.recall(task, tools=GARDEN, keep=False)
-    told = re.search("call for the tool `(.+)`, which is not at hand", selection.reason)
-    assert bool(selection.items) is not bool(told)
-    return told.group(1) if told else ""
+    named = re.search("tool `(.+)`", selection.reason) if selection.code is ReasonCode.MISSING_TOOLS else None
+    assert bool(selection.items) is not bool(named)
+    return named.group(1) if named else ""
 
 
 def test_what_attempts_always_had_beside_them_is_missed(loop: Tacit) -> None:

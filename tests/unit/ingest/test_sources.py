@@ -152,7 +152,9 @@ class TestReading:
 
 _PACKAGE = """
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.session import Mark
 from tacit.domain.trajectory import Task, Trajectory
+from tacit.ingest.problems import Parts
 
 class Reader:
     name = "foreign"
@@ -160,9 +162,18 @@ class Reader:
     def recognises(self, head, path):
         return head.startswith(b"FOREIGN")
 
-    def read(self, path):
-        yield Trajectory(task=Task(text="from a foreign reader"), steps=())
-        raise InvalidTrajectory(f"{path}, line 2: cannot be read", hint="look at it")
+    def session_file(self, path):
+        return path.with_name("main.log") if path.name.startswith("part-") else None
+
+    def read(self, path, *, start=None):
+        return Parts(self._parts(path, start.line if start else 0))
+
+    def _parts(self, path, done):
+        lines = path.read_text().splitlines()
+        for line in lines[1 + done:]:
+            yield Trajectory(task=Task(text=line), steps=())
+        yield InvalidTrajectory(f"{path}: cannot be read", hint="look at it")
+        yield Mark(offset=len(path.read_bytes()), line=len(lines) - 1)
 """
 
 
@@ -176,7 +187,7 @@ class TestOtherPackages:
             "Metadata-Version: 2.1\nName: foreign\nVersion: 1\n",
         )
         put(folder / "packages" / "foreign-1.dist-info" / "entry_points.txt", f"[tacit.readers]\nforeign = {entry}\n")
-        put(folder / "log", "FOREIGN")
+        put(folder / "log", "FOREIGN\nfrom a foreign reader\n")
         put(folder / "known", atif("known"))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SRC), str(folder / "packages")])}
         command = [sys.executable, "-c", code]
@@ -196,16 +207,31 @@ class TestOtherPackages:
     def test_a_reader_that_does_not_load_is_named(self, tmp_path: Path) -> None:
         code = (
             "from tacit.ingest import read; from tacit.domain.errors import ConfigError\n"
-            "try: list(read('log'))\nexcept ConfigError as error: print(error.message)"
+            "try: list(read('log'))\nexcept ConfigError as error: print(error.code)"
         )
-        said = self.run(tmp_path, code, entry="foreign:Missing").stdout
-        assert "'foreign' (foreign:Missing) does not load" in said
+        assert self.run(tmp_path, code, entry="foreign:Missing").stdout == "config_error\n"
 
     def test_a_problem_ends_the_file_of_a_reader_that_cannot_go_on_and_no_other(self, tmp_path: Path) -> None:
         code = (
             "from tacit.ingest import read; problems = []\n"
             "print([t.task.text for t in read('logs', on_problem=problems.append)], len(problems))"
         )
-        put(tmp_path / "logs" / "a.log", "FOREIGN")
+        put(tmp_path / "logs" / "a.log", "FOREIGN\nfrom a foreign reader\n")
         put(tmp_path / "logs" / "b.json", atif("behind"))
         assert self.run(tmp_path, code, entry="foreign:Reader").stdout == "['from a foreign reader', 'behind'] 1\n"
+
+    def test_it_resumes_where_it_stopped_and_groups_files_as_built_in_ones_do(self, tmp_path: Path) -> None:
+        put(tmp_path / "logs" / "main.log", "FOREIGN\none\n")
+        put(tmp_path / "logs" / "part-1.log", "FOREIGN\nread with main\n")
+        code = (
+            "from pathlib import Path; from tacit.ingest import read\n"
+            "from tacit.ingest.discovery import NewAttempts, transcript\n"
+            "print([t.task.text for t in read('logs', on_problem=lambda problem: None)])\n"
+            "path = Path('logs/main.log')\n"
+            "first = NewAttempts(transcript(path), None, on_problem=lambda problem: None)\n"
+            "print([t.task.text for t in first])\n"
+            "path.write_text(path.read_text() + 'two\\n')\n"
+            "print([t.task.text for t in NewAttempts(transcript(path), first.bookmark, on_problem=lambda problem: None)])"
+        )
+        done = self.run(tmp_path, code, entry="foreign:Reader")
+        assert done.stdout == "['one']\n['one']\n['two']\n", done.stderr

@@ -71,6 +71,6 @@ def test_only_a_verified_success_starts_the_time_anew(outcome, grade, resets):
         return choose(store, query, now=asked, min_relevance=0.0).items[0].signals["prominence"]
 
     faded = seen()
-    store.add_evidence(evidence(held.version.id, minutes=180 * 24 * 60, outcome=outcome, grade=grade))
+    store.add(evidence(held.version.id, minutes=180 * 24 * 60, outcome=outcome, grade=grade))
     assert (seen() > 3.9 * faded) is resets
     assert resets or seen() == pytest.approx(faded)

@@ -59,14 +59,14 @@ def test_vectors_come_with_the_approval_and_go_with_the_retirement(store: Store)
     embedder = HashedEmbedder()
     loop = loop_with(store, embedder)
     verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
-    assert store.spaces() == {}  # nobody has approved it yet
+    assert store.vectors.spaces() == {}  # nobody has approved it yet
     loop.review(verdict.version_id, "approve", by="ann")
-    assert store.spaces() == {embedder.identity: 1}
-    assert store.unembedded(embedder.identity) == []
+    assert store.vectors.spaces() == {embedder.identity: 1}
+    assert store.vectors.missing(embedder.identity) == []
     loop.review(verdict.version_id, "retire", by="ann")
     (vector,) = embedder.embed([TASK])
-    assert store.nearest(vector, space=embedder.identity) == []
-    assert store.similarities(vector, [verdict.version_id], space=embedder.identity) == {}
+    assert store.vectors.nearest(vector, space=embedder.identity) == []
+    assert store.vectors.similarities(vector, [verdict.version_id], space=embedder.identity) == {}
 
 
 def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
@@ -80,14 +80,14 @@ def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
     def undone() -> None:
         with store.transaction():
             loop.review(verdict.version_id, "approve", by="ann")
-            assert store.spaces() == {embedder.identity: 1}
+            assert store.vectors.spaces() == {embedder.identity: 1}
             raise Undone
 
     with pytest.raises(Undone):
         undone()
-    assert store.spaces() == {}
+    assert store.vectors.spaces() == {}
     assert store.version(verdict.version_id).status is Status.CANDIDATE
-    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
+    assert store.renderings.get([verdict.version_id]).get(verdict.version_id) is None
 
 
 def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> None:
@@ -100,7 +100,7 @@ def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> N
     with pytest.raises(RuntimeError):
         loop.review(verdict.version_id, "approve", by="ann")
     assert store.version(verdict.version_id).status is Status.CANDIDATE
-    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
+    assert store.renderings.get([verdict.version_id]).get(verdict.version_id) is None
 
 
 def test_an_outage_loses_nothing_and_recall_says_that_it_went_by_words_alone(store: Store) -> None:
@@ -108,8 +108,8 @@ def test_an_outage_loses_nothing_and_recall_says_that_it_went_by_words_alone(sto
     loop = loop_with(store, embedder)
     version_id = approved(loop)
     assert store.version(version_id).status is Status.TRIAL
-    assert store.renderings([version_id]).get(version_id) is not None
-    assert store.unembedded(embedder.identity) == [version_id]
+    assert store.renderings.get([version_id]).get(version_id) is not None
+    assert store.vectors.missing(embedder.identity) == [version_id]
     selection = loop.recall(TASK)
     assert [item.name for item in selection.items] == ["rotate-keys"]
     assert "the embedder is away" in selection.note
@@ -127,7 +127,7 @@ def test_what_waited_through_an_outage_is_embedded_with_the_next_change(store: S
     approved(loop)
     embedder.answers = 100
     approved(loop, "purge-cache", "Purge the thumbnails")
-    assert store.spaces() == {embedder.identity: 2}
+    assert store.vectors.spaces() == {embedder.identity: 2}
 
 
 def test_an_outage_during_indexing_is_told_and_taken_up_again(store: Store) -> None:
@@ -138,13 +138,13 @@ def test_an_outage_during_indexing_is_told_and_taken_up_again(store: Store) -> N
     loop = loop_with(store, embedder)
     with pytest.raises(ModelOutage):
         loop.library.index()
-    assert store.spaces() == {embedder.identity: AT_ONCE}
+    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
     embedder.answers = 100
     told: list[tuple[int, int]] = []
     again = loop.library.index(progress=lambda done, of: told.append((done, of)))
     assert (again.embedded, again.waiting) == (count - AT_ONCE, 0)
     assert told == [(AT_ONCE, count - AT_ONCE), (count - AT_ONCE, count - AT_ONCE)]
-    assert store.spaces() == {embedder.identity: count}
+    assert store.vectors.spaces() == {embedder.identity: count}
 
 
 def test_a_new_embedder_finds_by_words_until_the_index_is_made(store: Store) -> None:
@@ -157,7 +157,7 @@ def test_a_new_embedder_finds_by_words_until_the_index_is_made(store: Store) -> 
     indexed = loop.library.index()
     assert (indexed.embedded, indexed.waiting, indexed.space) == (1, 0, after.identity)
     assert indexed.dropped == (before.identity,)
-    assert store.spaces() == {after.identity: 1}
+    assert store.vectors.spaces() == {after.identity: 1}
     assert loop.recall(TASK).items[0].signals["meaning"] > 0
     assert loop.library.index() == publishing.Indexed(space=after.identity)
 
@@ -176,12 +176,12 @@ def test_spaces_are_never_mixed(store: Store) -> None:
     first, second = HashedEmbedder(32), Opposite()
     old = approved(loop_with(store, first))
     new = approved(loop_with(store, second), "rotate-keys-again", "Rotate the signing keys again")
-    assert store.spaces() == {first.identity: 1, second.identity: 2}  # the one that waited came along
+    assert store.vectors.spaces() == {first.identity: 1, second.identity: 2}  # the one that waited came along
     for embedder in (first, second):
         (vector,) = embedder.embed([TASK])
-        near = store.similarities(vector, [old, new], space=embedder.identity)
+        near = store.vectors.similarities(vector, [old, new], space=embedder.identity)
         assert all(value > 0 for value in near.values())  # across spaces they would be below
-    assert set(store.similarities(first.embed([TASK])[0], [old, new], space=first.identity)) == {old}
+    assert set(store.vectors.similarities(first.embed([TASK])[0], [old, new], space=first.identity)) == {old}
 
 
 def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_the_index(store: Store) -> None:
@@ -189,13 +189,13 @@ def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_th
     for number in range(AT_ONCE):
         put_version(store, f"skill-{number}", description=f"Do number {number}")
     assert publishing.publish(store, embedder) == AT_ONCE
-    assert store.spaces() == {embedder.identity: AT_ONCE}
+    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
     other = HashedEmbedder(24)
     put_version(store, "one-more", description="Do one more")
     assert publishing.publish(store, other) == 1
-    assert other.identity not in store.spaces()
-    assert len(store.unembedded(other.identity)) == AT_ONCE + 1
-    assert store.spaces() == {embedder.identity: AT_ONCE}
+    assert other.identity not in store.vectors.spaces()
+    assert len(store.vectors.missing(other.identity)) == AT_ONCE + 1
+    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
     assert publishing.index(store, other).embedded == AT_ONCE + 1
 
 
@@ -203,14 +203,14 @@ def test_without_an_embedder_nothing_is_embedded_or_forgotten(store: Store) -> N
     embedder = HashedEmbedder()
     approved(loop_with(store, embedder))
     assert loop_with(store, None).library.index() == publishing.Indexed()
-    assert store.spaces() == {embedder.identity: 1}
+    assert store.vectors.spaces() == {embedder.identity: 1}
 
 
 def test_a_rebuild_makes_words_and_vectors_anew(store: Store) -> None:
     embedder = HashedEmbedder()
     loop = loop_with(store, embedder)
     version_id = approved(loop)
-    store.put_vectors(version_id, embedder.embed(["something else altogether"]), space=embedder.identity)
+    store.vectors.put(version_id, embedder.embed(["something else altogether"]), space=embedder.identity)
     before = loop.recall(TASK).items[0].signals["meaning"]
     indexed = loop.library.index(rebuild=True)
     assert (indexed.embedded, indexed.waiting) == (1, 0)
@@ -228,10 +228,10 @@ def test_what_stops_being_recallable_while_it_is_embedded_is_passed_over(store: 
 
     embedder = Slow()
     indexed = publishing.index(store, embedder)
-    assert store.spaces() == {embedder.identity: 1}
+    assert store.vectors.spaces() == {embedder.identity: 1}
     assert indexed.waiting == 0
     (vector,) = HashedEmbedder().embed(["do"])
-    assert [hit.stored.version.id for hit in store.nearest(vector, space=embedder.identity)] == [kept.version.id]
+    assert [hit.stored.version.id for hit in store.vectors.nearest(vector, space=embedder.identity)] == [kept.version.id]
 
 
 def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -> None:
@@ -270,7 +270,7 @@ def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
     cosine = sum(a * b for a, b in zip(*vectors, strict=True))
     expected = ((1 + cosine) / 2) ** 0.5
     for vector in embedder.embed([short, long]):
-        near = store.similarities(vector, [stored.version.id], space=embedder.identity)
+        near = store.vectors.similarities(vector, [stored.version.id], space=embedder.identity)
         assert near[stored.version.id] == pytest.approx(expected, abs=0.02)  # kept in fewer digits
     assert expected < 0.999
 
@@ -279,4 +279,4 @@ def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
 def test_a_skill_that_says_nothing_is_embedded_all_the_same(store: Store, made: SkillContent) -> None:
     put_version(store, made.name, description="", steps=())
     assert publishing.publish(store, HashedEmbedder()) == 1
-    assert len(store.spaces()) == 1
+    assert len(store.vectors.spaces()) == 1

@@ -26,7 +26,7 @@ from tacit.recall.hook_recall import HookLimits, for_error, for_task
 from tacit.recall.ranking import Decision
 from tacit.render import render_item, render_selection
 from tacit.store import open_store
-from tacit.store.hook_index import Glance
+from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.providers.embedding.small_models import static_folder
@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> str:
 
 
 def text_of(store: Store, version_id: str) -> str:
-    found = store.renderings([version_id]).get(version_id)
+    found = store.renderings.get([version_id]).get(version_id)
     assert found is not None
     return found.text
 
@@ -115,7 +115,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     put_version(store, "held", status=Status.CANDIDATE)
     assert publishing.publish(store) == 1
     assert publishing.publish(store) == 0
-    found = store.renderings([stored.version.id]).get(stored.version.id)
+    found = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert found is not None
     content, unknown = stored.version.content, Reliability()
     source = "learned from 1 attempt, in part from outside text"
@@ -128,7 +128,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
 def test_a_short_text_needs_no_brief_one(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)
-    found = store.renderings([stored.version.id]).get(stored.version.id)
+    found = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert found.brief == ""
 
@@ -137,10 +137,10 @@ def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)
     for minute in range(5):
-        store.add_evidence(evidence(stored.version.id, minutes=minute, outcome=Outcome.FAILURE))
+        store.add(evidence(stored.version.id, minutes=minute, outcome=Outcome.FAILURE))
     store.add_transition(step_to(stored, Status.TRUSTED))
     assert publishing.publish(store) == 1
-    found = store.renderings([stored.version.id]).get(stored.version.id)
+    found = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
     assert found.rank < 0.5
@@ -155,9 +155,9 @@ def test_a_rendering_is_as_fresh_as_the_last_verified_success(store: Store) -> N
         (3, Outcome.FAILURE, Grade.MACHINE),
     ):
         told = evidence(stored.version.id, minutes=minute, outcome=outcome, grade=grade, use_id=f"u{minute}")
-        store.add_evidence(told)
+        store.add(told)
     publishing.publish(store)
-    found = store.renderings([stored.version.id]).get(stored.version.id)
+    found = store.renderings.get([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert found.fresh_at == at(1)
 
@@ -166,7 +166,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     loop = Tacit(store, clock=lambda: NOW)
     verdict = loop.propose(written("deploy-service"), by="ann", origin=Origin.USER)
     version_id = verdict.version_id
-    assert store.renderings([version_id]).get(version_id) is None  # it waits for a person
+    assert store.renderings.get([version_id]).get(version_id) is None  # it waits for a person
     loop.review(version_id, "approve", by="ann")
     assert "[trial; not measured yet; written by a person]" in text_of(store, version_id)
     for task in ("deploy the service", "deploy the service again", "please deploy the service"):
@@ -179,10 +179,10 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     )  # fmt: skip
     loop.review(revised.version_id, "approve", by="ann")
     loop.reviews.rollback(version_id, by="ann")
-    assert store.renderings([revised.version_id]).get(revised.version_id) is None
+    assert store.renderings.get([revised.version_id]).get(revised.version_id) is None
     loop.review(version_id, "retire", by="ann")
-    assert store.renderings([version_id]).get(version_id) is None
-    assert store.unrendered() == []
+    assert store.renderings.get([version_id]).get(version_id) is None
+    assert store.renderings.missing() == []
 
 
 def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
@@ -207,25 +207,25 @@ def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
 def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)
-    before = store.renderings([stored.version.id]).get(stored.version.id)
+    before = store.renderings.get([stored.version.id]).get(stored.version.id)
     with pytest.raises(Refusal):
         Tacit(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
-    assert store.renderings([stored.version.id]).get(stored.version.id) == before is not None
+    assert store.renderings.get([stored.version.id]).get(stored.version.id) == before is not None
 
 
 # --- hooks see the same ---------------------------------------------------------------------------------------------
 
 
-def glance_at(store: Store, path: str) -> Glance:
+def open_hook_index(store: Store, path: str) -> HookIndex:
     publishing.publish(store)
-    found = Glance.open(path)
+    found = HookIndex.open(path)
     assert found is not None
     return found
 
 
-def asked(glance: Glance, text: str, **more: object) -> Decision:
+def asked(hook_index: HookIndex, text: str, **more: object) -> Decision:
     limits = HookLimits(**more)  # type: ignore[arg-type]
-    return for_task(glance, text, scope="project", now=NOW.timestamp(), limits=limits)
+    return for_task(hook_index, text, scope="project", now=NOW.timestamp(), limits=limits)
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def stocked(path: str) -> Iterator[Store]:
         )
         for minute in range(number % 4):
             failed = Outcome.FAILURE if number % 2 else Outcome.SUCCESS
-            opened.add_evidence(evidence(stored.version.id, minutes=number * 1000 + minute, outcome=failed))
+            opened.add(evidence(stored.version.id, minutes=number * 1000 + minute, outcome=failed))
     yield opened
     opened.close()
 
@@ -257,7 +257,7 @@ def stocked(path: str) -> Iterator[Store]:
      "unheard penguins", "", "bring `service 3` to staging and " + "then tell everybody about it " * 60],
 )  # fmt: skip
 def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, text: str) -> None:
-    answer = asked(glance_at(stocked, path), text, k=20, budget_tokens=100_000)
+    answer = asked(open_hook_index(stocked, path), text, k=20, budget_tokens=100_000)
     selection = ask(stocked, text, k=20, budget_tokens=100_000)
     assert [given.source.version_id for given in answer.given] == [item.version_id for item in selection.items]
     assert (answer.code is not None) == selection.abstained
@@ -278,9 +278,9 @@ def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
     put_version(stocked, "grow", description="Add to what is there, column by column, to the table")
     put_version(stocked, "mend", description="Fix, run, test", example_queries=("drop the tests",))
     publishing.index(stocked, embedder)
-    glance = glance_at(stocked, path)
-    glance.aim(embedder.embed([text])[0], space=embedder.identity)
-    answer = asked(glance, text, k=20, budget_tokens=100_000)
+    hook_index = open_hook_index(stocked, path)
+    hook_index.set_query_vector(embedder.embed([text])[0], space=embedder.identity)
+    answer = asked(hook_index, text, k=20, budget_tokens=100_000)
     query = Query(text=text, k=20, budget_tokens=100_000)
     selection = retrieval.choose(stocked, query, now=NOW, min_relevance=0.18, embedder=embedder)
     assert [given.source.version_id for given in answer.given] == [item.version_id for item in selection.items]
@@ -292,12 +292,12 @@ def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
 
 
 def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Store, path: str) -> None:
-    glance = glance_at(stocked, path)
-    answer = asked(glance, "deploy service to staging", k=2)
+    hook_index = open_hook_index(stocked, path)
+    answer = asked(hook_index, "deploy service to staging", k=2)
     assert len(answer.given) == 2
     assert ReasonCode.OVER_LIMIT in {left.code for left in answer.left}
     for budget in (0, 40, 100, 200, 400, 800):
-        answer = asked(glance, "deploy service to staging", k=9, budget_tokens=budget)
+        answer = asked(hook_index, "deploy service to staging", k=9, budget_tokens=budget)
         assert estimate_tokens(render_selection([given.text for given in answer.given])) <= budget
         assert bool(answer.given) == (budget > 100) or budget == 100
         assert answer.given or answer.code
@@ -306,19 +306,19 @@ def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Sto
 def test_what_is_too_long_for_the_room_left_is_given_in_brief(path: str) -> None:
     store = open_store(path)
     put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
-    glance = glance_at(store, path)
-    (whole,), (brief,) = asked(glance, "deploy").given, asked(glance, "deploy", budget_tokens=500).given
+    hook_index = open_hook_index(store, path)
+    (whole,), (brief,) = asked(hook_index, "deploy").given, asked(hook_index, "deploy", budget_tokens=500).given
     assert (whole.text, brief.text) == (whole.source.text, whole.source.brief)
     assert brief.tokens == estimate_tokens(brief.text) < whole.tokens
     store.close()
 
 
 def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> None:
-    glance = glance_at(stocked, path)
-    first = asked(glance, "deploy service to staging", k=1).given[0].source
+    hook_index = open_hook_index(stocked, path)
+    first = asked(hook_index, "deploy service to staging", k=1).given[0].source
     limits, now = HookLimits(k=1), NOW.timestamp()
     again = for_task(
-        glance, "deploy service to staging", scope="project", now=now, limits=limits, skip={first.version_id}
+        hook_index, "deploy service to staging", scope="project", now=now, limits=limits, skip={first.version_id}
     )
     assert again.given[0].source.version_id != first.version_id
     assert (first.version_id, ReasonCode.ALREADY_SHOWN) in [(left.row.version_id, left.code) for left in again.left]
@@ -328,10 +328,10 @@ def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(p
     store = open_store(path)
     lessons(store)
     put_version(store, "no-module-named", description="A module named nothing was not found")
-    glance, now = glance_at(store, path), NOW.timestamp()
+    hook_index, now = open_hook_index(store, path), NOW.timestamp()
 
     def answer(output: str, **more: object) -> Decision:
-        return for_error(glance, error_signature(output), scope="project", now=now, limits=HookLimits(**more))  # type: ignore[arg-type]
+        return for_error(hook_index, error_signature(output), scope="project", now=now, limits=HookLimits(**more))  # type: ignore[arg-type]
 
     exact = answer(MISSING)
     assert {given.source.name for given in exact.given} == {"install-yaml", "pin-the-interpreter"}
@@ -350,7 +350,7 @@ def test_a_damaged_remark_on_one_skill_keeps_no_other_from_being_given(tmp_path:
     store = open_store(tmp_path / "tacit.db")
     put_version(store, "deploy-service", body="deploy the service with the release script")
     other = put_version(store, "water-plants", body="the service of watering plants")
-    store.add_remark(Remark(subject=other.skill.id, about=About.PROMOTION, by="ana", at=START, text="{}"))
+    store.add(Remark(subject=other.skill.id, about=About.PROMOTION, by="ana", at=START, text="{}"))
     publishing.publish(store)
     database = apsw.Connection(str(tmp_path / "tacit.db"))
     guards = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'remarks'"

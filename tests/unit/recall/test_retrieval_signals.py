@@ -95,11 +95,11 @@ def test_without_takes_a_skill_as_absent(store: Store) -> None:
 def test_the_evidence_of_the_model_that_will_use_it_goes_before_that_of_others(store: Store) -> None:
     stored = put(store, "rotate-keys", "Rotate signing keys")
     for minute in range(8):
-        store.add_evidence(evidence(stored.version.id, minutes=minute, model="large", use_id=f"l{minute}"))
+        store.add(evidence(stored.version.id, minutes=minute, model="large", use_id=f"l{minute}"))
         failed = evidence(
             stored.version.id, minutes=minute, model="small", outcome=Outcome.FAILURE, use_id=f"s{minute}"
         )
-        store.add_evidence(failed)
+        store.add(failed)
     shares = {
         model: ask(store, "rotate the signing keys", model=model).items[0].reliability
         for model in ("large", "small", "unheard", "")

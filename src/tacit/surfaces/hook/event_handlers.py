@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 import time
 
-from tacit.config.channels import (PUSHED, channels)
-from tacit.learn.skill_usage import HOOK
+from tacit.config.channels import HOOK, PUSHED, channels
 from tacit.ingest.journal import LISTED, Journal, SessionPast, digest
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import (Call, Event, HookAnswer, CALL, DENIED, PROMPT, START)
-from tacit.features.evaluate.runner import BATCH
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event, HookAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
