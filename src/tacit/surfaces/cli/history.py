@@ -15,12 +15,13 @@ from rich.text import Text
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
-from tacit.domain.ports import AuditEntry, Counts
+from tacit.domain.stored import AuditEntry, Counts
 from tacit.evidence.skill_history import HistoryEvent, SkillRecord
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.lift import report_lift
 from tacit.surfaces.cli.report import Column, Columns, Part, pairs
 from tacit.surfaces.cli.views import NAMESAKES, STATUS_STYLE, namesake_lines, reliability_text
 
@@ -71,8 +72,8 @@ def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, sessi
         ctx.report(document, lambda: _event_parts(ctx, skill.version.name, events), lambda: namesake_lines(others))
         return
     entries = archive.history(found)[-limit:]
-    document = {"subject": found, "entries": _entries(ctx, entries)}
-    ctx.report(document, _ENTRIES.table(document["entries"]) if entries else "Nothing has happened yet.")
+    rows = _entries(ctx, entries)
+    ctx.report({"subject": found, "entries": rows}, _ENTRIES.table(rows) if rows else "Nothing has happened yet.")
 
 
 def _what_cell(event: HistoryEvent) -> str:
@@ -134,16 +135,25 @@ def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent])
 @click.command(short_help="Count what is stored, and how each skill does")
 @click.argument("skills", nargs=-1, metavar="[SKILL]...")
 @click.option("--all", "everything", is_flag=True, help="Every recallable skill, not only the most used.")
+@click.option("--lift", is_flag=True, help="Show what skills add, compared with control runs.")
+@click.option("--model", default="", help="With --lift: only runs of this language model.")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg."
 )
 @command_options
-def stats(ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
+def stats(
+    ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, lift: bool, model: str, plot: Path | None
+) -> None:
     """Count what is stored, and show how each skill does: uses, verified results, reliability, lift.
 
     Reliability is an interval over verified results of runs that followed the skill; later results weigh more. "Unknown" is a
     normal answer. If nobody recorded what was followed, a result is shared by all skills that were shown.
     """
+    if lift:
+        if len(skills) > 1:
+            raise Mistake("--lift takes one skill, or none for all", code="one_skill", hint="name one")
+        report_lift(ctx, skills[0] if skills else "", model=model, plot=plot)
+        return
     archive = ctx.memory.archive
     counts = archive.stats()
     asked = [ctx.version(each).version.id for each in skills]

@@ -47,13 +47,18 @@ LabelledLift = tuple[str, LiftDifference, Lift]
 """The label of a row, its difference, and the runs behind it."""
 
 
-@click.command(short_help="Show what skills add, against control runs")
+@click.command(hidden=True)
 @click.argument("skill", required=False, default="")
 @click.option("--model", default="", help="Only runs of this language model; few runs are combined with the others.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg.")
 @command_options
 def lift(ctx: CommandContext, *, skill: str, model: str, plot: Path | None) -> None:
-    """Show what skills add: runs that saw them compared with control runs that did not, with 95 % intervals.
+    """Show what skills add; the same as `tacit skills stats --lift`."""
+    report_lift(ctx, skill, model=model, plot=plot)
+
+
+def report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | None) -> None:
+    """Report what skills add: runs that saw them compared with control runs that did not, with 95 % intervals.
 
     For one SKILL it shows success, steps, retries and tokens, by model and by scope. There are control runs only if
     `policy.hold_out` is set.

@@ -9,10 +9,10 @@ import click
 from tacit.api import Tacit
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
+from tacit.ingest.journal import CLIENTS
 from tacit.maintain.exports import ROOTS
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.recall import ALLOW_HELP
-from tacit.surfaces.hook.events import CLIENTS
 from tacit.text.capabilities import parse_allowance
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -31,17 +31,37 @@ VERDICT: Columns[Verdict] = Columns(
 
 
 @click.command()
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-|NAME")
+@click.option(
+    "--part", "parts", multiple=True, metavar="SKILL", help="Compose NAME from approved procedures (repeatable)."
+)
+@click.option("--description", default="", help="With --part: what the whole is for.")
 @by_option("Who proposes it, stored with the proposal.")
 @click.option("--scope", default="", metavar="LEVEL:ID", help="Narrower than the project: session:ID or team:ID.")
 @click.option("--dry-run", is_flag=True, help="Only check it and list every problem.")
 @command_options
-def propose(ctx: CommandContext, *, file: str, by: str, scope: str, dry_run: bool) -> None:
+def propose(
+    ctx: CommandContext,
+    *,
+    file: str,
+    parts: tuple[str, ...],
+    description: str,
+    by: str,
+    scope: str,
+    dry_run: bool,
+) -> None:
     """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
 
     FILE is a SKILL.md, or a JSON map with name, description, kind (procedure, lesson, norm, preference) and content: steps,
     when, check, parts, parameters, pitfalls, error, body. Agents may propose; only people approve (tacit review).
+
+    With --part it proposes NAME, made of approved procedures: the steps of each part as a phase, in this order. A parameter
+    that several parts need is asked for once; what an earlier part produces is not asked for. If NAME is already a composite,
+    this is its next version.
     """
+    if parts:
+        _compose(ctx, file, parts, description=description, by=by, dry_run=dry_run)
+        return
     content = render.read_proposal(_read(file), source="the proposal" if file == "-" else file)
     if dry_run:
         document = {"name": content.name, "kind": content.kind, "skill_md": render.render(content)}
@@ -59,7 +79,7 @@ def propose(ctx: CommandContext, *, file: str, by: str, scope: str, dry_run: boo
     _report(ctx, verdict)
 
 
-@click.command()
+@click.command(hidden=True)
 @click.argument("name")
 @click.argument("parts", nargs=-1, required=True, metavar="PART PART...")
 @click.option("--description", default="", help="What the whole is for; by default taken from its parts.")
@@ -69,11 +89,11 @@ def propose(ctx: CommandContext, *, file: str, by: str, scope: str, dry_run: boo
 def compose(
     ctx: CommandContext, *, name: str, parts: tuple[str, ...], description: str, by: str, dry_run: bool
 ) -> None:
-    """Propose NAME, made of approved procedures: the steps of each PART as a phase, in this order.
+    """Propose NAME, made of approved procedures; the same as `tacit propose NAME --part PART`."""
+    _compose(ctx, name, parts, description=description, by=by, dry_run=dry_run)
 
-    A parameter that several parts need is asked for once; what an earlier part produces is not asked for. If NAME is already
-    a composite, this is its next version. It waits until a person approves it (tacit review).
-    """
+
+def _compose(ctx: CommandContext, name: str, parts: Sequence[str], *, description: str, by: str, dry_run: bool) -> None:
     library = ctx.memory.library
     if dry_run:
         text = render.render(library.composite(name, parts, description=description))

@@ -45,6 +45,7 @@ from tacit.surfaces.cli.review_page import (
     show_candidate,
 )
 from tacit.surfaces.cli.skills import edit_version
+from tacit.surfaces.cli.undo import invalidate_skill, pin_skill
 from tacit.surfaces.cli.views import NAMESAKES, namesake_lines, show_diff, show_waiting, whole_text
 
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
@@ -58,7 +59,7 @@ e  edit it in your editor, then decide on the edited text
 v  view the page again
 s  skip: it keeps waiting
 q  quit: this one and all that follow keep waiting"""
-_CONFIRM_KEYS = {Review.APPROVE: "a", Review.REJECT: "Enter"}
+_CONFIRM_KEYS: Mapping[str, str] = {Review.APPROVE: "a", Review.REJECT: "Enter"}
 _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (trusted)"}
 
 
@@ -69,6 +70,10 @@ _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (
 @click.option("--retire", is_flag=True, help="Take it out of use; it can be restored.")
 @click.option("--restore", is_flag=True, help="Bring a retired version back, on trial.")
 @click.option("--reopen", is_flag=True, help="Undo a decision: it waits for review again.")
+@click.option(
+    "--invalidate", is_flag=True, help="Take all versions out of use because the skill is wrong (needs --reason)."
+)
+@click.option("--pin/--unpin", default=None, help="Exclude it from automatic maintenance, or include it again.")
 @by_option()
 @click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
@@ -84,6 +89,8 @@ def review(
     content_hash: str,
     ticked: tuple[str, ...],
     despite: bool,
+    invalidate: bool,
+    pin: bool | None,
     **decisions: bool,
 ) -> None:
     """Approve or reject what was learned. Without ID: one by one at a terminal, or the list. ID is a name or an id.
@@ -97,6 +104,9 @@ def review(
     token from `tacit config --new-token`.
     """
     decision = _decision(decisions)
+    if invalidate or pin is not None:
+        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin)
+        return
     if decision is None:
         _look(ctx, reference, by=by)
         return
@@ -125,6 +135,22 @@ def review(
         f"[bold]{name}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)} [dim](was {moved.before})[/dim]",
         lambda: namesake_lines(others),
     )
+
+
+def _decide_on_skill(
+    ctx: CommandContext, reference: str | None, decision: Review | None, *, by: str, reason: str, pin: bool | None
+) -> None:
+    """Pin, unpin or invalidate a whole skill."""
+    if decision is not None:
+        raise Mistake("one decision at a time", code="one_decision", hint="pass one")
+    if reference is None:
+        raise Mistake("name the skill", code="nothing_named", hint="tacit review NAME --pin")
+    if pin is not None:
+        pin_skill(ctx, reference, by=by, reason=reason, off=not pin)
+    elif not reason:
+        raise Mistake("--invalidate needs --reason", code="no_reason", hint="say what is wrong with it")
+    else:
+        invalidate_skill(ctx, reference, by=by, reason=reason)
 
 
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:

@@ -17,7 +17,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
+from tacit.domain.stored import Stored
 from tacit.gate import Review
 from tacit.maintain import exports
 from tacit.store import queries

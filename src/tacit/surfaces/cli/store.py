@@ -282,7 +282,7 @@ def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: 
         if not erased:
             yield "[yellow]another process has the store open[/yellow]: traces stay in its log until it ends"
         for kept in folders:
-            left = "was edited and is kept: look at it" if kept.what == "edited" else "removed"
+            left = "was edited and is kept: look at it" if kept.action == "edited" else "removed"
             yield f"folder {escape(clean(str(kept.path)))}: {left}"
         yield from _copy_lines(copies, done=backups)
         yield _relearn_line(plan.descent)

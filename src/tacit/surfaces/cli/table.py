@@ -34,7 +34,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "uninstall": ("tacit.surfaces.cli.init", EVERYDAY, "Remove everything that `tacit init` wrote"),
     "skills": ("tacit.surfaces.cli.skills", LIBRARY, "List, show, edit, import and export skills"),
     "propose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill that you or an agent wrote"),
-    "compose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill made of approved procedures"),
     "refine": ("tacit.surfaces.cli.refine", LIBRARY, "Show what runs ran into, and the next version"),
     "promote": ("tacit.surfaces.cli.promote", LIBRARY, "Make a skill available beyond this project"),
     "tend": ("tacit.surfaces.cli.tend", LIBRARY, "Find outdated, useless and duplicate skills"),
@@ -66,6 +65,7 @@ HIDDEN = {
     "mcp": "tacit.surfaces.cli.mcp",
     "hook": "tacit.surfaces.cli.mcp",
     "feedback": "tacit.surfaces.cli.record",
+    "compose": "tacit.surfaces.cli.propose",
 }
 """Commands that work but are not listed: those that clients start, and old names."""
 MOVED = {
@@ -92,9 +92,10 @@ class SuggestingGroup(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1) if args else []
-            if near:
-                error.message = f"{error.message.rstrip('.')}. Did you mean {near[0]}?"
-            raise
+            if not near:
+                raise
+            message = f"{error.message.rstrip('.')}. Did you mean {near[0]}?"
+            raise click.UsageError(message, ctx) from error
 
 
 class LazyGroup(SuggestingGroup):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import click
@@ -42,7 +42,7 @@ TITLES = {
     CareKind.REGRESSION: "Fail where they used to work",
     CareKind.PROMOTION: "Qualify for a broader scope",
 }
-_RESULT_STYLE = {CareReason.PASSED: "green", CareReason.FAILED: "red"}
+_RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILED: "red"}
 
 
 @click.command()

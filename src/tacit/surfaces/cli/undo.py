@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.ports import Stored
+from tacit.domain.stored import Stored
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 
@@ -34,30 +34,40 @@ def undo(ctx: CommandContext, *, reference: str, to: str, by: str) -> None:
     ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
 
 
-@click.command(short_help="Take a wrong skill out of use, with all its versions")
+@click.command(hidden=True)
 @click.argument("reference", metavar="SKILL")
 @click.option("--reason", required=True, help="What is wrong with it; stored with the decision.")
 @by_option()
 @command_options
 def invalidate(ctx: CommandContext, *, reference: str, reason: str, by: str) -> None:
-    """Take a whole skill out of use because it is wrong: all its versions, also those that wait for review.
+    """Take a whole skill out of use because it is wrong; the same as `tacit review SKILL --invalidate`.
 
     Nothing is deleted: `tacit review SKILL --restore` restores a version, `tacit undo SKILL` the last one.
     """
+    invalidate_skill(ctx, reference, by=by, reason=reason)
+
+
+def invalidate_skill(ctx: CommandContext, reference: str, *, by: str, reason: str) -> None:
+    """Take all versions of a skill out of use, and report it."""
     ctx.caller.require_person("invalidate")
     name = ctx.memory.version(reference).version.name
     moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
     ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
 
 
-@click.command(short_help="Exclude a skill from automatic maintenance")
+@click.command(hidden=True)
 @click.argument("reference", metavar="SKILL")
 @click.option("--off", is_flag=True, help="Include it again.")
 @click.option("--reason", default="", help="Why, stored with it.")
 @by_option()
 @command_options
 def pin(ctx: CommandContext, *, reference: str, off: bool, reason: str, by: str) -> None:
-    """Exclude a skill from all automatic maintenance (`tacit tend`). Its evidence is still recorded."""
+    """Exclude a skill from automatic maintenance; the same as `tacit review SKILL --pin`."""
+    pin_skill(ctx, reference, by=by, reason=reason, off=off)
+
+
+def pin_skill(ctx: CommandContext, reference: str, *, by: str, reason: str, off: bool) -> None:
+    """Pin a skill or, with `off`, unpin it, and report it."""
     ctx.caller.require_person("pin")
     name = ctx.memory.version(reference).version.name
     remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=off)
