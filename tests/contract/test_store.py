@@ -23,6 +23,7 @@ from tacit.domain.trajectory import Claim, Role, Step, Trajectory
 from tacit.store import open_store
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
+from tests.raising import raises
 from tests.unit.store.samples import (
     SUCCESS,
     at,
@@ -150,21 +151,21 @@ def test_the_same_content_is_kept_once(store: Store) -> None:
 
 
 def test_a_trajectory_under_a_false_id_is_refused(store: Store) -> None:
-    with pytest.raises(Mistake, match="does not hold the content"):
+    with raises(Mistake, "id_mismatch"):
         store.add_trajectory(replace(trajectory(), id="t_false"), SUCCESS, at=at())
 
 
 def test_an_unknown_trajectory_is_not_found(store: Store) -> None:
     for ask in (store.trajectory, store.episode):
-        with pytest.raises(NotFound, match="t_unknown"):
+        with raises(NotFound, "not_found"):
             ask("t_unknown")
-    with pytest.raises(NotFound, match="t_unknown"):
+    with raises(NotFound, "not_found"):
         store.mark_learned("t_unknown", at=at())
 
 
 def test_what_cannot_be_read_back_is_refused_before_it_is_kept(store: Store) -> None:
     broken = trajectory(made=(Step(index=0, role=Role.AGENT, exit_code="zero"),))  # type: ignore[arg-type]
-    with pytest.raises(Mistake, match="cannot be kept"):
+    with raises(Mistake, "not_storable"):
         store.add_trajectory(broken, SUCCESS, at=at())
     assert store.counts().trajectories == 0
 
@@ -253,7 +254,7 @@ def test_only_a_better_word_replaces_an_assessment(store: Store) -> None:
     assert not store.vouch(verified.id, replace(SUCCESS, outcome=Outcome.FAILURE), at=at(2))
     assert not store.vouch(doubted.id, Assessment(outcome=Outcome.FAILURE), at=at(2))
     assert (store.episodes(), store.history()) == before
-    with pytest.raises(NotFound, match="t_unknown"):
+    with raises(NotFound, "not_found"):
         store.vouch("t_unknown", SUCCESS, at=at())
 
 
@@ -344,7 +345,7 @@ def test_pruning_by_age_drops_the_steps_and_keeps_the_summary(store: Store) -> N
         store.mark_learned(whole.id, at=at(60 * 24 * 9))
     assert store.prune(keep_days=5, cap_bytes=None, at=at(60 * 24 * 10)) == 1
     assert store.episode(old.id).pruned
-    with pytest.raises(NotFound, match="pruned"):
+    with raises(NotFound, "steps_pruned"):
         store.trajectory(old.id)
     assert store.trajectory(young.id) == young
     assert store.history(old.id)[-1].action == "prune"
@@ -411,7 +412,7 @@ def test_versions_of_a_skill_come_oldest_first(store: Store) -> None:
 
 def test_unknown_skills_and_versions_are_not_found(store: Store) -> None:
     for ask in (store.version, store.versions, store.transitions, store.use):
-        with pytest.raises(NotFound, match="x_unknown"):
+        with raises(NotFound, "not_found"):
             ask("x_unknown")
 
 
@@ -422,9 +423,9 @@ def test_a_version_must_hold_what_its_id_and_hash_name(store: Store) -> None:
     for false in (replace(honest, hash="sha256:0"), replace(honest, id="v_0"), replace(honest, content=content("x"))):
         with pytest.raises(Mistake):
             store.add_version(skill, false, birth_of(honest, Status.TRIAL))
-    with pytest.raises(Mistake, match="another skill"):
+    with raises(Mistake, "wrong_skill"):
         store.add_version(replace(skill, id="s_other"), honest, birth_of(honest, Status.TRIAL))
-    with pytest.raises(Mistake, match="not the birth"):
+    with raises(Mistake, "not_first_transition"):
         store.add_version(skill, honest, replace(birth_of(honest, Status.TRIAL), version_id="v_0"))
     with pytest.raises(IllegalTransition):
         store.add_version(skill, honest, birth_of(honest, Status.TRUSTED))
@@ -442,14 +443,14 @@ def test_a_transition_moves_the_status_and_is_kept(store: Store) -> None:
 def test_a_transition_from_another_status_is_stale(store: Store) -> None:
     stored = put_version(store)
     store.add_transition(step_to(stored, Status.STALE))
-    with pytest.raises(StaleVersion, match="is stale, not trial"):
+    with raises(StaleVersion, "stale_status"):
         store.add_transition(step_to(stored, Status.TRUSTED))
     assert store.version(stored.version.id).status is Status.STALE
 
 
 def test_a_transition_about_other_content_is_stale(store: Store) -> None:
     stored = put_version(store)
-    with pytest.raises(StaleVersion, match="content"):
+    with raises(StaleVersion, "stale_content"):
         store.add_transition(step_to(stored, Status.TRUSTED, content_hash="sha256:other"))
 
 
@@ -469,7 +470,7 @@ def test_a_transition_of_an_unknown_version_is_not_found(store: Store) -> None:
 def test_a_second_transition_under_a_taken_id_is_refused(store: Store) -> None:
     stored = put_version(store)
     store.add_transition(step_to(stored, Status.CANDIDATE, id="x_1"))
-    with pytest.raises(Mistake, match="x_1"):
+    with raises(Mistake, "id_taken"):
         store.add_transition(step_to(store.version(stored.version.id), Status.TRIAL, id="x_1"))
     assert store.version(stored.version.id).status is Status.CANDIDATE
 
@@ -666,7 +667,7 @@ def test_a_different_record_under_a_taken_id_is_refused_and_changes_nothing(stor
         lambda: store.add(verdict(Decision.HOLD, id="g_1")),
         lambda: store.add(evidence(version_id, id="e_1", outcome=Outcome.FAILURE)),
     ):
-        with pytest.raises(Mistake, match="already kept"):
+        with raises(Mistake, "id_taken"):
             write()
     assert store.history() == before
 
@@ -786,7 +787,7 @@ def test_a_backup_holds_everything_and_verifies(store: Store, tmp_path: Path) ->
 def test_a_backup_overwrites_nothing(store: Store, tmp_path: Path) -> None:
     taken = tmp_path / "taken.db"
     taken.write_text("mine")
-    with pytest.raises(Mistake, match="exists already"):
+    with raises(Mistake, "file_exists"):
         store.backup(taken)
     assert taken.read_text() == "mine"
 
@@ -800,7 +801,7 @@ def test_a_backup_to_a_path_that_cannot_be_is_told(store: Store, path: str) -> N
 
 
 def test_a_backup_inside_a_transaction_is_refused(store: Store, tmp_path: Path) -> None:
-    with store.transaction(), pytest.raises(Mistake, match="inside a transaction"):
+    with store.transaction(), raises(Mistake, "inside_transaction"):
         store.backup(tmp_path / "backup.db")
 
 
@@ -813,7 +814,7 @@ def test_times_without_a_zone_are_refused(store: Store) -> None:
         lambda: store.add(replace(evidence(version_id), at=naive)),
         lambda: store.add(replace(verdict(), at=naive)),
     ):
-        with pytest.raises(Mistake, match="no zone"):
+        with raises(Mistake, "no_time_zone"):
             write()
 
 
@@ -827,9 +828,9 @@ def test_grades_are_counted_apart(store: Store) -> None:
 def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     store.close()
-    with pytest.raises(StoreOutage, match="closed"):
+    with raises(StoreOutage, "store_closed"):
         store.counts()
-    with pytest.raises(StoreOutage, match="closed"):
+    with raises(StoreOutage, "store_closed"):
         store.add(use("v_1"))
 
 
@@ -987,11 +988,11 @@ def test_new_evidence_ends_the_rendering_of_its_version_only(store: Store) -> No
 
 def test_only_what_is_recallable_is_rendered(store: Store) -> None:
     held = put_version(store, status=Status.CANDIDATE).version.id
-    with pytest.raises(Mistake, match="is candidate"):
+    with raises(Mistake, "not_recallable"):
         store.renderings.put(rendering(held))
     with pytest.raises(NotFound):
         store.renderings.put(rendering("v_unknown"))
-    with pytest.raises(Mistake, match="has no zone"):
+    with raises(Mistake, "no_time_zone"):
         store.renderings.put(rendering(put_version(store, "other").version.id, fresh_at=datetime(2026, 1, 1)))  # noqa: DTZ001
 
 

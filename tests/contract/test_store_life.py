@@ -14,6 +14,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.ledger import About
 from tacit.domain.ports import Store
 from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, put_version, remark, rendering, trajectory, use
 
 
@@ -111,7 +112,7 @@ def test_a_remark_is_kept_once_and_leaves_one_link_under_its_subject(store: Stor
 def test_a_remark_about_something_unknown_is_not_found(store: Store) -> None:
     put_version(store)
     for subject in ("v_none", "", "t_1"):
-        with pytest.raises(NotFound, match="skill or version"):
+        with raises(NotFound, "not_found"):
             store.add(remark(subject))
     assert store.remarks() == []
 
@@ -120,9 +121,9 @@ def test_a_remark_without_a_zone_or_under_a_taken_id_is_refused(store: Store) ->
     stored = put_version(store)
     noted = remark(stored.version.id)
     store.add(noted)
-    with pytest.raises(Mistake, match="no zone"):
+    with raises(Mistake, "no_time_zone"):
         store.add(replace(noted, at=at().replace(tzinfo=None), id=""))
-    with pytest.raises(Mistake, match="another remark"):
+    with raises(Mistake, "id_taken"):
         store.add(replace(noted, text="something else"))
     assert store.remarks() == [noted]
 

@@ -16,6 +16,7 @@ from tacit.store import open_store
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.contract.test_store import Boom, abandon, names
+from tests.raising import raises
 from tests.unit.store.samples import SPACE, fill, put_version, step_to, vector
 
 EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)
@@ -160,27 +161,27 @@ def test_a_hit_by_meaning_brings_its_words(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vectors", "problem"),
+    ("vectors", "code"),
     [
-        ([], "not none"),
-        ([b""], "no vector"),
-        ([b"abc"], "no vector"),
-        ([struct.pack("<3f", 0, 0, 0)], "zero"),
-        ([struct.pack("<3f", 1, float("nan"), 0)], "no finite number"),
-        ([struct.pack("<3f", 1, float("inf"), 0)], "no finite number"),
-        ([EAST, vector(1, 0)], "2 numbers does not belong"),
-        ([vector(1, 0, 0, 0)], "4 numbers does not belong"),
+        ([], "bad_vector"),
+        ([b""], "bad_vector"),
+        ([b"abc"], "bad_vector"),
+        ([struct.pack("<3f", 0, 0, 0)], "bad_vector"),
+        ([struct.pack("<3f", 1, float("nan"), 0)], "bad_vector"),
+        ([struct.pack("<3f", 1, float("inf"), 0)], "bad_vector"),
+        ([EAST, vector(1, 0)], "wrong_dimensions"),
+        ([vector(1, 0, 0, 0)], "wrong_dimensions"),
     ],
 )
-def test_what_is_no_vector_of_the_space_is_refused(store: Store, vectors: list[bytes], problem: str) -> None:
+def test_what_is_no_vector_of_the_space_is_refused(store: Store, vectors: list[bytes], code: str) -> None:
     kept = put_vectors(store, "kept", EAST)
-    with pytest.raises(Mistake, match=problem):
+    with raises(Mistake, code):
         store.vectors.put(kept, vectors, space=SPACE)
     assert store.vectors.similarities(EAST, [kept], space=SPACE) == {kept: 1.0}
     for query in vectors[-1:]:
-        with pytest.raises(Mistake, match=problem):
+        with raises(Mistake, code):
             store.vectors.nearest(query, space=SPACE)
-        with pytest.raises(Mistake, match=problem):
+        with raises(Mistake, code):
             store.vectors.similarities(query, [kept], space=SPACE)
 
 
@@ -189,13 +190,13 @@ def test_a_space_keeps_its_length_when_its_last_vector_ends(store: Store) -> Non
     store.vectors.put(stored.version.id, [EAST], space=SPACE)
     store.add_transition(step_to(stored, Status.RETIRED))
     other = put_version(store, "other").version.id
-    with pytest.raises(Mistake, match="does not belong"):
+    with raises(Mistake, "wrong_dimensions"):
         store.vectors.put(other, [vector(1, 0)], space=SPACE)
 
 
 def test_only_what_is_recallable_has_vectors(store: Store) -> None:
     held = put_version(store, status=Status.CANDIDATE).version.id
-    with pytest.raises(Mistake, match="is candidate"):
+    with raises(Mistake, "not_recallable"):
         store.vectors.put(held, [EAST], space=SPACE)
     with pytest.raises(NotFound):
         store.vectors.put("v_unknown", [EAST], space=SPACE)

@@ -18,6 +18,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.store import open_store
 from tacit.text.words import terms
+from tests.raising import raises
 from tests.unit.store.samples import (
     SPACE,
     SUCCESS,
@@ -25,9 +26,9 @@ from tests.unit.store.samples import (
     bookmark,
     evidence,
     fill,
-    jotting,
     outline,
     put_version,
+    session_note,
     trajectory,
     use,
     vector,
@@ -51,10 +52,10 @@ def build(path: Path | str) -> list[str]:
     store = open_store(path)
     first = fill(store).version.id
     second = put_version(store, "second", body="words " * 50).version.id
-    store.add_evidence(evidence(second, note="n", adherence=0.5))
-    store.add_verdict(verdict(minutes=3, trajectory_ids=(trajectory().id,), version_id=first))
+    store.add(evidence(second, note="n", adherence=0.5))
+    store.add(verdict(minutes=3, trajectory_ids=(trajectory().id,), version_id=first))
     store.reindex()  # the first version's vectors stand in a block now
-    store.put_vectors(second, SECOND, space=SPACE)
+    store.vectors.put(second, SECOND, space=SPACE)
     store.close()
     return [first, second]
 
@@ -70,13 +71,13 @@ READS: dict[str, Reading] = {
     "evidence": lambda store: store.evidence(version_ids()),
     "remarks": lambda store: [store.remarks(i) for i in version_ids()],
     "entries": lambda store: store.entries(Card, key="aha_1"),
-    "passages": lambda store: [store.passages(i) for i in version_ids()],
+    "passages": lambda store: [store.passages.of(i) for i in version_ids()],
     "audit": lambda store: store.history(),
     "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
     "blobs": lambda store: store.trajectory(trajectory().id),
     "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
     "episode_words": lambda store: store.search_episodes(terms("fix the build")),
-    "passage_words": lambda store: store.search_passages(terms("results")),
+    "passage_words": lambda store: store.passages.search(terms("results")),
 }
 """How each table's rows are read by anybody who uses the store."""
 
@@ -96,7 +97,7 @@ def read_everything(store: Store) -> list[Any]:
         [store.uses(version_id=version_id) for version_id in ids],
         [store.remarks(version_id) for version_id in ids],
         store.entries(Card),
-        [store.passages(version_id) for version_id in ids],
+        [store.passages.of(version_id) for version_id in ids],
         store.episodes(),
         [store.trajectory(episode.id) for episode in store.episodes()],
         store.history(),
@@ -107,10 +108,10 @@ def search_everything(store: Store) -> list[Any]:
     ids = [stored.version.id for stored in store.catalogue()]
     return [
         store.search(terms("deploy words"), statuses=ALL),
-        store.search_passages(terms("measured hour")),
-        store.nearest(QUERY, space=SPACE),
-        store.similarities(QUERY, ids, space=SPACE),
-        store.spaces(),
+        store.passages.search(terms("measured hour")),
+        store.vectors.nearest(QUERY, space=SPACE),
+        store.vectors.similarities(QUERY, ids, space=SPACE),
+        store.vectors.spaces(),
     ]
 
 
@@ -181,13 +182,13 @@ def test_a_damaged_bookmark_counts_as_none_is_reported_and_gives_way_to_the_next
     vandal, store = Vandal(path), open_store(path)
     for rowid, column, value in list(vandal.cells("bookmarks")):
         vandal.put("bookmarks", rowid, column, flipped(value, chooser))
-        assert store.bookmark(bookmark().path) is None, column
+        assert store.bookmarks.get(bookmark().path) is None, column
         assert list(store.verify()), column
         vandal.database.execute("UPDATE bookmarks SET id = ?", (bookmark().path,))
-        store.keep_bookmark(bookmark(size=8))
-        assert store.bookmark(bookmark().path) == bookmark(size=8)
+        store.bookmarks.put(bookmark(size=8))
+        assert store.bookmarks.get(bookmark().path) == bookmark(size=8)
         assert list(store.verify()) == []
-        store.keep_bookmark(bookmark())
+        store.bookmarks.put(bookmark())
     store.close()
     vandal.database.close()
 
@@ -228,7 +229,7 @@ def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None
 
 
 def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -> None:
-    from tacit.store.sqlite.seals import seal_of
+    from tacit.store.seals import seal_of
 
     path = tmp_path / "tacit.db"
     build(path)
@@ -237,7 +238,7 @@ def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -
     record = row[2].replace(b"deploy it", b"erase all")
     vandal.put("uses", row[0], "record", record)
     vandal.put("uses", row[0], "seal", seal_of("uses", (row[0], row[1], record)))
-    assert [damage.problem for damage in store.verify()] == ["is not what the audit chain last saw"]
+    assert [damage.code for damage in store.verify()] == ["changed_since_audit"]
     store.close()
     vandal.database.close()
 
@@ -264,7 +265,7 @@ def test_an_index_entry_that_names_another_row_hides_nothing_silently(read: Read
     entry = path.read_bytes().index(b"trialprocedure", page_of(path, "versions_by_status"))
     flip(path, entry - 1, 3)  # the type of the row's number: from "one byte" to "the number one"
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="lost or gained rows"):
+    with raises(StoreOutage, "row_count"):
         read(store)
     assert list(store.verify())
     store.close()
@@ -338,13 +339,13 @@ def test_a_damaged_jotting_is_reported_never_read_as_another_and_forgotten_with_
         harmed = flipped(value, chooser)
         vandal.put("jottings", rowid, column, harmed)
         with suppress(StoreOutage):
-            assert store.jottings("s1", at=at()) in ([], [jotting()]), column
+            assert store.notes.list("s1", at=at()) in ([], [session_note()]), column
         assert list(store.verify()), column
         moved = harmed if column == "seq" else rowid
         vandal.put("jottings", moved, column, (value.encode(),) if isinstance(value, str) else value)
-        assert store.jottings("s1", at=at()) == [jotting()]
+        assert store.notes.list("s1", at=at()) == [session_note()]
     vandal.put("jottings", 1, "record", b"{}")
-    assert store.forget_jottings(session_id="s1") == 1
+    assert store.notes.forget(session_id="s1") == 1
     assert list(store.verify()) == []
     store.close()
     vandal.database.close()
@@ -359,15 +360,15 @@ def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> No
     chooser = random.Random("outlines")
     vandal = Vandal(path)
     for column in ("mined", "record", "version"):
-        store.keep_outline(outline(kept.id))
+        store.outlines.put(outline(kept.id))
         for rowid, name, value in list(vandal.cells("outlines")):
             if name == column:
                 vandal.put("outlines", rowid, column, flipped(value, chooser))
         assert list(store.verify()), column
-        store.mark_mined([kept.id])
-        assert store.unoutlined() == [kept.id], column
-        store.keep_outline(outline(kept.id))
-        assert store.outlines() == [outline(kept.id)]
+        store.outlines.mark_mined([kept.id])
+        assert store.outlines.missing() == [kept.id], column
+        store.outlines.put(outline(kept.id))
+        assert store.outlines.all() == [outline(kept.id)]
         assert list(store.verify()) == []
     store.close()
     vandal.database.close()
@@ -379,7 +380,7 @@ def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_made_anew(tab
     first, second = build(path)
     vectors = {first: [vector(1, 0, 1), vector(0, -1, 0)], second: SECOND}
     store = open_store(path)
-    expected = store.similarities(QUERY, [first, second], space=SPACE)
+    expected = store.vectors.similarities(QUERY, [first, second], space=SPACE)
     chooser = random.Random(table)
     for column in [row[1] for row in Vandal(path).rows(f"PRAGMA table_info({table})")]:
         vandal = Vandal(path)
@@ -389,8 +390,8 @@ def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_made_anew(tab
         assert list(store.verify()), column
         assert found_at_once(path).items() <= expected.items(), column
         store.reindex()
-        for version_id in store.unembedded(SPACE):
-            store.put_vectors(version_id, vectors[version_id], space=SPACE)
+        for version_id in store.vectors.missing(SPACE):
+            store.vectors.put(version_id, vectors[version_id], space=SPACE)
         assert found_at_once(path) == expected, column
         assert list(store.verify()) == [], column
     store.close()
@@ -400,7 +401,7 @@ def found_at_once(path: Path) -> dict[str, float | None]:
     """What somebody who opens the store finds by meaning; nothing if that is refused."""
     store = open_store(path)
     try:
-        return {hit.stored.version.id: hit.semantic for hit in store.nearest(QUERY, space=SPACE)}
+        return {hit.stored.version.id: hit.semantic for hit in store.vectors.nearest(QUERY, space=SPACE)}
     except StoreOutage:
         return {}
     finally:

@@ -22,9 +22,10 @@ from tacit.domain.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Store
 from tacit.store import open_store
-from tacit.store.chain import GENESIS, Event, link
-from tacit.store.sqlite.seals import seal_of
+from tacit.store.audit import GENESIS, AuditEvent, link_hash
+from tacit.store.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything
+from tests.raising import raises
 from tests.unit.store.samples import approval, card, evidence, fill, passages, put_version, remark, verdict
 
 EDITS = int(os.environ.get("TACIT_TEST_EDITS", "120"))
@@ -38,12 +39,12 @@ def build(path: Path) -> None:
     fill(store)
     for number in range(4):
         stored = put_version(store, f"skill-{number}", body=f"words of skill {number} " * 20)
-        store.add_approval(approval(stored, minutes=number))
-        store.add_evidence(evidence(stored.version.id, minutes=number, note=f"note {number}"))
-        store.add_verdict(verdict(version_id=stored.version.id, minutes=number))
-        store.add_remark(remark(stored.version.id, minutes=number, text=f"note {number}"))
-        store.add_entry(card(f"aha_{number}", minutes=number, title=f"note {number}"))
-        store.put_passages(stored.version.id, passages(f"measured {number}", "and again"))
+        store.add(approval(stored, minutes=number))
+        store.add(evidence(stored.version.id, minutes=number, note=f"note {number}"))
+        store.add(verdict(version_id=stored.version.id, minutes=number))
+        store.add(remark(stored.version.id, minutes=number, text=f"note {number}"))
+        store.add(card(f"aha_{number}", minutes=number, title=f"note {number}"))
+        store.passages.put(stored.version.id, passages(f"measured {number}", "and again"))
     store.close()
 
 
@@ -155,7 +156,7 @@ def anchored(tmp_path: Path) -> tuple[Path, Path]:
     path, home = tmp_path / "tacit.db", tmp_path / "home"
     build(path)
     store = open_store(path, home=home)
-    store.add_evidence(evidence(store.catalogue()[0].version.id, minutes=99))
+    store.add(evidence(store.catalogue()[0].version.id, minutes=99))
     store.close()
     return path, home
 
@@ -177,16 +178,18 @@ def rewrite_chain(vandal: Vandal, digests: dict[str, str]) -> None:
         "SELECT seq, at, actor, action, subject, record, digest FROM audit ORDER BY seq"
     ):
         digest = digests.get(record, known)
-        event = Event(sequence=seq, at=when, actor=actor, action=action, subject=subject, record=record, digest=digest)
+        event = AuditEvent(
+            sequence=seq, at=when, actor=actor, action=action, subject=subject, record=record, digest=digest
+        )
         vandal.put("audit", seq, "digest", digest)
         vandal.put("audit", seq, "previous", before)
-        before = link(before, event)
+        before = link_hash(before, event)
         vandal.put("audit", seq, "hash", before)
 
 
 def damages(path: Path, home: Path | None = None) -> list[str]:
     store: Store = open_store(path, home=home)
-    found = [f"{damage.subject} {damage.problem}" for damage in store.verify()]
+    found = [f"{damage.subject} {damage.code}" for damage in store.verify()]
     store.close()
     return found
 
@@ -203,12 +206,12 @@ def test_an_edit_that_is_sealed_anew_is_told_by_the_chain_and_a_new_chain_by_the
     old, new = (b'"note":"note 0"', b'"note":"note 9"') if table == "evidence" else (b'"ana"', b'"bob"')
     assert old in record
     seal = reseal(vandal, table, 2, record=record.replace(old, new))
-    assert any("is not what the audit chain last saw" in problem for problem in damages(path))
+    assert any("changed_since_audit" in problem for problem in damages(path))
     rewrite_chain(vandal, {f"{table}/{owner}/{identity}": seal})
     vandal.database.close()
     assert damages(path) == []  # alone, the file proves nothing any more
-    assert any("noted outside the file" in problem for problem in damages(path, home))
-    assert any("noted outside the file" in problem for problem in damages(path, home)), "it is told every time"
+    assert any("chain_rewritten" in problem for problem in damages(path, home))
+    assert any("chain_rewritten" in problem for problem in damages(path, home)), "it is reported every time"
 
 
 def test_an_approval_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
@@ -222,7 +225,7 @@ def test_an_approval_that_was_added_by_hand_is_told(anchored: tuple[Path, Path])
     )
     vandal.database.close()
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="not in the audit chain"):
+    with raises(StoreOutage, "not_audited"):
         store.approvals(values[1])
     assert any("a_forged" in damage.subject for damage in store.verify())
     store.close()
@@ -239,7 +242,7 @@ def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     )
     vandal.database.close()
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="not in the audit chain"):
+    with raises(StoreOutage, "not_audited"):
         store.remarks(values[1])
     assert any("n_forged" in damage.subject for damage in store.verify())
     store.close()
@@ -256,7 +259,7 @@ def test_an_entry_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     )
     vandal.database.close()
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="not in the audit chain"):
+    with raises(StoreOutage, "not_audited"):
         store.entries(Card, key=values[2])
     assert any("e_forged" in damage.subject for damage in store.verify())
     store.close()
@@ -269,8 +272,8 @@ def test_a_passage_that_is_edited_and_sealed_anew_is_told_at_the_next_read(ancho
     reseal(vandal, "passages", 1, record=record.replace(b"measured", b"invented"))
     vandal.database.close()
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="not what the audit chain last saw"):
-        store.passages(identity.split("#")[0])
+    with raises(StoreOutage, "changed_since_audit"):
+        store.passages.of(identity.split("#")[0])
     assert any(problem.startswith("passages/") for problem in damages(path, home))
     store.close()
 
@@ -296,7 +299,7 @@ def test_keys_of_uses_that_were_changed_by_hand_are_told_and_made_anew(
     store = open_store(path)
     assert list(store.verify())
     if is_refused:
-        with pytest.raises(StoreOutage, match="does not belong to"):
+        with raises(StoreOutage, "wrong_use_index"):
             store.uses(version_id="v_other")
     store.reindex()
     assert list(store.verify()) == []
@@ -313,5 +316,5 @@ def test_an_approval_of_another_content_is_told(anchored: tuple[Path, Path]) -> 
     seal = reseal(vandal, "approvals", 2, record=row[2].replace(own.encode(), other.encode()))
     rewrite_chain(vandal, {f"approvals/{row[0]}/{row[1]}": seal})
     vandal.database.close()
-    assert any("another content" in problem for problem in damages(path))
+    assert any("wrong_content_approved" in problem for problem in damages(path))
     assert damages(path, home)

@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
-from tacit.config.whereabouts import CardPlaces
+from tacit.api import Tacit
+from tacit.config.location import CardPlaces
 from tacit.domain.card import Card, Signal
-from tacit.features.cards.aha.records import FILES, line_of, meaning
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.folder import BELOW, Folder
-from tacit.features.cards.opening import open_deck
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.folder import BELOW, CardFolder
 from tacit.features.cards.recording import record
+from tacit.features.cards.records import FILES, line_of, meaning
 from tacit.store import open_store
 from tests.faults.points import Points
 from tests.unit.features.cards.making import AGENT, USER, payload_card
@@ -45,9 +44,9 @@ class FilePoints(Points):
         super()._see_event(event, arguments)
 
 
-def deck_in(root: Path) -> Deck:
-    memory = Loop(open_store(root / ".tacit" / "tacit.db"), clock=lambda: NOW)
-    return open_deck(memory, clock=lambda: NOW, places=CardPlaces(str(root), USER, shared=str(root / "none")))
+def deck_in(root: Path) -> Cards:
+    memory = Tacit(open_store(root / ".tacit" / "tacit.db"), clock=lambda: NOW)
+    return Cards(memory, CardPlaces(str(root), USER, shared=str(root / "none")))
 
 
 def begin(root: Path) -> None:
@@ -78,7 +77,7 @@ def die_at(root: Path, point: int) -> tuple[bool, int]:
 def check(root: Path, point: int) -> None:
     deck = deck_in(root)
     deck.sync()
-    folder = Folder(root / BELOW / USER)
+    folder = CardFolder(root / BELOW / USER)
     read = folder.read(by=USER, at=NOW)
     assert read.problems == (), point
     for sort in FILES:
@@ -87,7 +86,7 @@ def check(root: Path, point: int) -> None:
         assert sorted(lines) == sorted(kept), (point, sort)
         assert len(set(lines)) == len(lines), (point, sort)
     assert set(deck.cards()) in ({"aha_old"}, {"aha_old", "aha_new0", "aha_new1", "aha_new2"}), point
-    assert all(deck.standing(card) for card in deck.cards().values()), point
+    assert all(deck.lesson_status(card) for card in deck.cards().values()), point
     assert list(deck.store.verify()) == [], point
     assert (root / BELOW / USER / "INDEX.md").read_text(encoding="utf-8") == deck.index(), point
     deck.store.close()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import StoreOutage
-from tacit.domain.purging import Source, SourceKind
 from tacit.store import open_store
 from tests.unit.store.samples import SUCCESS, approval, at, put_version, trajectory
 
@@ -41,10 +41,10 @@ def fill_up(path: Path, *, session: str) -> set[str]:
             store.add_trajectory(whole, SUCCESS, at=at())
             acknowledged.add(whole.id)
             stored = put_version(store, f"skill-{number}", body=f"{number} words " * 200)
-            store.add_approval(approval(stored))
+            store.add(approval(stored))
             acknowledged.add(stored.version.id)
-    except StoreOutage as outage:
-        told = outage
+    except StoreOutage as error:
+        told = error
     finally:
         store.close()
     assert "full" in told.message or "cannot be read or written" in told.message

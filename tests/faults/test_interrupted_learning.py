@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.store import open_store
 from tests.faults.points import Points
@@ -35,12 +35,12 @@ def work() -> list[Trajectory]:
 
 
 def captured(database: Path) -> None:
-    with Loop(open_store(str(database))) as loop:
+    with Tacit(open_store(str(database))) as loop:
         loop.capture(work(), trust_outcomes=True)
 
 
 def learn(database: Path) -> None:
-    with Loop(open_store(str(database))) as loop:
+    with Tacit(open_store(str(database))) as loop:
         loop.learn()
 
 
@@ -65,16 +65,20 @@ def learn_until(deadly: int, database: Path) -> int:
 
 def state(database: Path) -> dict[str, Any]:
     """All that learning left behind, without times."""
-    with Loop(open_store(str(database))) as loop:
-        assert loop.verify() == []
+    with Tacit(open_store(str(database))) as loop:
+        assert loop.archive.verify() == []
         return {
             "versions": Counter(
-                (held.version.id, held.status, held.version.parents) for held in loop.store.catalogue()
+                (held.version.id, held.status, held.version.parents) for held in loop.context.store.catalogue()
             ),
             "skills": {held.version.name: held.version.hash for held in loop.skills()},
-            "outlines": [outline.trajectory_id for outline in loop.store.outlines()],
-            "left": (loop.store.episodes(unlearned=True), loop.store.unmined(), loop.store.unoutlined()),
-            "done": Counter(entry.action for entry in loop.history()),
+            "outlines": [outline.trajectory_id for outline in loop.context.store.outlines.all()],
+            "left": (
+                loop.context.store.episodes(unlearned=True),
+                loop.store.outlines.unmined(),
+                loop.store.outlines.missing(),
+            ),
+            "done": Counter(entry.action for entry in loop.archive.history()),
         }
 
 
@@ -95,9 +99,9 @@ def test_a_pass_killed_at_any_moment_goes_on_where_it_was(tmp_path: Path) -> Non
             if learn_until(chance.randint(points // 10, points), database):
                 break
             interrupted += 1
-            with Loop(open_store(str(database))) as loop:
-                waiting = len(loop.store.episodes(unlearned=True))
-                assert loop.verify() == []
+            with Tacit(open_store(str(database))) as loop:
+                waiting = len(loop.context.store.episodes(unlearned=True))
+                assert loop.archive.verify() == []
             assert len(work()) - waiting >= progress  # what was done stays done
             progress = len(work()) - waiting
         learn(database)

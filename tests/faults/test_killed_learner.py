@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tacit import ingest as experience
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.scope import Level, Scope
 from tacit.domain.trajectory import Trajectory
 from tacit.store import open_store
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def learn(database: Path, trajectories: list[Trajectory], acknowledged: int) -> None:
     """Capture and learn, writing each acknowledged id to a pipe."""
-    with Loop(open_store(str(database)), scope=Scope(Level.PROJECT, "killed")) as loop:
+    with Tacit(open_store(str(database)), scope=Scope(Level.PROJECT, "killed")) as loop:
         for trajectory in trajectories:
             for identity in loop.capture(trajectory).added:
                 os.write(acknowledged, f"{identity}\n".encode())
@@ -59,10 +59,10 @@ def trajectories() -> Iterator[list[Trajectory]]:
 
 
 def snapshot(database: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    with Loop(open_store(str(database)), scope=Scope(Level.PROJECT, "killed")) as loop:
-        assert loop.verify() == []
-        versions = [(s.version.id, s.status.value) for s in loop.store.catalogue()]
-        return [episode.id for episode in loop.store.episodes()], versions
+    with Tacit(open_store(str(database)), scope=Scope(Level.PROJECT, "killed")) as loop:
+        assert loop.archive.verify() == []
+        versions = [(s.version.id, s.status.value) for s in loop.context.store.catalogue()]
+        return [episode.id for episode in loop.context.store.episodes()], versions
 
 
 def test_a_killed_learner_loses_nothing_acknowledged_and_goes_on(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.store import open_store
-from tacit.store import purge_plan as custody
+from tacit.store.restore import check_backup
 from tests.unit.store.samples import approval, put_version, step_to, use
 
 BACKUPS = 100 if os.environ.get("TACIT_TEST_KILLS") else 8
@@ -32,10 +32,10 @@ def keep_writing(path: Path, told: Path, number: int) -> None:
             if count < SKILLS:
                 stored = put_version(store, f"skill-{number}-{count}", status=Status.CANDIDATE)
                 with store.transaction():
-                    store.add_approval(approval(stored))
+                    store.add(approval(stored))
                     store.add_transition(step_to(stored, Status.TRIAL))
             shown = use(stored.version.id, id=f"u_{number}_{count}")
-            store.add_use(shown)
+            store.add(shown)
             notes.write(f"{shown.id}\n")
             notes.flush()
             time.sleep(PAUSE_S)
@@ -79,7 +79,7 @@ def take(*, store_path: Path, backup: Path) -> int:
     store = open_store(store_path)
     manifest = store.backup(backup)
     store.close()
-    assert custody.look(backup).damage == ()
+    assert check_backup(backup).damage == ()
     copy = open_store(backup)
     assert all(copy.use(identity) for identity in before), "something acknowledged before it began is missing"
     assert all(copy.approvals(stored.version.id) for stored in copy.catalogue(statuses=RECALLABLE))

@@ -24,9 +24,9 @@ def write(path: Path, home: Path) -> None:
     for number in range(SKILLS):
         stored = put_version(store, f"skill-{number}", status=Status.CANDIDATE)
         with store.transaction():
-            store.add_approval(approval(stored, minutes=number))
+            store.add(approval(stored, minutes=number))
             store.add_transition(step_to(stored, Status.TRIAL))
-        store.add_evidence(evidence(stored.version.id, minutes=number))
+        store.add(evidence(stored.version.id, minutes=number))
     store.close()
 
 
@@ -70,7 +70,7 @@ def harmed(log: bytes, harm: str, chooser: random.Random) -> bytes:
 def clean_prefix(path: Path, home: Path) -> bool:
     """Check that what is left is whole; returns whether something was lost, which `verify` must then tell."""
     store = open_store(path, home=home)
-    anchor = store.anchored()
+    anchor = store.anchor()
     assert anchor is not None
     history = store.history()
     assert [entry.sequence for entry in history] == list(range(1, len(history) + 1))

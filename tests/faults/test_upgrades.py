@@ -16,14 +16,14 @@ import pytest
 from tacit.domain.card import Card
 from tacit.domain.lifecycle import Status
 from tacit.store import open_store
-from tacit.store.sqlite.audit import Audit
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.glance import COLUMNS, Glance
-from tacit.store.sqlite.renderings import derived
-from tacit.store.sqlite.rows import Rows
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.skills import Skills
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.audit import Audit
+from tacit.store.connection import Connection
+from tacit.store.hook_index import COLUMNS, HookIndex
+from tacit.store.renderings import derived
+from tacit.store.rows import Rows
+from tacit.store.schema import MIGRATIONS
+from tacit.store.skills import Skills
+from tacit.store.sqlite_store import SqliteStore
 from tests.faults.test_bit_flips import Vandal
 from tests.unit.store.samples import (
     SUCCESS,
@@ -32,11 +32,11 @@ from tests.unit.store.samples import (
     bookmark,
     card,
     evidence,
-    jotting,
     passages,
     put_version,
     remark,
     rendering,
+    session_note,
     step_to,
     trajectory,
     use,
@@ -56,19 +56,19 @@ def released(path: Path, number: int) -> str:
     store = SqliteStore(path, migrations=MIGRATIONS[:number])
     store.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(store)
-    store.add_verdict(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
-    store.add_use(USE(stored.version.id))
-    store.add_use(USE(stored.version.id, session_id="", minutes=3))
-    store.add_evidence(evidence(stored.version.id))
+    store.add(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
+    store.add(USE(stored.version.id))
+    store.add(USE(stored.version.id, session_id="", minutes=3))
+    store.add(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
     if number >= 2:
-        store.keep_bookmark(bookmark())
+        store.bookmarks.put(bookmark())
     if number >= 5:
         store.add_transition(step_to(stored, Status.TRUSTED))
         if number >= 8:
-            store.put_rendering(rendering(stored.version.id, person="ann"))
+            store.renderings.put(rendering(stored.version.id, person="ann"))
     if number >= 7:
-        store.add_remark(remark(stored.version.id, minutes=-1))
+        store.add(remark(stored.version.id, minutes=-1))
     store.close()
     if 5 <= number < 8:
         render_as_before(path, stored.version.id, number)
@@ -103,19 +103,19 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
     assert store.trajectory(trajectory().id) == trajectory()
     assert store.evidence([version_id]) == {version_id: [evidence(version_id)]}
     assert store.approvals(version_id) == []  # nobody had kept any
-    store.add_approval(approval(stored))
+    store.add(approval(stored))
     assert store.uses() == store.uses(version_id=version_id)
     assert [shown.session_id for shown in store.uses()] == ["s1", ""]
     assert store.uses(session_id="s1") == store.uses()[:1]
     assert len(store.remarks()) == (1 if number >= 7 else 0)
-    assert store.add_remark(remark(version_id))
-    assert not any((store.entries(Card), store.passages(version_id), store.jottings("s1", at=at())))
-    assert store.add_entry(card(sources=(version_id,)))
-    store.put_passages(version_id, passages("measured on one page"))
-    assert [found.stored for found in store.search_passages(["measur"])] == [stored]
-    store.jot(jotting())
+    assert store.add(remark(version_id))
+    assert not any((store.entries(Card), store.passages.of(version_id), store.notes.list("s1", at=at())))
+    assert store.add(card(sources=(version_id,)))
+    store.passages.put(version_id, passages("measured on one page"))
+    assert [found.stored for found in store.passages.search(["measur"])] == [stored]
+    store.notes.put(session_note())
     if number in REINFORCED:
-        kept = store.renderings([version_id]).get(version_id)
+        kept = store.renderings.get([version_id]).get(version_id)
         assert kept is not None
         assert [(kept.reinforced, kept.unproven, kept.person)] == REINFORCED[number]
     assert store.backup(tmp_path / "backup.db").schema == NEWEST
@@ -129,13 +129,13 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
 def test_hooks_read_every_schema_since_they_were_there(number: int, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     released(path, number)
-    glance = Glance.open(str(path))
-    assert glance is not None
-    assert glance.count() == (1 if number >= 5 else 0)
-    seen = [(each.reinforced, each.unproven, each.person) for each in glance.index(5)]
+    hook_index = HookIndex.open(str(path))
+    assert hook_index is not None
+    assert hook_index.count() == (1 if number >= 5 else 0)
+    seen = [(each.reinforced, each.unproven, each.person) for each in hook_index.index(5)]
     assert seen == REINFORCED.get(number, [])
-    assert glance.damaged == []
-    glance.close()
+    assert hook_index.damaged == []
+    hook_index.close()
 
 
 @pytest.mark.parametrize("record", [b"\xff", b"[]", b"{}", b'{"version_ids":[7]}', b'{"version_ids":5}'])
@@ -148,7 +148,7 @@ def test_what_was_damaged_before_an_upgrade_is_told_after_it(record: bytes, tmp_
     vandal.database.close()
     store = open_store(path)
     assert (
-        store.renderings([store.catalogue()[0].version.id]).get(store.catalogue()[0].version.id) is None
+        store.renderings.get([store.catalogue()[0].version.id]).get(store.catalogue()[0].version.id) is None
     )  # it is rendered anew
     assert "uses" in "".join(damage.subject for damage in store.verify())
     store.close()

@@ -149,3 +149,5 @@ class Damage:
 
     subject: str
     problem: str
+    """In English, to be read after the subject."""
+    code: str = ""

@@ -1,6 +1,6 @@
 """What survives: the store on a SQLite file. It fetches and keeps; it decides nothing.
 
-The store is loaded when it is first opened, so that a hook's index (`store.sqlite.glance`) does not load it.
+The store is loaded when it is first opened, so that a hook's index (`store.hook_index`) does not load it.
 """
 
 from __future__ import annotations

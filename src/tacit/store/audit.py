@@ -16,7 +16,8 @@ from typing import Any
 from tacit.domain.errors import StoreOutage
 from tacit.domain.identity import canonical
 from tacit.domain.stored import AuditEntry
-from tacit.store.connection import Connection, Damaged, damaged
+from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.encoding import clean, stamp
 from tacit.store.invariants import unknown_id
 
@@ -93,29 +94,29 @@ class Audit:
         try:
             rows = self._connection.run(f"SELECT {_COLUMNS} FROM audit WHERE seq = ?", seq)
         except Damaged as error:
-            raise self._damage(seq, error.problem) from error
+            raise self._damage(seq, error.code, error.detail) from error
         if not rows:
-            raise self._damage(seq, "is missing")
+            raise self._damage(seq, "missing")
         number, at, actor, action, subject, record, digest, previous, stored = rows[0]
         if not all(isinstance(value, str) for value in rows[0][1:]):
-            raise self._damage(seq, "does not fit its hash")
+            raise self._damage(seq, "wrong_hash")
         event = AuditEvent(
             sequence=number, at=at, actor=actor, action=action, subject=subject, record=record, digest=digest
         )
         if number != seq or link_hash(previous, event) != stored:
-            raise self._damage(seq, "does not fit its hash")
+            raise self._damage(seq, "wrong_hash")
         return ChainLink(event, previous, stored)
 
     def links(self, *, start: int = 1) -> Iterator[ChainLink]:
         """Read the chain from a link on; raises at the first that is missing, changed or out of order."""
         last = self._connection.single("SELECT max(seq) FROM audit") or 0
         if last != self._connection.single("SELECT count(*) FROM audit INDEXED BY audit_by_subject"):
-            raise self._damage(last + 1, "is missing")
+            raise self._damage(last + 1, "missing")
         before = self.at(start - 1).hash if start > 1 else GENESIS
         for seq in range(start, last + 1):
             found = self.at(seq)
             if found.previous != before:
-                raise self._damage(seq, "does not follow the link before it")
+                raise self._damage(seq, "bad_chain_order")
             before = found.hash
             yield found
 
@@ -148,9 +149,7 @@ class Audit:
             record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action)
             for record, action in self._latest("subject = ?", identity).items()
         )
-        return (
-            damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown_id(noun, identity)
-        )
+        return Damaged(self._connection.path, f"{table} {identity}", "missing") if known else unknown_id(noun, identity)
 
     def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
         """Raise unless the rows found for these owners are exactly those that the chain knows."""
@@ -162,16 +161,16 @@ class Audit:
 
     def _compare(self, table: str, known: set[str], found: set[str]) -> None:
         for record in sorted(known ^ found):
-            problem = "is missing" if record in known else "is not in the audit chain"
-            raise damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", problem)
+            code = "missing" if record in known else "not_audited"
+            raise Damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", code)
 
     def _latest(self, condition: str, *values: str) -> dict[str, str]:
         """Record → the last action on it."""
         rows = self._connection.run(f"SELECT record, action FROM audit WHERE {condition} ORDER BY seq", *values)
         return {str(record): str(action) for record, action in rows}
 
-    def _damage(self, seq: int, problem: str) -> StoreOutage:
-        return damaged(self._connection.path, f"audit {seq}", problem)
+    def _damage(self, seq: int, code: str, detail: str = "") -> StoreOutage:
+        return Damaged(self._connection.path, f"audit {seq}", code, detail)
 
 
 def is_gone(action: str) -> bool:

@@ -27,7 +27,8 @@ from tacit.domain.archive import Manifest
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.identity import plain
 from tacit.store.audit import head_of
-from tacit.store.connection import Connection, check_path, damaged, file_kind, printable_path, translate_errors
+from tacit.store.connection import Connection, check_path, file_kind, printable_path, translate_errors
+from tacit.store.damage import Damaged
 from tacit.store.encoding import Unreadable, aware, unpack
 from tacit.store.seals import seal_of
 
@@ -100,7 +101,7 @@ def identity_of(connection: Connection) -> str:
     """The id that a store got when it was made; raises if it is damaged."""
     rows = connection.run("SELECT seq, id, seal FROM identity")
     if len(rows) != 1 or rows[0][2] != seal_of("identity", rows[0][:2]):
-        raise damaged(connection.path, "the store's id", "does not fit its seal")
+        raise Damaged(connection.path, "the store's id", "wrong_seal")
     return str(rows[0][1])
 
 

@@ -20,6 +20,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import apsw
 
 from tacit.domain.errors import Mistake, StoreOutage, TacitError
+from tacit.store.damage import Damaged
 from tacit.store.encoding import clean
 
 T = TypeVar("T")
@@ -375,8 +376,6 @@ def printable_path(path: str | Path) -> str:
     return text if len(text) <= 300 else f"{text[:200]}…{text[-60:]}"
 
 
-DAMAGE_HINT = "run `tacit verify` to see what is damaged, and restore a backup"
-
 _BUGS = (
     "near ",
     "incomplete input",
@@ -387,20 +386,6 @@ _BUGS = (
 )
 """How SQLite's messages about a wrong statement begin. Since the statements are fixed and tested, every other message means
 that the file's schema or the tables of an index are damaged."""
-
-
-class Damaged(StoreOutage):
-    """A damaged row or file; `subject` and `problem` are what `verify` reports."""
-
-    def __init__(self, message: str, *, subject: str, problem: str) -> None:
-        super().__init__(message, code="store_damaged", hint=DAMAGE_HINT)
-        self.subject = subject
-        self.problem = problem
-
-
-def damaged(path: str, subject: str, problem: str) -> Damaged:
-    """The error for something damaged in the store."""
-    return Damaged(f"the store {path} is damaged: {subject} {problem}", subject=subject, problem=problem)
 
 
 @contextmanager
@@ -414,7 +399,7 @@ def translate_errors(path: str) -> Iterator[None]:
             raise
         raise translated from error
     except UnicodeDecodeError as error:
-        raise damaged(path, "a text", "is not valid UTF-8") from error
+        raise Damaged(path, "a text", "not_utf8") from error
 
 
 def store_error(error: apsw.Error, path: str) -> TacitError | None:
@@ -434,9 +419,9 @@ def store_error(error: apsw.Error, path: str) -> TacitError | None:
             hint="check free space, quota and the disk, then try again; nothing was written",
         )
     if isinstance(error, apsw.NotADBError):
-        return damaged(path, "the file", "is not a SQLite database")
+        return Damaged(path, "the file", "not_a_database")
     if isinstance(error, apsw.CorruptError | apsw.FormatError | apsw.ConstraintError | apsw.MismatchError):
-        return damaged(path, "the file", f"is not well formed: {error}")
+        return Damaged(path, "the file", "bad_file", str(error))
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
         return StoreOutage(
             f"the store {path} cannot be opened for writing: {error}",
@@ -450,5 +435,5 @@ def store_error(error: apsw.Error, path: str) -> TacitError | None:
             "the record is larger than the store can hold", code="too_large", hint="the limit is about one gigabyte"
         )
     if isinstance(error, apsw.SQLError) and not str(error).startswith(_BUGS):
-        return damaged(path, "the schema", f"was changed: {error}")
+        return Damaged(path, "the schema", "schema_changed", str(error))
     return None

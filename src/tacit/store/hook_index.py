@@ -73,7 +73,7 @@ class SkillRow:
         """Its preconditions: text, and the command that checks it, if known."""
 
 
-class Match:
+class SkillMatch:
     """A skill that matches a query: how well words and meaning match, and its terms by `VERSION_FIELDS`."""
 
     __slots__ = ("lexical", "row", "semantic", "words")
@@ -119,13 +119,13 @@ class HookIndex:
         """In how many versions each term occurs, and how many versions there are."""
         return self._lexical.frequencies(terms, recallable=self._recallable)
 
-    def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[Match], dict[str, int], int]:
+    def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[SkillMatch], dict[str, int], int]:
         """Skills that share words with a query, best first; in how many versions each term occurs, and how many there are."""
         frequencies, documents = self.frequencies(terms)
         found = []
         for match in self._lexical.search((frequencies, documents), self._words, limit=limit, condition=_NEWEST):
             for row in self._rows("r.seq = ?", match.seq):
-                found.append(Match(row, match.score, match.words))
+                found.append(SkillMatch(row, match.score, match.words))
         return found, frequencies, documents
 
     def spaces(self) -> dict[str, tuple[int, int]]:
@@ -147,7 +147,7 @@ class HookIndex:
         vectors = HookVectors(self._run, self._intact, space=seq, dimensions=dimensions)
         self._query_vector = vectors, direction
 
-    def by_meaning(self, known: Sequence[Match], *, limit: int = 20) -> list[Match]:
+    def by_meaning(self, known: Sequence[SkillMatch], *, limit: int = 20) -> list[SkillMatch]:
         """Set the similarity of known matches, and find further similar skills, best first; nothing without a vector."""
         if self._query_vector is None:
             return []
@@ -162,7 +162,7 @@ class HookIndex:
                 break
             first.update((row.sequence, row) for row in self._rows("r.seq = ?", seq))
         found = [
-            Match(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
+            SkillMatch(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
             for seq, texts in self._words([seq for seq in first if seq not in numbers])
         ]
         for match in (*known, *found):

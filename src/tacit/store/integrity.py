@@ -12,7 +12,8 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.stored import Damage
 from tacit.store.audit import GENESIS, Audit, AuditEvent, is_gone, record_path
 from tacit.store.backup import copy_pages, identity_of
-from tacit.store.connection import MEMORY, Connection, Damaged
+from tacit.store.connection import MEMORY, Connection
+from tacit.store.damage import Damaged, damage_of
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration
 from tacit.store.passages import Passages
@@ -69,7 +70,7 @@ class Integrity:
     def _pages(self) -> Iterator[Damage]:
         for (message,) in self._connection.run(f"PRAGMA quick_check({_QUICK})"):
             if message != "ok":
-                yield Damage(subject="the file", problem=message)
+                yield damage_of("the file", "bad_file", message)
 
     def _newest(self) -> Iterator[Damage]:
         self._audit.entries(None, limit=_QUICK)
@@ -83,16 +84,16 @@ class Integrity:
     def _file(self) -> Iterator[Damage]:
         for (message,) in self._connection.run("PRAGMA integrity_check(100)"):
             if message != "ok":
-                yield Damage(subject="the file", problem=message)
+                yield damage_of("the file", "bad_file", message)
         for table, row, parent, _ in self._connection.run("PRAGMA foreign_key_check"):
-            yield Damage(subject=f"{table} {row}", problem=f"refers to a missing row of {parent}")
+            yield damage_of(f"{table} {row}", "missing_parent", parent)
 
     def _schema(self) -> Iterator[Damage]:
         lacking, extra = differences(self._connection, self._migrations)
         for each in lacking:
-            yield Damage(subject="the schema", problem=f"lacks: {each}")
+            yield damage_of("the schema", "schema_lacks", str(each))
         for each in extra:
-            yield Damage(subject="the schema", problem=f"has something that Tacit did not create: {each}")
+            yield damage_of("the schema", "schema_extra", str(each))
 
     def _rows(self) -> Iterator[Damage]:
         skills, records, trajectories = self._skills, self._records, self._trajectories
@@ -152,7 +153,7 @@ class Integrity:
     def _check_approval(self, row: Values) -> None:
         approval = self._records.approvals.value(row)
         if approval.content_hash != self._skills.version(approval.version_id).version.hash:
-            raise self._records.approvals.damage(row["id"], "is of another content than its version has")
+            raise self._records.approvals.damage(row["id"], "wrong_content_approved")
 
     def _check_trajectory(self, row: Values) -> None:
         episode = self._trajectories.episode(row)
@@ -164,13 +165,13 @@ class Integrity:
     def _check_words(self, index: WordIndex, seq: int, expected: dict[str, str]) -> None:
         row = index.words.at(seq)
         if any(row[field] != text for field, text in expected.items()):
-            raise index.words.damage(seq, "are not the words of what they index")
+            raise index.words.damage(seq, "wrong_words")
 
     def _blobs(self) -> Iterator[Damage]:
         used = {row[0] for row in self._connection.run("SELECT blob FROM trajectories WHERE NOT pruned")}
         for (name,) in self._connection.run("SELECT hash FROM blobs ORDER BY hash"):
             if name not in used:
-                yield Damage(subject=f"blobs {name}", problem="belongs to no trajectory")
+                yield damage_of(f"blobs {name}", "no_trajectory")
 
     def _words(self) -> Iterator[Damage]:
         pairs: tuple[tuple[WordIndex, Rows], ...] = (
@@ -180,9 +181,9 @@ class Integrity:
         )
         for index, rows in pairs:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
-                yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a missing row")
+                yield damage_of(f"{index.words.table} {seq}", "missing_parent")
             for term in index.miscounted_terms():
-                yield Damage(subject=f"{index.words.table} index", problem=f"does not count {term!r} as the words do")
+                yield damage_of(f"{index.words.table} index", "wrong_index_terms", repr(term))
 
     def _indexes(self) -> Iterator[Damage]:
         with _writable(self._connection) as connection:
@@ -208,7 +209,7 @@ class Integrity:
                 before = None
                 continue
             if seq != place or before not in (None, found.previous):
-                yield Damage(subject=f"audit {seq}", problem="does not follow the link before it")
+                yield damage_of(f"audit {seq}", "bad_chain_order")
             before = found.hash
             latest[found.event.record] = found.event
         yield from self._compare(latest)
@@ -217,11 +218,11 @@ class Integrity:
         for record, event in latest.items():
             seal = self._seals.get(record)
             if seal is None and not is_gone(event.action):
-                yield Damage(subject=record, problem="is in the audit chain, but is missing or cannot be read")
+                yield damage_of(record, "missing_audited")
             elif seal is not None and seal != event.digest:
-                yield Damage(subject=record, problem="is not what the audit chain last saw")
+                yield damage_of(record, "changed_since_audit")
         for record in sorted(self._seals.keys() - latest.keys()):
-            yield Damage(subject=record, problem="is not in the audit chain")
+            yield damage_of(record, "not_audited")
 
 
 @contextmanager
@@ -251,5 +252,5 @@ def _damage(error: StoreOutage) -> Damage:
     if error.retryable:  # a locked store is not damaged
         raise error
     if isinstance(error, Damaged):
-        return Damage(subject=error.subject, problem=error.problem)
-    return Damage(subject="the file", problem=error.message)
+        return damage_of(error.subject, error.code, error.detail)
+    return Damage(subject="the file", problem=error.message, code=error.code)

@@ -14,7 +14,8 @@ from tacit.domain.document import Passage
 from tacit.domain.stored import FoundPassage
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
-from tacit.store.connection import Connection, damaged, reads, writes
+from tacit.store.connection import Connection, reads, writes
+from tacit.store.damage import Damaged
 from tacit.store.lexical_search import PASSAGE_FIELDS, PASSAGE_WEIGHTS, passage_words
 from tacit.store.rows import Records, Values
 from tacit.store.skills import Skills
@@ -73,7 +74,7 @@ class Passages:
         noted = self._connection.run(last, passages_path(version_id))
         expected = "" if not noted or is_gone(noted[0][0]) else noted[0][1]
         if expected != (_digest(rows) if rows else ""):
-            raise damaged(self._connection.path, f"{TABLE} {version_id}", "are not what the audit chain last saw")
+            raise Damaged(self._connection.path, f"{TABLE} {version_id}", "changed_since_audit")
         return [self.rows.value(row) for row in rows]
 
     @reads
@@ -101,7 +102,7 @@ class Passages:
         """Raise unless a row has the id that its version and place give."""
         version = self._skills.versions.at(row["version"])
         if row["id"] != _passage_id(version["id"], row["place"]):
-            raise self.rows.damage(row["id"], "belongs to another version or place")
+            raise self.rows.damage(row["id"], "wrong_owner")
 
     def digests(self) -> dict[str, str]:
         """The chain's name for the passages of each version → their digest."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.session import Bookmark
-from tacit.store.connection import Connection, Damaged, reads, writes
+from tacit.store.connection import Connection, reads, writes
+from tacit.store.damage import Damaged
 from tacit.store.encoding import clean
 from tacit.store.rows import Records, Values
 

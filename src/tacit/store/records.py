@@ -17,15 +17,16 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.card import Backport, Card, CardEvent, Signal
 from tacit.domain.choice import Choice, Forecast
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.heed import Heed
 from tacit.domain.ledger import About, E, Entry, Remark
 from tacit.domain.moment import Assumption, Moment
 from tacit.domain.ports import Record
 from tacit.domain.recommendation import Recommendation
 from tacit.domain.trust import Approval
+from tacit.domain.usage_signal import UsageSignal
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, Damaged, damaged
+from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.encoding import aware, clean, stamp
 from tacit.store.rows import Records, Values
 
@@ -36,7 +37,7 @@ UseKey = tuple[str, str]
 ENTRY_TYPES: dict[str, type[Entry]] = {
     kind.SORT: kind
     for kind in (
-        Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, Heed, Judgement, Moment,
+        Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, UsageSignal, Judgement, Moment,
         Recommendation, Signal,
     )
 }  # fmt: skip
@@ -96,7 +97,7 @@ class EntryRecords(AppendedRecords[Entry]):
     def kind_of(self, row: Values) -> type[Entry]:
         """The type that is stored under the sort's name."""
         if row["sort"] not in ENTRY_TYPES:
-            raise self.damage(row["id"], f"has an unknown sort: {row['sort']!r}")
+            raise self.damage(row["id"], "unknown_value", repr(row["sort"]))
         return ENTRY_TYPES[row["sort"]]
 
 
@@ -209,7 +210,7 @@ class RecordLog:
         found = [self.uses.value(row) for row in rows]
         for row, use in zip(rows, found, strict=True):
             if not use_keys(use).issuperset(asked):
-                raise self.uses.damage(row["id"], "is indexed under something it does not belong to")
+                raise self.uses.damage(row["id"], "wrong_use_index")
         return found
 
     def evidence_by_version(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
@@ -257,7 +258,7 @@ class RecordLog:
         if row is not None:
             return self.tombstones.value(row)
         if self._connection.single("SELECT 1 FROM audit WHERE record = ?", record_path("tombstones", identity)):
-            raise damaged(self._connection.path, f"tombstones {identity}", "is missing")
+            raise Damaged(self._connection.path, f"tombstones {identity}", "missing")
         return None
 
     def list_tombstones(self, *identities: str) -> list[Tombstone]:
@@ -273,13 +274,13 @@ class RecordLog:
     def check_remark(self, row: Values) -> None:
         """Raise unless a remark's row reads back and its subject exists."""
         if not self._subject_exists(self.remarks.value(row).subject):
-            raise self.remarks.damage(row["id"], "is about something that does not exist")
+            raise self.remarks.damage(row["id"], "unknown_subject")
 
     def check_use(self, row: Values) -> None:
         """Raise unless a use reads back and is indexed under exactly what it belongs to."""
         expected = use_keys(self.uses.value(row))
         if set(self._connection.run("SELECT sort, owner FROM use_keys WHERE use = ?", row["seq"])) != expected:
-            raise self.uses.damage(row["id"], "is not indexed under what it belongs to")
+            raise self.uses.damage(row["id"], "wrong_use_index")
 
     def rebuild_use_keys(self) -> None:
         """Rebuild the index of uses by session and version."""

@@ -82,12 +82,12 @@ class Renderings:
         """Raise unless the row renders a recallable version and repeats what that version says."""
         version = self._skills.versions.find(row["id"])
         if version is None:
-            raise self.rows.damage(row["id"], "renders a missing version")
+            raise self.rows.damage(row["id"], "version_missing")
         stored = self._skills.stored(version)
         if stored.status not in RECALLABLE or stored.sequence != row["seq"]:
-            raise self.rows.damage(row["id"], "renders a version that is not recallable")
+            raise self.rows.damage(row["id"], "not_recallable")
         if any(row[column] != value for column, value in derived(stored).items()):
-            raise self.rows.damage(row["id"], "does not render what its version says")
+            raise self.rows.damage(row["id"], "wrong_rendering")
 
 
 def derived(stored: Stored) -> Values:

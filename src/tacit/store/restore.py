@@ -42,6 +42,7 @@ from tacit.store.backup import (
     write_manifest,
 )
 from tacit.store.connection import MEMORY, Connection, printable_path, translate_errors
+from tacit.store.damage import damage_of
 from tacit.store.descent import HASH
 from tacit.store.encoding import Unreadable
 from tacit.store.integrity import Integrity
@@ -80,18 +81,18 @@ def check_backup(file: Path) -> CheckedBackup:
     try:
         manifest = read_manifest(file)
     except Unreadable as error:
-        damage.append(Damage(subject="the manifest", problem=str(error)))
+        damage.append(damage_of("the manifest", "bad_manifest", str(error)))
     try:
         with _copy_in_memory(file) as (copy, schema):
             if manifest is not None:
                 found = replace(describe_copy(copy, file, at=manifest.at), schema=schema)
                 damage += [
-                    Damage(subject="the manifest", problem=f"has another {name} than the file")
+                    damage_of("the manifest", "manifest_mismatch", name)
                     for name in manifest_differences(manifest, _comparable(manifest, found))
                 ]
             damage += Integrity(copy, MIGRATIONS).damages()
     except StoreOutage as error:
-        damage.append(Damage(subject="the file", problem=error.message))
+        damage.append(Damage(subject="the file", problem=error.message, code=error.code))
     return CheckedBackup(manifest=manifest, damage=tuple(damage))
 
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from tacit.store.connection import Connection, Damaged, Row, damaged
+from tacit.store.connection import Connection, Row
+from tacit.store.damage import Damaged
 from tacit.store.encoding import Unreadable, clean, pack, unpack
 from tacit.store.seals import seal_of
 
@@ -56,9 +57,9 @@ class Rows:
         try:
             found = self._connection.run(self._select, seq)
         except Damaged as error:
-            raise self.damage(seq, error.problem) from error
+            raise self.damage(seq, error.code, error.detail) from error
         if not found:
-            raise self.damage(seq, "is missing")
+            raise self.damage(seq, "missing")
         return self.checked(found[0])
 
     def replace(self, values: Mapping[str, Any]) -> Values:
@@ -82,7 +83,7 @@ class Rows:
             return None
         row = self.at(seq)
         if row["id"] != clean(identity):
-            raise self.damage(identity, "is not where its index says")
+            raise self.damage(identity, "wrong_index")
         return row
 
     def named(self, identities: Collection[str]) -> list[Values]:
@@ -91,7 +92,7 @@ class Rows:
         sql = f"SELECT seq FROM {self.table} WHERE id IN (SELECT value FROM json_each(?))"
         rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(wanted)))])
         for row in (row for row in rows if row["id"] not in wanted):
-            raise self.damage(row["id"], "is not where its index says")
+            raise self.damage(row["id"], "wrong_index")
         return rows
 
     def numbers(self, condition: str = "TRUE", *values: Any, order: str = "seq") -> list[int]:
@@ -110,17 +111,17 @@ class Rows:
         index = f"sqlite_autoindex_{self.table}_1"
         known = self._connection.run(f"SELECT count(*), coalesce(sum(seq), 0) FROM {self.table} INDEXED BY {index}")
         if known != [(count, total)]:
-            raise damaged(self._connection.path, f"the table {self.table}", "has lost or gained rows")
+            raise Damaged(self._connection.path, f"the table {self.table}", "row_count")
 
-    def damage(self, label: object, problem: str) -> Damaged:
+    def damage(self, label: object, code: str, detail: str = "") -> Damaged:
         """The error for one of this table's rows."""
-        return damaged(self._connection.path, f"{self.table} {label}", problem)
+        return Damaged(self._connection.path, f"{self.table} {label}", code, detail)
 
     def checked(self, values: Row) -> Values:
         """A row that was just read, as a dictionary; raises unless its seal fits."""
         row = dict(zip(self._all_columns, values, strict=True))
         if row["seal"] != seal_of(self.table, values[:-1]):
-            raise self.damage(row[self._label], "does not fit its seal")
+            raise self.damage(row[self._label], "wrong_seal")
         return row
 
     @staticmethod
@@ -159,7 +160,7 @@ class Records(Rows, Generic[T]):
         try:
             value = unpack(row["record"], self.kind_of(row))
         except Unreadable as error:
-            raise self.damage(row["id"], str(error)) from error
+            raise self.damage(row["id"], "unreadable", str(error)) from error
         if any(row[column] != expected for column, expected in self._lookup(value).items()):
-            raise self.damage(row["id"], "does not fit its record")
+            raise self.damage(row["id"], "wrong_record")
         return value

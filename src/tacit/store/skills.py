@@ -15,7 +15,8 @@ from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.stored import Hit, Stored
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, damaged
+from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
 from tacit.store.rows import Records, Values
@@ -108,7 +109,7 @@ class Skills:
             life = next_life(life, step["record"])
             found.append(self.transitions.value(step))
         if life != row["life"] or not found or found[-1].after != row["status"]:
-            raise self.versions.damage(row["id"], "does not fit its transitions")
+            raise self.versions.damage(row["id"], "wrong_transitions")
         return found
 
     def catalogue(
@@ -124,7 +125,7 @@ class Skills:
         rows = self.versions.among([seq for (seq,) in self._connection.run(sql, *values)])
         for row in rows:
             if row["name"] != clean(name) if name else not _passes(row, statuses, kinds):
-                raise self.versions.damage(row["id"], "is not where its index says")
+                raise self.versions.damage(row["id"], "wrong_index")
         chosen = [row for row in rows if _passes(row, statuses, kinds)]
         return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
@@ -184,7 +185,7 @@ class Skills:
     def _stored(self, row: Values, skill: Skill | None) -> Stored:
         version = self.versions.value(row)
         if not _has_hash(version, row["record"]) or version.id != version.content_id():
-            raise self.versions.damage(row["id"], "does not hold the content that its id and hash name")
+            raise self.versions.damage(row["id"], "wrong_content")
         if skill is None:
             skill = self._skill(version.skill_id)
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
@@ -204,7 +205,7 @@ class Skills:
         ):
             if status not in _STATUSES or kind not in _KINDS:
                 self.versions.at(first)
-                raise self.versions.damage(first, "has no known status or kind")
+                raise self.versions.damage(first, "unknown_value")
             count, total = count + rows, total + numbers
             recallable += rows if status in RECALLABLE else 0
         self.versions.check_census(count, total)
@@ -218,7 +219,7 @@ class Skills:
             return
         sql = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
         if self._connection.run(sql)[0] != self._census:
-            raise damaged(self._connection.path, "the names of versions", "have lost or gained rows")
+            raise Damaged(self._connection.path, "the names of versions", "row_count")
         self._names_checked = stamp
 
     def _stamp(self) -> tuple[int, int, int]:

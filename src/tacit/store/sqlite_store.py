@@ -27,8 +27,9 @@ from tacit.store import invariants
 from tacit.store.anchors import Anchors, anchor_of, holds_anchor
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.backup import copy_store, describe_copy, identity_of, write_manifest
-from tacit.store.connection import MEMORY, PATIENCE_S, Connection, damaged, reads, writes
+from tacit.store.connection import MEMORY, PATIENCE_S, Connection, reads, writes
 from tacit.store.counts import count_all, ids_with_prefix
+from tacit.store.damage import Damaged, damage_of
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration, migrate
@@ -354,7 +355,7 @@ class SqliteStore:
         connection = Connection(copy)
         try:
             for damage in Integrity(connection, self._migrations).damages():
-                raise damaged(str(copy), damage.subject, damage.problem)
+                raise Damaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
             with connection.reading():
                 return describe_copy(connection, copy, at=datetime.now(UTC))
         finally:
@@ -369,11 +370,10 @@ class SqliteStore:
             with self._connection.reading():
                 fits = not known or any(holds_anchor(self._connection, anchor) for anchor in known)
         except StoreOutage as error:
-            return [Damage(subject=ANCHORED, problem=error.message)]
+            return [damage_of(ANCHORED, "anchor_unreadable", error.message)]
         if fits:
             return []
-        problem = f"lacks link {known[0].sequence}, which was noted outside the file: it was cut or rewritten"
-        return [Damage(subject=ANCHORED, problem=problem)]
+        return [damage_of(ANCHORED, "chain_rewritten", f"link {known[0].sequence}")]
 
     def _known_anchors(self) -> tuple[Anchor, ...]:
         if self._anchors is None or self._connection.path == MEMORY:
@@ -381,7 +381,7 @@ class SqliteStore:
         try:
             return self._anchors.read(self._connection.path)
         except ValueError as error:
-            raise damaged(self._connection.path, "the anchor", f"cannot be used: {error}") from error
+            raise Damaged(self._connection.path, "the anchor", "anchor_unreadable", str(error)) from error
 
     def _write_anchor(self, *, first: bool = False) -> None:
         """Note the newest link outside, unless that would hide that the chain was cut or rewritten."""

@@ -17,7 +17,8 @@ from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, Damaged, damaged
+from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.encoding import Unreadable, aware, clean, compress, pack, stamp, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,
@@ -101,26 +102,26 @@ class Trajectories:
         """Read the blob of a row and check its hash."""
         found = self._connection.run("SELECT size, data, seal FROM blobs WHERE hash = ?", row["blob"])
         if not found:
-            raise self.rows.damage(row["id"], "has lost its steps")
+            raise self.rows.damage(row["id"], "missing_steps")
         size, data, seal = found[0]
         if seal != seal_of("blobs", (row["blob"], size, data)):
-            raise self._blob_damage(row, "does not fit its seal")
+            raise self._blob_damage(row, "wrong_seal")
         try:
             content = zlib.decompress(data)
             trajectory = unpack(content, Trajectory)
         except (zlib.error, Unreadable) as error:
-            raise self._blob_damage(row, f"cannot be read: {error}") from error
+            raise self._blob_damage(row, "unreadable", str(error)) from error
         if _hash(content) != row["blob"]:
-            raise self._blob_damage(row, "does not fit its hash")
+            raise self._blob_damage(row, "wrong_hash")
         if trajectory.content_id() != row["id"] or trajectory.id != row["id"]:
-            raise self.rows.damage(row["id"], "does not hold the content that its id names")
+            raise self.rows.damage(row["id"], "wrong_content")
         return trajectory
 
     def episode(self, row: Values) -> Episode:
         """Read the summary in a row."""
         episode = self.rows.value(row)
         if bool(row["superseded_by"]) != episode.superseded:
-            raise self.rows.damage(row["id"], "does not fit its record")
+            raise self.rows.damage(row["id"], "wrong_record")
         return episode
 
     def episodes(self, *, unlearned: bool, outcome: Outcome | None, limit: int | None) -> list[Episode]:
@@ -189,7 +190,7 @@ class Trajectories:
     def _holding(self, row: Values, episode: Episode) -> invariants.Holding:
         size = self._connection.single("SELECT size FROM blobs WHERE hash = ?", row["blob"])
         if size is None:
-            raise self.rows.damage(row["id"], "has lost its steps")
+            raise self.rows.damage(row["id"], "missing_steps")
         droppable = episode.learned_at is not None or episode.superseded
         return invariants.Holding(id=episode.id, captured_at=episode.captured_at, bytes=size, droppable=droppable)
 
@@ -215,8 +216,8 @@ class Trajectories:
         self._connection.run(insert, *values, seal_of("blobs", values))
         return name
 
-    def _blob_damage(self, row: Values, problem: str) -> Damaged:
-        return damaged(self._connection.path, f"blobs {row['blob']}", problem)
+    def _blob_damage(self, row: Values, code: str, detail: str = "") -> Damaged:
+        return Damaged(self._connection.path, f"blobs {row['blob']}", code, detail)
 
     def _change(self, row: Values, episode: Episode, *, action: str, at: datetime, superseded_by: str = "") -> None:
         other = {"superseded_by": superseded_by} if superseded_by else {}

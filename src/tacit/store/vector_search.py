@@ -183,7 +183,7 @@ class VectorSearch:
         ids: dict[int, str] = dict(self._connection.run(sql, json.dumps(list(version_ids))))
         rows = self._vectors.rows.among(self._vectors.numbers_of(known["seq"], list(ids)))
         for wrong in (row for row in rows if row["version"] not in ids):
-            raise self._vectors.rows.damage(wrong["seq"], "is not where its index says")
+            raise self._vectors.rows.damage(wrong["seq"], "wrong_index")
         if not rows:
             return {}
         near = iter(exact(_codes(b"".join(row["codes"] for row in rows), len(direction)), direction))

@@ -20,7 +20,8 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store import invariants
-from tacit.store.connection import Connection, Damaged, reads, translate_errors, writes
+from tacit.store.connection import Connection, reads, translate_errors, writes
+from tacit.store.damage import Damaged
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import encode_vectors, sketch_of
@@ -43,9 +44,9 @@ Range = tuple[int, int]
 class DerivedRows(Rows):
     """Sealed rows that can be made again."""
 
-    def damage(self, label: object, problem: str) -> Damaged:
+    def damage(self, label: object, code: str, detail: str = "") -> Damaged:
         """The error for one of this table's rows."""
-        error = super().damage(label, problem)
+        error = super().damage(label, code, detail)
         error.hint = _REBUILD_HINT
         return error
 
@@ -80,7 +81,7 @@ class Blocks:
         within = "seq IN (SELECT value FROM json_each(?))"
         found = {row[0]: row for row in self._connection.run(f"{listed} WHERE {within}", json.dumps(list(numbers)))}
         for seq in (seq for seq in numbers if seq not in found or found[seq][5] is None):
-            raise self.rows.damage(seq, "cannot be read")
+            raise self.rows.damage(seq, "unreadable")
         ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
         memory = allocate(ends[-1])
         buffers = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
@@ -134,10 +135,10 @@ class Blocks:
         """Raise unless the block holds exactly the rows it covers, and no other block covers them."""
         numbers = self._numbers(row["space"], (row["first"], row["last"]))
         if not numbers or (row["versions"], row["codes"]) != self._joined(row["space"], numbers):
-            raise self.rows.damage(row["seq"], "does not hold the vectors that it covers")
+            raise self.rows.damage(row["seq"], "wrong_block")
         sql = "SELECT count(*) FROM vector_blocks WHERE space = ? AND first <= ? AND last >= ?"
         if self._connection.single(sql, row["space"], row["last"], row["first"]) != 1:
-            raise self.rows.damage(row["seq"], "covers what another block covers")
+            raise self.rows.damage(row["seq"], "overlapping_blocks")
 
     def _open_gaps(self, space: int) -> list[Range]:
         return list(_gaps([(first, last) for _, first, last, _ in self.ranges(space)]))
@@ -210,7 +211,7 @@ class Sketches:
     def check(self, row: Values) -> None:
         """Raise unless the sketch is that of its block."""
         if any(row[column] != value for column, value in self._sketch_columns(row["seq"]).items()):
-            raise self.rows.damage(row["seq"], "is not that of its block")
+            raise self.rows.damage(row["seq"], "wrong_sketch")
 
     def _sketch_columns(self, seq: int) -> Values:
         block = self._blocks.at(seq)
@@ -322,18 +323,18 @@ class Vectors:
     def check_space(self, row: Values) -> None:
         """Raise unless vectors can belong to it."""
         if not row["id"] or row["dimensions"] < 1:
-            raise self.space_rows.damage(row["id"], "is not a space of vectors")
+            raise self.space_rows.damage(row["id"], "not_a_space")
 
     def check(self, row: Values) -> None:
         """Raise unless the row holds vectors of a recallable version in a known space."""
         version = self._connection.run("SELECT status FROM versions WHERE seq = ?", row["version"])
         if not version:
-            raise self.rows.damage(row["seq"], "are of a missing version")
+            raise self.rows.damage(row["seq"], "version_missing")
         if version[0][0] not in RECALLABLE:
-            raise self.rows.damage(row["seq"], "are of a version that is not recallable")
+            raise self.rows.damage(row["seq"], "not_recallable")
         space = self.space_rows.at(row["space"])
         if not row["codes"] or len(row["codes"]) % space["dimensions"]:
-            raise self.rows.damage(row["seq"], "do not have the length of their space")
+            raise self.rows.damage(row["seq"], "wrong_dimensions")
 
     def _searcher(self) -> VectorSearch:
         """What compares vectors; imported when first needed, since numpy loads slowly and comes with an extra."""

@@ -157,9 +157,11 @@ def passages(*texts: str) -> list[Passage]:
     ]
 
 
-def session_note(text: str = "the port is 8081", *, session: str = "s1", minutes: float = 0, **more: Any) -> SessionNote:
+def session_note(
+    text: str = "the port is 8081", *, session: str = "s1", minutes: float = 0, **more: Any
+) -> SessionNote:
     """Something in working memory, for an hour."""
-    more.setdefault("drawer", NoteKind.CONTEXT)
+    more.setdefault("kind", NoteKind.CONTEXT)
     more.setdefault("expires_at", at(minutes + 60))
     return SessionNote(session_id=session, text=text, at=at(minutes), **more)
 

@@ -9,12 +9,14 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.stored import AuditEntry
-from tacit.store.audit import GENESIS, Audit, Event, Note, is_gone, link, record_path
-from tacit.store.connection import Connection, Damaged
+from tacit.store.audit import GENESIS, Audit, AuditEvent, AuditNote, is_gone, link_hash, record_path
+from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.schema import statements
+from tests.raising import raises
 from tests.unit.store.samples import at
 
-EVENT = Event(
+EVENT = AuditEvent(
     sequence=1, at="2026-01-01T12:00:00+00:00", actor="ana", action="add", subject="v_1", record="versions/s_1/v_1",
     digest="d",
 )  # fmt: skip
@@ -35,15 +37,16 @@ def audit(connection: Connection) -> Audit:
     return Audit(connection)
 
 
-def note(
-    action: str = "version trial", record: str = "versions/s_1/v_1", *, minutes: float = 0, actor: str = "gate"
-) -> Note:
-    return Note(action=action, subject=record.rsplit("/", 1)[-1], record=record, at=at(minutes), actor=actor)
+RECORD = "versions/s_1/v_1"
+
+
+def note(action: str = "version trial", *, subject: str = "v_1", minutes: float = 0, actor: str = "gate") -> AuditNote:
+    return AuditNote(action=action, subject=subject, at=at(minutes), actor=actor)
 
 
 def grow(audit: Audit, *records: str, action: str = "add") -> None:
     for record in records:
-        audit.append(note(action, record), digest="d")
+        audit.append(note(action, subject=record.rsplit("/", 1)[-1]), record=record, digest="d")
 
 
 # --- links ----------------------------------------------------------------------------------------------------------
@@ -51,34 +54,34 @@ def grow(audit: Audit, *records: str, action: str = "add") -> None:
 
 def test_a_known_event_keeps_the_link_under_which_it_is_stored() -> None:
     """If these change, every chain is damaged: write a migration, do not change the literals."""
-    first = link(GENESIS, EVENT)
+    first = link_hash(GENESIS, EVENT)
     assert first == "6e735d2d1849c4ce817257420cfd2a566ab046de08ab7a1853593725c1bc9ebb"
-    assert link(first, EVENT) == "d274e12512772a82e925e0bf39aa22514aa76f9b8f55c241afc871d8ef97f66d"
+    assert link_hash(first, EVENT) == "d274e12512772a82e925e0bf39aa22514aa76f9b8f55c241afc871d8ef97f66d"
 
 
 @pytest.mark.parametrize("part", ["at", "actor", "action", "subject", "record", "digest"])
 def test_a_link_covers_every_part_of_its_event(part: str) -> None:
-    assert link(GENESIS, replace(EVENT, **{part: "other"})) != link(GENESIS, EVENT)  # type: ignore[arg-type]
-    assert link(GENESIS, replace(EVENT, sequence=2)) != link(GENESIS, EVENT)
+    assert link_hash(GENESIS, replace(EVENT, **{part: "other"})) != link_hash(GENESIS, EVENT)  # type: ignore[arg-type]
+    assert link_hash(GENESIS, replace(EVENT, sequence=2)) != link_hash(GENESIS, EVENT)
 
 
 def test_a_damaged_link_before_is_hashed_like_any_other() -> None:
-    assert link("\u00e4\ud800", EVENT) == link("??", EVENT)
+    assert link_hash("\u00e4\ud800", EVENT) == link_hash("??", EVENT)
 
 
 # --- appending and reading ------------------------------------------------------------------------------------------
 
 
 def test_what_is_appended_is_read_back_link_by_link(audit: Audit) -> None:
-    audit.append(note(minutes=1, actor="ana"), digest="d1")
-    audit.append(note("transition trusted", minutes=2), digest="d2")
+    audit.append(note(minutes=1, actor="ana"), record=RECORD, digest="d1")
+    audit.append(note("transition trusted", minutes=2), record=RECORD, digest="d2")
     first, second = audit.links()
-    assert first.event == Event(
+    assert first.event == AuditEvent(
         sequence=1, at="2026-01-01T12:01:00.000000+00:00", actor="ana", action="version trial", subject="v_1",
         record="versions/s_1/v_1", digest="d1",
     )  # fmt: skip
-    assert (first.previous, first.hash) == (GENESIS, link(GENESIS, first.event))
-    assert (second.previous, second.hash) == (first.hash, link(first.hash, second.event))
+    assert (first.previous, first.hash) == (GENESIS, link_hash(GENESIS, first.event))
+    assert (second.previous, second.hash) == (first.hash, link_hash(first.hash, second.event))
     assert audit.at(2) == second
     assert second.entry() == AuditEntry(
         sequence=2, at=at(2), actor="gate", action="transition trusted", subject="v_1", digest="d2", hash=second.hash
@@ -87,20 +90,20 @@ def test_what_is_appended_is_read_back_link_by_link(audit: Audit) -> None:
 
 def test_times_are_kept_in_one_zone_and_those_without_are_refused(audit: Audit) -> None:
     elsewhere = at().astimezone(timezone(timedelta(hours=5)))
-    audit.append(replace(note(), at=elsewhere), digest="d")
+    audit.append(replace(note(), at=elsewhere), record=RECORD, digest="d")
     assert audit.at(1).event.at == "2026-01-01T12:00:00.000000+00:00"
-    with pytest.raises(Mistake, match="has no zone"):
-        audit.append(replace(note(), at=datetime(2026, 1, 1)), digest="d")  # noqa: DTZ001
+    with raises(Mistake, "no_time_zone"):
+        audit.append(replace(note(), at=datetime(2026, 1, 1)), record=RECORD, digest="d")  # noqa: DTZ001
 
 
 def test_a_change_that_nobody_signs_is_tacits_own(audit: Audit) -> None:
-    audit.append(note(actor=""), digest="d")
-    audit.append(Note(action="add", subject="v_1", record="versions/s_1/v_1", at=at()), digest="d")
+    audit.append(note(actor=""), record=RECORD, digest="d")
+    audit.append(AuditNote(action="add", subject="v_1", at=at()), record=RECORD, digest="d")
     assert [found.event.actor for found in audit.links()] == ["tacit", "tacit"]
 
 
 def test_characters_that_no_file_can_hold_do_not_break_the_chain(audit: Audit) -> None:
-    audit.append(Note(action="a\ud800", subject="b\ud800", record="r", at=at(), actor="c\ud800"), digest="d")
+    audit.append(AuditNote(action="a\ud800", subject="b\ud800", at=at(), actor="c\ud800"), record="r", digest="d")
     event = audit.at(1).event
     assert (event.action, event.subject, event.actor) == ("a?", "b?", "c?")
 
@@ -126,10 +129,9 @@ def test_a_changed_column_is_damage_and_named(audit: Audit, connection: Connecti
     connection.run(f"UPDATE audit SET {column} = 'x' WHERE seq = 2")
     with pytest.raises(Damaged) as found:
         audit.at(2)
-    assert str(found.value) == "the store :memory: is damaged: audit 2 does not fit its hash"
-    assert (found.value.subject, found.value.problem) == ("audit 2", "does not fit its hash")
+    assert (found.value.subject, found.value.code) == ("audit 2", "wrong_hash")
     assert audit.at(1).event.record == "uses/a"
-    with pytest.raises(StoreOutage, match="audit 2 does not fit its hash"):
+    with raises(StoreOutage, "wrong_hash"):
         list(audit.links())
 
 
@@ -143,10 +145,10 @@ def test_a_value_of_another_type_is_damage(audit: Audit, connection: Connection)
     connection.run(f"INSERT INTO audit VALUES ({', '.join('?' * 9)})", *rows[0])
     assert audit.at(1).event.actor == "gate"
     connection.run("UPDATE audit SET hash = NULL")
-    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+    with raises(Damaged, "wrong_hash"):
         audit.at(1)
     connection.run("UPDATE audit SET hash = ?, at = x'00'", rows[0][-1])
-    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+    with raises(Damaged, "wrong_hash"):
         audit.at(1)
 
 
@@ -155,7 +157,7 @@ def test_a_text_that_is_not_utf8_is_damage_of_its_link(audit: Audit, connection:
     connection.run("UPDATE audit SET actor = CAST(x'ff' AS TEXT)")
     with pytest.raises(Damaged) as found:
         audit.at(1)
-    assert (found.value.subject, found.value.problem) == ("audit 1", "is not valid UTF-8")
+    assert (found.value.subject, found.value.code) == ("audit 1", "not_utf8")
 
 
 def test_a_link_that_was_removed_is_missed(audit: Audit, connection: Connection) -> None:
@@ -163,8 +165,8 @@ def test_a_link_that_was_removed_is_missed(audit: Audit, connection: Connection)
     connection.run("DELETE FROM audit WHERE seq = 2")
     with pytest.raises(Damaged) as found:
         audit.at(2)
-    assert (found.value.subject, found.value.problem) == ("audit 2", "is missing")
-    with pytest.raises(Damaged, match="audit 4 is missing"):  # fewer links than the last one's number
+    assert (found.value.subject, found.value.code) == ("audit 2", "missing")
+    with raises(Damaged, "missing"):  # fewer links than the last one's number
         list(audit.links())
 
 
@@ -172,19 +174,19 @@ def test_a_link_that_fits_itself_but_not_the_one_before_is_damage(audit: Audit, 
     grow(audit, "uses/a", "uses/b", "uses/c")
     forged = replace(audit.at(2).event, actor="mallory")
     previous = audit.at(2).previous
-    connection.run("UPDATE audit SET actor = ?, hash = ? WHERE seq = 2", forged.actor, link(previous, forged))
+    connection.run("UPDATE audit SET actor = ?, hash = ? WHERE seq = 2", forged.actor, link_hash(previous, forged))
     assert audit.at(2).event.actor == "mallory"
     with pytest.raises(Damaged) as found:
         list(audit.links())
-    assert (found.value.subject, found.value.problem) == ("audit 3", "does not follow the link before it")
-    with pytest.raises(Damaged, match="audit 3 does not follow"):
+    assert (found.value.subject, found.value.code) == ("audit 3", "bad_chain_order")
+    with raises(Damaged, "bad_chain_order"):
         list(audit.links(start=3))
 
 
 def test_nothing_is_appended_to_a_damaged_end(audit: Audit, connection: Connection) -> None:
     grow(audit, "uses/a")
     connection.run("UPDATE audit SET actor = 'mallory'")
-    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+    with raises(Damaged, "wrong_hash"):
         grow(audit, "uses/b")
 
 
@@ -231,19 +233,16 @@ def test_an_id_that_the_chain_knows_is_lost_and_any_other_unknown(audit: Audit) 
     grow(audit, "versions/s_1/v_1", "uses/u_1")
     lost = audit.absent("versions", "v_1", noun="version")
     assert isinstance(lost, Damaged)
-    assert (lost.subject, lost.problem) == ("versions v_1", "is missing")
-    assert str(lost) == "the store :memory: is damaged: versions v_1 is missing"
+    assert (lost.subject, lost.code) == ("versions v_1", "missing")
     for table, identity in (("versions", "v_2"), ("uses", "v_1"), ("versions", "u_1"), ("version", "v_1")):
         unknown = audit.absent(table, identity, noun="version")
         assert isinstance(unknown, NotFound)
-        assert "version" in str(unknown)
-        assert identity in str(unknown)
     grow(audit, "versions/s_1/v_1", action="purge")
     assert isinstance(audit.absent("versions", "v_1", noun="version"), NotFound)
 
 
 def test_an_id_is_not_lost_because_another_one_ends_alike(audit: Audit) -> None:
-    audit.append(Note(action="add", subject="v_1", record="versions/s_1/xv_1", at=at()), digest="d")
+    audit.append(AuditNote(action="add", subject="v_1", at=at()), record="versions/s_1/xv_1", digest="d")
     assert isinstance(audit.absent("versions", "v_1", noun="version"), NotFound)
 
 
@@ -253,10 +252,10 @@ def test_rows_and_chain_must_name_the_same_records(audit: Audit) -> None:
     audit.check_complete("versions", "s_1", "s_2", found={"versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3"})
     with pytest.raises(Damaged) as missing:
         audit.check_complete("versions", "s_1", found={"versions/s_1/v_1"})
-    assert (missing.value.subject, missing.value.problem) == ("versions v_2", "is missing")
+    assert (missing.value.subject, missing.value.code) == ("versions v_2", "missing")
     with pytest.raises(Damaged) as added:
         audit.check_complete("versions", "s_2", found={"versions/s_2/v_3", "versions/s_2/v_9"})
-    assert (added.value.subject, added.value.problem) == ("versions v_9", "is not in the audit chain")
+    assert (added.value.subject, added.value.code) == ("versions v_9", "not_audited")
 
 
 def test_only_a_purge_or_a_restore_leaves_nothing_behind() -> None:

@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.store.connection import Connection
-from tacit.store.connection import outage, translated
+from tacit.store.connection import Connection, store_error, translate_errors
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def write_and_lose_the_transaction(connection: Connection, *, then: Callable[[],
 
 
 def test_a_transaction_that_the_database_dropped_is_not_committed(connection: Connection) -> None:
-    with pytest.raises(StoreOutage, match="undone by an earlier failure"):
+    with raises(StoreOutage, "rolled_back"):
         write_and_lose_the_transaction(connection)
     assert connection.run("SELECT * FROM t") == []
     write(connection, "b")
@@ -42,7 +42,7 @@ def test_a_transaction_that_the_database_dropped_is_not_committed(connection: Co
 
 def test_nothing_more_is_written_once_the_database_dropped_the_transaction(connection: Connection) -> None:
     def write_again() -> None:
-        with pytest.raises(StoreOutage, match="undone by an earlier failure"):
+        with raises(StoreOutage, "rolled_back"):
             write(connection, "b")
 
     with pytest.raises(StoreOutage):
@@ -74,36 +74,36 @@ def test_a_text_that_is_not_utf8_is_damage(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words", "retryable"),
+    ("error", "code", "retryable"),
     [
-        (apsw.BusyError("database is locked"), "locked", True),
-        (apsw.FullError("database or disk is full"), "full", False),
-        (apsw.IOError("disk I/O error"), "cannot be read or written", False),
-        (apsw.CorruptError("malformed"), "damaged", False),
-        (apsw.NotADBError("file is not a database"), "not a SQLite database", False),
-        (apsw.CantOpenError("unable to open"), "cannot be opened", False),
-        (apsw.ReadOnlyError("readonly"), "cannot be opened", False),
-        (apsw.SQLError("no such table: versions"), "schema", False),
+        (apsw.BusyError("database is locked"), "store_locked", True),
+        (apsw.FullError("database or disk is full"), "disk_full", False),
+        (apsw.IOError("disk I/O error"), "disk_error", False),
+        (apsw.CorruptError("malformed"), "bad_file", False),
+        (apsw.NotADBError("file is not a database"), "not_a_database", False),
+        (apsw.CantOpenError("unable to open"), "store_not_writable", False),
+        (apsw.ReadOnlyError("readonly"), "store_not_writable", False),
+        (apsw.SQLError("no such table: versions"), "schema_changed", False),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
 def test_every_failure_of_the_world_names_the_file_and_says_what_to_do(
-    error: apsw.Error, words: str, retryable: bool
+    error: apsw.Error, code: str, retryable: bool
 ) -> None:
-    meant = outage(error, "some/tacit.db")
+    meant = store_error(error, "some/tacit.db")
     assert isinstance(meant, StoreOutage)
-    assert words in meant.message
+    assert meant.code == code
     assert "some/tacit.db" in meant.message
     assert meant.hint
     assert meant.retryable is retryable
 
 
 def test_a_record_beyond_the_limit_is_the_callers_mistake() -> None:
-    assert isinstance(outage(apsw.TooBigError("too big"), "x.db"), Mistake)
+    assert isinstance(store_error(apsw.TooBigError("too big"), "x.db"), Mistake)
 
 
 def test_a_wrong_statement_is_a_bug_and_passes_through(connection: Connection) -> None:
     with pytest.raises(apsw.SQLError, match="syntax error"):
         connection.run("SELEKT 1")
-    with pytest.raises(apsw.MisuseError), translated("x.db"):
+    with pytest.raises(apsw.MisuseError), translate_errors("x.db"):
         raise apsw.MisuseError

@@ -19,8 +19,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.domain.stored import Stored
 from tacit.recall import publishing
-from tacit.store import hook_index as glance
-from tacit.store import migrations, open_store
+from tacit.store import hook_index, migrations, open_store
 from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
@@ -59,7 +58,7 @@ def look(path: str) -> HookIndex:
 
 
 def names(path: str, query: str) -> list[str]:
-    return [sighting.glimpse.name for sighting in look(path).by_words(terms(query))[0]]
+    return [match.row.name for match in look(path).by_words(terms(query))[0]]
 
 
 def spoil(path: str, sql: str) -> None:
@@ -68,7 +67,7 @@ def spoil(path: str, sql: str) -> None:
     raw.close()
 
 
-def test_a_glimpse_shows_what_the_store_knows(store: Store, path: str) -> None:
+def test_a_row_holds_what_the_store_knows(store: Store, path: str) -> None:
     stored = put(
         store,
         text="as seen",
@@ -77,15 +76,15 @@ def test_a_glimpse_shows_what_the_store_knows(store: Store, path: str) -> None:
         example_queries=("ship the service", "漢字 please"),
         preconditions=(Condition(text="docker runs", check="docker info"),),
     )
-    (sighting,), frequency, documents = look(path).by_words(terms("deploy service unheard"))
-    glimpse = sighting.glimpse
-    assert (glimpse.version_id, glimpse.skill_id) == (stored.version.id, stored.skill.id)
-    assert (glimpse.kind, glimpse.name, glimpse.scope) == ("procedure", "deploy-service", "project")
-    assert (glimpse.text, glimpse.brief, glimpse.rank) == ("as seen", "", 0.5)
-    assert glimpse.fresh_at == at().timestamp()
-    assert glimpse.conditions == [["docker runs", "docker info"]]
-    assert glimpse.subject == [*terms("größe"), "tag", *terms(ERROR)]
-    assert glimpse.examples == [terms("ship the service"), terms("漢字 please")]
+    (match,), frequency, documents = look(path).by_words(terms("deploy service unheard"))
+    row = match.row
+    assert (row.version_id, row.skill_id) == (stored.version.id, stored.skill.id)
+    assert (row.kind, row.name, row.scope) == ("procedure", "deploy-service", "project")
+    assert (row.text, row.brief, row.rank) == ("as seen", "", 0.5)
+    assert row.fresh_at == at().timestamp()
+    assert row.conditions == [["docker runs", "docker info"]]
+    assert row.subject == [*terms("größe"), "tag", *terms(ERROR)]
+    assert row.examples == [terms("ship the service"), terms("漢字 please")]
     assert (frequency, documents) == store.document_frequency(terms("deploy service unheard"))
 
 
@@ -94,10 +93,8 @@ def test_words_find_the_same_as_the_store_with_the_same_scores(store: Store, pat
         put(store, f"skill-{number}", description=f"Deploy part {number % 7} to {'staging' if number % 3 else 'moon'}")
     for query in ("deploy to the moon", "part 3 staging", "skill", "Größe"):
         hits = store.search(terms(query), statuses={Status.TRIAL, Status.TRUSTED}, limit=20)
-        sightings = look(path).by_words(terms(query), limit=20)[0]
-        assert [(s.glimpse.version_id, s.lexical) for s in sightings] == [
-            (h.stored.version.id, h.lexical) for h in hits
-        ]
+        matches = look(path).by_words(terms(query), limit=20)[0]
+        assert [(s.row.version_id, s.lexical) for s in matches] == [(h.stored.version.id, h.lexical) for h in hits]
 
 
 def test_what_may_be_shown_is_found_among_many_that_may_not(store: Store, path: str) -> None:
@@ -138,10 +135,10 @@ def test_what_is_no_longer_recallable_is_not_shown_even_if_its_rendering_stayed(
     stored = put(store, signature=ERROR, kind=Kind.NORM)
     spoil(path, "DROP TRIGGER renderings_end_with_status")
     store.add_transition(step_to(stored, status))
-    glance = look(path)
-    assert glance.count() == 1
-    assert glance.by_words(terms("deploy service"))[0] == []
-    assert glance.by_signature(ERROR) == glance.norms() == glance.index(9) == []
+    hook_index = look(path)
+    assert hook_index.count() == 1
+    assert hook_index.by_words(terms("deploy service"))[0] == []
+    assert hook_index.by_signature(ERROR) == hook_index.norms() == hook_index.index(9) == []
 
 
 def test_a_signature_is_met_exactly_and_the_best_comes_first(store: Store, path: str) -> None:
@@ -156,11 +153,11 @@ def test_a_signature_is_met_exactly_and_the_best_comes_first(store: Store, path:
 def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: Store, path: str) -> None:
     for number, kind in enumerate(Kind):
         put(store, str(kind), kind=kind, rank=number / 10)
-    glance = look(path)
-    assert [g.name for g in glance.norms()] == ["preference", "norm"]
-    assert [g.name for g in glance.norms(limit=1)] == ["preference"]
-    assert [g.name for g in glance.index(9)] == ["reference", "preference", "norm", "lesson", "procedure"]
-    assert len(glance.index(2)) == 2
+    hook_index = look(path)
+    assert [g.name for g in hook_index.norms()] == ["preference", "norm"]
+    assert [g.name for g in hook_index.norms(limit=1)] == ["preference"]
+    assert [g.name for g in hook_index.index(9)] == ["reference", "preference", "norm", "lesson", "procedure"]
+    assert len(hook_index.index(2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -171,8 +168,12 @@ def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: S
 def test_only_what_the_scope_may_see_is_listed(store: Store, path: str, kept: str, asked: str, seen: bool) -> None:
     skill = Skill.found(content(kind=Kind.NORM, signature=ERROR), Scope.parse(kept), at=at())
     put(store, kind=Kind.NORM, signature=ERROR, skill=skill)
-    glance = look(path)
-    for found in (glance.norms(scope=asked), glance.index(9, scope=asked), glance.by_signature(ERROR, scope=asked)):
+    hook_index = look(path)
+    for found in (
+        hook_index.norms(scope=asked),
+        hook_index.index(9, scope=asked),
+        hook_index.by_signature(ERROR, scope=asked),
+    ):
         assert bool(found) is seen
 
 
@@ -185,9 +186,9 @@ def test_a_damaged_rendering_is_passed_over_and_reported(store: Store, path: str
     bad = put(store, "bad")
     put(store, "good")
     spoil(path, sql)
-    glance = look(path)
-    assert [g.name for g in glance.index(9)] == ["good"]
-    assert glance.damaged == [f"renderings {bad.version.id} does not fit its seal"]
+    hook_index = look(path)
+    assert [g.name for g in hook_index.index(9)] == ["good"]
+    assert hook_index.damaged == [f"renderings {bad.version.id} does not fit its seal"]
     assert any(damage.subject == f"renderings {bad.version.id}" for damage in store.verify())
 
 
@@ -196,17 +197,17 @@ def test_damaged_words_are_passed_over_and_reported(store: Store, path: str) -> 
     put(store, "good")
     spoil(path, "DROP TRIGGER version_words_keeps_rows")
     spoil(path, "UPDATE version_words SET body = 'evil' WHERE seq = 1")
-    glance = look(path)
-    assert [s.glimpse.name for s in glance.by_words(terms("deploy"))[0]] == ["good"]
-    assert glance.damaged == ["version_words 1 does not fit its seal"]
+    hook_index = look(path)
+    assert [s.row.name for s in hook_index.by_words(terms("deploy"))[0]] == ["good"]
+    assert hook_index.damaged == ["version_words 1 does not fit its seal"]
 
 
 def test_a_rendering_of_something_else_is_damage_to_verify(store: Store, path: str) -> None:
     one, other = put(store, "one"), put(store, "other")
     spoil(path, "DROP TRIGGER renderings_end_with_status")
     store.add_transition(step_to(one, Status.RETIRED))
-    assert [(d.subject, d.problem) for d in store.verify() if d.subject.startswith("renderings")] == [
-        (f"renderings {one.version.id}", "renders a version that is not recallable")
+    assert [(d.subject, d.code) for d in store.verify() if d.subject.startswith("renderings")] == [
+        (f"renderings {one.version.id}", "not_recallable")
     ]
     assert [g.version_id for g in look(path).index(9)] == [other.version.id]
 
@@ -223,33 +224,33 @@ def test_a_rendering_of_nothing_is_passed_over_and_damage_to_verify(store: Store
     ).fetchall()
     raw.close()
     assert len(look(path).index(9)) == 1
-    assert [damage.problem for damage in store.verify()] == ["renders a version that is not there"]
+    assert [damage.code for damage in store.verify()] == ["version_missing"]
 
 
 def test_a_wrong_count_of_words_is_damage_to_verify(store: Store, path: str) -> None:
     put(store)
     assert list(store.verify()) == []
     spoil(path, "UPDATE version_counts SET documents = 7 WHERE term = 'deploy'")
-    assert any("'deploy'" in damage.problem for damage in store.verify())
+    assert "wrong_index_terms" in {damage.code for damage in store.verify()}
 
 
 def test_it_reads_one_state_while_others_write(store: Store, path: str) -> None:
     put(store, "before")
-    glance = look(path)
-    assert len(glance.index(9)) == 1
+    hook_index = look(path)
+    assert len(hook_index.index(9)) == 1
     with store.transaction():
         put(store, "meanwhile")
         assert [g.name for g in look(path).index(9)] == ["before"]
-    assert [g.name for g in glance.index(9)] == ["before"]
-    glance.close()
+    assert [g.name for g in hook_index.index(9)] == ["before"]
+    hook_index.close()
     assert len(look(path).index(9)) == 2
 
 
 def test_it_writes_nothing(store: Store, path: str) -> None:
     put(store)
-    glance = look(path)
+    hook_index = look(path)
     with pytest.raises(apsw.ReadOnlyError):
-        glance._run("DELETE FROM renderings")
+        hook_index._run("DELETE FROM renderings")
 
 
 def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
@@ -263,10 +264,10 @@ def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 import apsw
-from tacit.store.hook_index import COLUMNS, Glance
+from tacit.store.hook_index import COLUMNS, HookIndex
 if os.geteuid() == 0:  # nothing is forbidden to root
     os.setuid(65534)
-print(len(Glance.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))
+print(len(HookIndex.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))
 """
 
 
@@ -299,7 +300,7 @@ def test_what_is_no_store_of_a_known_schema_is_not_looked_into(tmp_path: Path) -
 
 def test_the_newest_schema_can_be_looked_into() -> None:
     assert MIGRATIONS[-1].number in SCHEMAS
-    assert glance.APPLICATION_ID == migrations.APPLICATION_ID
+    assert hook_index.APPLICATION_ID == migrations.APPLICATION_ID
 
 
 def test_an_old_store_is_rendered_by_the_next_writer(tmp_path: Path) -> None:
@@ -329,7 +330,8 @@ def test_a_word_of_an_old_store_is_counted_as_before(tmp_path: Path) -> None:
 def test_looking_loads_nothing_that_is_slow() -> None:
     slow = ("dataclasses", "typing", "contextlib", "inspect", "pathlib", "logging", "msgspec", "click", "asyncio")
     code = (
-        "import sys\nimport tacit.store.hook_index, tacit.recall.hook_recall, tacit.text.error_signatures, tacit.text.safe_markdown\n"
+        "import sys\nimport tacit.store.hook_index, tacit.recall.hook_recall\n"
+        "import tacit.text.error_signatures, tacit.text.safe_markdown\n"
         f"print([name for name in {slow} if name in sys.modules])"
     )
     run = subprocess.run(

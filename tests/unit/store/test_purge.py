@@ -10,12 +10,13 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.archive import Source, SourceKind
-from tacit.store import open_store
-from tacit.store import purge_plan as custody
+from tacit.store import open_store, purge_plan
+from tacit.store.restore import restore_backup
 from tests.faults.test_kill_points import attempt_at
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_proposing_what_was_purged_is_refused(loop: Tacit) -> None:
     learn_both(loop)
     gone = loop.reviews.waiting()[0]
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
-    with pytest.raises(GateRefusal, match="purged"):
+    with raises(GateRefusal, "purged"):
         loop.propose(gone.version.content, by="mallory")
     assert loop.archive.verify() == []
 
@@ -68,16 +69,16 @@ def test_the_nearest_known_sources_are_named_first(loop: Tacit) -> None:
     content = loop.reviews.waiting()[0].version.content
     for name in ("/w/sk/alpha", "/w/sk/beta", "/w/other/gamma"):
         loop.propose(replace(content, name=name.rsplit("/", 1)[-1], body=name), by="ana", source=name)
-    assert custody.nearest_sources(loop.context.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
-    assert len(custody.nearest_sources(loop.context.store, "", limit=5)) == 3
+    assert purge_plan.nearest_sources(loop.context.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
+    assert len(purge_plan.nearest_sources(loop.context.store, "", limit=5)) == 3
 
 
 def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:
     store = open_store(tmp_path / "tacit.db")
     store.backup(tmp_path / "b.db")
     store.close()
-    with pytest.raises(Mistake, match="in memory"):
-        custody.restore(tmp_path / "b.db", ":memory:", by="ana", at=datetime.now(UTC))
+    with raises(Mistake, "store_in_memory"):
+        restore_backup(tmp_path / "b.db", ":memory:", by="ana", at=datetime.now(UTC))
 
 
 def test_a_copy_that_cannot_be_read_is_named_and_does_not_stop_the_purge(loop: Tacit, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 numpy = pytest.importorskip("numpy")
 
-from tacit.store.vector_search import Segment  # noqa: E402
 from tacit.store.vector_codes import direction_of, similarity  # noqa: E402
+from tacit.store.vector_search import Segment  # noqa: E402
 from tests.unit.store.samples import vector  # noqa: E402
 
 DIMENSIONS = 24

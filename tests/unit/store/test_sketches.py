@@ -15,14 +15,13 @@ import pytest
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.recall import publishing
-from tacit.store import open_store
-from tacit.store.vector_codes import likely, sketch_of
 from tacit.store import hook_vectors as nearby
+from tacit.store import open_store
 from tacit.store.connection import Connection
 from tacit.store.hook_index import HookIndex
-from tacit.store.vectors import Sketches
 from tacit.store.sqlite_store import SqliteStore
-from tacit.store.vector_codes import codes_of, direction_of, similarity
+from tacit.store.vector_codes import codes_of, direction_of, likely, similarity, sketch_of
+from tacit.store.vectors import Sketches
 from tests.unit.store.samples import put_version, step_to
 
 SPACE = "tiny/16@00"
@@ -99,11 +98,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
 
 
 def seen(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
-    glance = HookIndex.open(store.path)
-    assert glance is not None
-    glance.aim(vector, space=SPACE)
-    found = {sighting.glimpse.version_id: sighting.semantic for sighting in glance.by_meaning([], limit=limit)}
-    glance.close()
+    hook_index = HookIndex.open(store.path)
+    assert hook_index is not None
+    hook_index.set_query_vector(vector, space=SPACE)
+    found = {match.row.version_id: match.semantic for match in hook_index.by_meaning([], limit=limit)}
+    hook_index.close()
     return found
 
 
@@ -126,13 +125,13 @@ def test_a_glance_finds_what_the_store_finds_and_as_near(store: SqliteStore) -> 
 def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(store: SqliteStore) -> None:
     vector = some_vector(random.Random(7))
     (first, *_) = nearest(store, vector)
-    before = len(Sketches(store._connection, store._vectors.spaces, store._vectors.blocks.rows).rows.numbers())
+    before = len(Sketches(store._connection, store.vectors.space_rows, store.vectors.blocks.rows).rows.numbers())
     assert before == 3
     store.add_transition(step_to(store.version(first), Status.RETIRED))
     assert first not in seen(store, vector)
     assert list(store.verify()) == []
     store.vectors.drop(SPACE)
-    assert store._vectors.sketches.rows.numbers() == []
+    assert store.vectors.sketches.rows.numbers() == []
     assert seen(store, vector) == {}
 
 
@@ -140,13 +139,11 @@ def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(sto
     vector = some_vector(random.Random(8))
     raw = apsw.Connection(store.path)
     raw.execute("UPDATE vector_sketches SET planes = zeroblob(length(planes)) WHERE seq = 2")
-    glance = HookIndex.open(store.path)
-    assert glance is not None
-    glance.aim(vector, space=SPACE)
-    assert {sighting.glimpse.version_id for sighting in glance.by_meaning([], limit=3)} >= {
-        *list(nearest(store, vector))[:1]
-    }
-    assert glance.damaged == ["vector_sketches 2 does not fit its seal"]
+    hook_index = HookIndex.open(store.path)
+    assert hook_index is not None
+    hook_index.set_query_vector(vector, space=SPACE)
+    assert {match.row.version_id for match in hook_index.by_meaning([], limit=3)} >= {*list(nearest(store, vector))[:1]}
+    assert hook_index.damaged == ["vector_sketches 2 does not fit its seal"]
     assert [damage.subject for damage in store.verify()] == ["vector_sketches 2"]
     store.reindex()
     assert list(store.verify()) == []
@@ -154,33 +151,33 @@ def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(sto
 
 def test_a_sketch_of_something_else_is_reported(store: SqliteStore) -> None:
     connection = Connection(store.path)
-    vectors = store._vectors
+    vectors = store.vectors
     with connection.writing():
         kept = vectors.sketches.rows.at(1)
         connection.run("DELETE FROM vector_sketches WHERE seq = 1")
         other = {column: kept[column] for column in ("space", "first", "last", "versions")}
-        Sketches(connection, vectors.spaces, vectors.blocks.rows).rows.add(
+        Sketches(connection, vectors.space_rows, vectors.blocks.rows).rows.add(
             {**other, "planes": bytes(len(kept["planes"]))}, seq=1
         )
     connection.close()
-    assert [damage.problem for damage in store.verify()] == ["is not that of its block"]
+    assert [damage.code for damage in store.verify()] == ["wrong_sketch"]
 
 
 def test_a_glance_aims_at_nothing_in_a_space_without_vectors_and_refuses_a_strange_length(store: SqliteStore) -> None:
-    glance = HookIndex.open(store.path)
-    assert glance is not None
-    glance.aim(some_vector(random.Random(9)), space="other/16@00")
-    assert glance.by_meaning([]) == []
+    hook_index = HookIndex.open(store.path)
+    assert hook_index is not None
+    hook_index.set_query_vector(some_vector(random.Random(9)), space="other/16@00")
+    assert hook_index.by_meaning([]) == []
     with pytest.raises(Mistake):
-        glance.aim(array("f", [1.0, 2.0]).tobytes(), space=SPACE)
+        hook_index.set_query_vector(array("f", [1.0, 2.0]).tobytes(), space=SPACE)
 
 
 def test_finding_by_meaning_at_a_glance_loads_nothing_heavy(store: SqliteStore) -> None:
     code = (
-        "import sys\nfrom tacit.store.hook_index import Glance\n"
-        f"glance = Glance.open({store.path!r})\n"
-        f"glance.aim({some_vector(random.Random(10))!r}, space={SPACE!r})\n"
-        "assert glance.by_meaning([])\n"
+        "import sys\nfrom tacit.store.hook_index import HookIndex\n"
+        f"hook_index = HookIndex.open({store.path!r})\n"
+        f"hook_index.set_query_vector({some_vector(random.Random(10))!r}, space={SPACE!r})\n"
+        "assert hook_index.by_meaning([])\n"
         "assert not {'numpy', 'pathlib', 'dataclasses', 'inspect', 'logging'} & set(sys.modules), sorted(sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

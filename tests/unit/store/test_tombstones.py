@@ -1,4 +1,4 @@
-"""What stays of purged records: one stone each, found again by its id, and missed where it is taken away."""
+"""Tombstones of purged records: found by id, audited, and reported when they are missing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.errors import Mistake
 from tacit.domain.archive import Tombstone
+from tacit.domain.errors import Mistake
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
-from tacit.store.reindex import unguarded
+from tacit.store.damage import Damaged
 from tacit.store.migrations import migrate
-from tacit.store.connection import Damaged
+from tacit.store.records import TOMBSTONES_SINCE, RecordLog
 from tacit.store.schema import MIGRATIONS
-from tacit.store.tombstones import SINCE, Tombstones
+from tacit.store.word_index import without_triggers
+from tests.raising import raises
 from tests.unit.store.samples import at
 
-STONE = Tombstone(id="v_1", by="ana", at=at(3), survivors=("t_2",))
+TOMBSTONE = Tombstone(id="v_1", by="ana", at=at(3), survivors=("t_2",))
 
 
 @pytest.fixture
@@ -30,14 +31,14 @@ def connection(tmp_path: Path) -> Connection:
 
 
 @pytest.fixture
-def stones(connection: Connection) -> Tombstones:
-    return Tombstones(connection, Audit(connection))
+def records(connection: Connection) -> RecordLog:
+    return RecordLog(connection, Audit(connection))
 
 
-def test_a_stone_is_found_by_its_id_and_signed_in_the_chain(connection: Connection, stones: Tombstones) -> None:
-    stones.add(STONE)
-    assert stones.find("v_1") == STONE
-    assert stones.find("v_2") is None
+def test_a_stone_is_found_by_its_id_and_signed_in_the_chain(connection: Connection, records: RecordLog) -> None:
+    records.add(TOMBSTONE)
+    assert records.tombstone("v_1") == TOMBSTONE
+    assert records.tombstone("v_2") is None
     [link] = Audit(connection).links()
     event = link.event
     assert (event.action, event.subject, event.record, event.actor) == ("tombstone", "v_1", "tombstones/v_1", "ana")
@@ -45,34 +46,34 @@ def test_a_stone_is_found_by_its_id_and_signed_in_the_chain(connection: Connecti
     assert event.digest == connection.single("SELECT seal FROM tombstones")
 
 
-def test_stones_are_told_oldest_first_and_each_is_set_once(stones: Tombstones) -> None:
-    other = replace(STONE, id="session:s/1", at=at(1))
-    for stone in (STONE, other, replace(STONE, by="bob")):
-        stones.add(stone)
-    assert stones.all() == [STONE, other]
+def test_tombstones_are_told_oldest_first_and_each_is_set_once(records: RecordLog) -> None:
+    other = replace(TOMBSTONE, id="session:s/1", at=at(1))
+    for tombstone in (TOMBSTONE, other, replace(TOMBSTONE, by="bob")):
+        records.add(tombstone)
+    assert records.list_tombstones() == [TOMBSTONE, other]
 
 
-def test_a_stone_without_a_zone_is_refused(stones: Tombstones) -> None:
-    with pytest.raises(Mistake, match="has no zone"):
-        stones.add(replace(STONE, at=datetime(2026, 1, 1)))  # noqa: DTZ001
+def test_a_stone_without_a_zone_is_refused(records: RecordLog) -> None:
+    with raises(Mistake, "no_time_zone"):
+        records.add(replace(TOMBSTONE, at=datetime(2026, 1, 1)))  # noqa: DTZ001
 
 
-def test_a_stone_that_was_taken_away_is_missed(connection: Connection, stones: Tombstones) -> None:
-    stones.add(STONE)
-    stones.add(replace(STONE, id="v_2"))
-    with connection.writing(), unguarded(connection, "tombstones"):
+def test_a_stone_that_was_taken_away_is_missed(connection: Connection, records: RecordLog) -> None:
+    records.add(TOMBSTONE)
+    records.add(replace(TOMBSTONE, id="v_2"))
+    with connection.writing(), without_triggers(connection, "tombstones"):
         connection.run("DELETE FROM tombstones WHERE id = 'v_1'")
     with pytest.raises(Damaged) as found:
-        stones.find("v_1")
-    assert (found.value.subject, found.value.problem) == ("tombstones v_1", "is missing")
-    with pytest.raises(Damaged, match="tombstones v_1 is missing"):
-        stones.add(STONE)
-    assert stones.find("v_3") is None
+        records.tombstone("v_1")
+    assert (found.value.subject, found.value.code) == ("tombstones v_1", "missing")
+    with raises(Damaged, "missing"):
+        records.add(TOMBSTONE)
+    assert records.tombstone("v_3") is None
 
 
-def test_in_a_store_from_before_there_were_stones_nothing_was_purged(tmp_path: Path) -> None:
+def test_in_a_store_from_before_there_were_tombstones_nothing_was_purged(tmp_path: Path) -> None:
     old = Connection(tmp_path / "old.db")
-    migrate(old, MIGRATIONS[: SINCE - 1])
-    stones = Tombstones(old, Audit(old), schema=SINCE - 1)
-    assert stones.find("v_1") is None
-    assert stones.all() == []
+    migrate(old, MIGRATIONS[: TOMBSTONES_SINCE - 1])
+    records = RecordLog(old, Audit(old), schema=TOMBSTONES_SINCE - 1)
+    assert records.tombstone("v_1") is None
+    assert records.list_tombstones() == []

@@ -20,13 +20,15 @@ from tacit.domain.ports import Store
 from tacit.store import open_store
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
+from tacit.store.damage import Damaged
 from tacit.store.migrations import migrate
-from tacit.store.vector_search import Nearness
 from tacit.store.schema import MIGRATIONS
 from tacit.store.skills import Skills
 from tacit.store.sqlite_store import SqliteStore
-from tacit.store.vectors import Vectors
 from tacit.store.vector_codes import codes_of, direction_of, similarity
+from tacit.store.vector_search import VectorSearch
+from tacit.store.vectors import Vectors
+from tests.raising import raises
 from tests.unit.store.samples import SPACE, SUCCESS, at, fill, put_version, step_to, trajectory, vector
 
 EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)
@@ -41,7 +43,7 @@ class Parts:
         self.connection = Connection(store.path)
         self.skills = Skills(self.connection, Audit(self.connection))
         self.vectors = Vectors(self.connection, self.skills, block_rows=BLOCK)
-        self.nearness = Nearness(self.connection, self.skills, self.vectors)
+        self.search = VectorSearch(self.connection, self.skills, self.vectors)
 
     def put(self, name: str, *vectors: bytes, space: str = SPACE) -> str:
         version_id = put_version(self.store, name).version.id
@@ -56,7 +58,7 @@ class Parts:
         stored = self.store.version(version_id)
         with self.connection.writing():
             self.skills.change(step_to(stored, Status.RETIRED))
-            self.vectors.tidy()
+            self.vectors.pack_after_removal()
 
     def blocks(self) -> list[tuple[Any, ...]]:
         """Of each block: first and last row covered, and how many vectors it holds."""
@@ -65,7 +67,7 @@ class Parts:
 
     def nearest(self, query: bytes = EAST, **more: Any) -> list[str]:
         with self.connection.reading():
-            found = self.nearness.nearest(query, space=SPACE, kinds=None, limit=more.get("limit", 50))
+            found = self.search.nearest(query, space=SPACE, kinds=None, limit=more.get("limit", 50))
             return [hit.stored.version.name for hit in found]
 
 
@@ -156,7 +158,7 @@ def test_what_is_known_is_not_read_again(parts: Parts) -> None:
     parts.put("n5")
     assert len(parts.nearest()) == 6
     other = Parts(parts.store)
-    with pytest.raises(StoreOutage, match="vector_blocks 1 does not fit its seal") as caught:
+    with raises(StoreOutage, "wrong_seal") as caught:
         other.nearest()
     assert "tacit index --rebuild" in caught.value.hint
     other.connection.close()
@@ -246,21 +248,21 @@ def filled(path: Path, count: int = 3) -> Store:
 
 
 @pytest.mark.parametrize(
-    ("harm", "problem"),
+    ("harm", "code"),
     [
-        ("UPDATE vectors SET codes = x'7f0001' WHERE seq = 2", "does not fit its seal"),
-        ("UPDATE vector_spaces SET dimensions = 2", "does not fit its seal"),
-        ("UPDATE vector_blocks SET codes = zeroblob(length(codes))", "does not fit its seal"),
-        ("UPDATE vector_blocks SET last = 99", "does not fit its seal"),
-        ("DELETE FROM vector_spaces", "is missing"),
+        ("UPDATE vectors SET codes = x'7f0001' WHERE seq = 2", "wrong_seal"),
+        ("UPDATE vector_spaces SET dimensions = 2", "wrong_seal"),
+        ("UPDATE vector_blocks SET codes = zeroblob(length(codes))", "wrong_seal"),
+        ("UPDATE vector_blocks SET last = 99", "wrong_seal"),
+        ("DELETE FROM vector_spaces", "missing"),
     ],
 )
-def test_harm_to_vectors_is_reported_and_mended_by_making_them_anew(tmp_path: Path, harm: str, problem: str) -> None:
+def test_damaged_vectors_are_reported_and_repaired_by_a_rebuild(tmp_path: Path, harm: str, code: str) -> None:
     path = tmp_path / "tacit.db"
     filled(path).close()
     raw(path, harm)
     store = open_store(path)
-    assert problem in " ".join(damage.problem for damage in store.verify())
+    assert code in {damage.code for damage in store.verify()}
     store.reindex()
     assert list(store.verify()) == []
     for version_id in store.vectors.missing(SPACE):
@@ -277,8 +279,8 @@ def test_vectors_of_what_is_not_recallable_or_not_there_are_damage(tmp_path: Pat
     raw(path, "DROP TRIGGER vectors_end_with_status")
     store.add_transition(step_to(store.catalogue(name="n1")[0], Status.RETIRED))
     raw(path, *trigger)
-    told = [(damage.subject, damage.problem) for damage in store.verify()]
-    assert told == [("vectors 2", "are of a version that is not recallable")]
+    found = [(damage.subject, damage.code) for damage in store.verify()]
+    assert found == [("vectors 2", "not_recallable")]
     assert len(store.vectors.nearest(EAST, space=SPACE)) == 2  # never handed out, all the same
     store.reindex()
     assert list(store.verify()) == []
@@ -290,8 +292,8 @@ def test_a_block_that_lacks_a_row_is_damage(tmp_path: Path) -> None:
     store = filled(path)
     trigger = [sql for sql in schema(path) if "vector_blocks_end_with_vectors" in sql]
     raw(path, "DROP TRIGGER vector_blocks_end_with_vectors", "DELETE FROM vectors WHERE seq = 2", *trigger)
-    told = [(damage.subject, damage.problem) for damage in store.verify()]
-    assert told == [("vector_blocks 1", "does not hold the vectors that it covers")]
+    found = [(damage.subject, damage.code) for damage in store.verify()]
+    assert found == [("vector_blocks 1", "wrong_block")]
     store.reindex()
     assert list(store.verify()) == []
     store.close()
@@ -304,7 +306,7 @@ def test_a_damaged_vector_does_not_stop_others_from_being_kept(parts: Parts) -> 
     for number in range(3, 6):
         parts.put(f"n{number}")
     assert parts.blocks() == []
-    with pytest.raises(StoreOutage, match="vectors 2 does not fit its seal"):
+    with raises(StoreOutage, "wrong_seal"):
         parts.nearest()
     parts.store.reindex()
     assert sorted(parts.nearest()) == ["n0", "n2", "n3", "n4", "n5"]
@@ -312,22 +314,20 @@ def test_a_damaged_vector_does_not_stop_others_from_being_kept(parts: Parts) -> 
 
 
 @pytest.mark.parametrize(
-    ("harm", "problem"),
+    ("harm", "subject"),
     [
-        (
-            "UPDATE vector_blocks SET codes = zeroblob(length(codes)) WHERE seq = 2",
-            "vector_blocks 2 does not fit its seal",
-        ),
-        ("UPDATE vector_blocks SET codes = zeroblob(0) WHERE seq = 1", "vector_blocks 1 does not fit its seal"),
+        ("UPDATE vector_blocks SET codes = zeroblob(length(codes)) WHERE seq = 2", "vector_blocks 2"),
+        ("UPDATE vector_blocks SET codes = zeroblob(0) WHERE seq = 1", "vector_blocks 1"),
     ],
 )
-def test_a_damaged_block_is_named_by_whoever_reads_it(parts: Parts, harm: str, problem: str) -> None:
+def test_a_damaged_block_is_named_when_it_is_read(parts: Parts, harm: str, subject: str) -> None:
     for number in range(2 * BLOCK):
         parts.put(f"n{number}")
     assert len(parts.blocks()) == 2
     raw(Path(parts.store.path), harm)
-    with pytest.raises(StoreOutage, match=problem):
+    with raises(Damaged, "wrong_seal") as caught:
         parts.nearest()
+    assert caught.value.subject == subject
     parts.store.reindex()
     assert len(parts.nearest()) == 2 * BLOCK
 
@@ -342,7 +342,7 @@ def test_a_block_whose_codes_became_something_else_is_damage_and_no_crash(parts:
     strict, loose = "codes BLOB NOT NULL) STRICT", "codes)"
     raw(path, rule, table.format(strict, loose))
     raw(path, f"UPDATE vector_blocks SET codes = {codes} WHERE seq = 2")
-    with pytest.raises(StoreOutage, match="vector_blocks 2 does not fit its seal"):
+    with raises(StoreOutage, "wrong_seal"):
         parts.nearest()
     parts.store.reindex()
     raw(path, rule, table.format(loose, strict))
@@ -409,7 +409,7 @@ def test_words_of_an_older_making_are_made_anew(tmp_path: Path) -> None:
     for sql in triggers:
         connection.run(sql)
     connection.close()
-    assert "are not the words of what they index" in [damage.problem for damage in store.verify()]
+    assert "wrong_words" in [damage.code for damage in store.verify()]
     store.reindex()
     assert list(store.verify()) == []
     assert [hit.stored.version.name for hit in store.search(["deploy"], statuses=[Status.TRIAL], limit=1)] != []
@@ -442,7 +442,8 @@ store = open_store({str(tmp_path / "tacit.db")!r})
 fill(store)
 store.reindex()
 assert store.vectors.spaces() == {{SPACE: 1}} and not list(store.verify())
-for ask in (lambda: store.vectors.nearest(vector(1, 0, 0), space=SPACE), lambda: store.vectors.similarities(b"", [], space=SPACE)):
+vectors = store.vectors
+for ask in (lambda: vectors.nearest(vector(1, 0, 0), space=SPACE), lambda: vectors.similarities(b"", [], space=SPACE)):
     try:
         ask()
     except Mistake as error:
