@@ -16,16 +16,15 @@ from typing import Any
 
 from _consolidation_data import AIDED, HELD_OUT
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.aids import Aids
+from tacit.features.evaluate.base_model import BaseModel
 from tacit.features.evaluate.suite import AidKind, Exercise
-from tacit.features.evaluate.suites.rehearsal import rehearsed
-from tacit.features.train.adapters.gathering import gather
+from tacit.features.evaluate.suites.own import learned_memory
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt, gather
 from tacit.features.train.dataset import MANIFEST, Dataset, draft
-from tacit.features.train.examples import Attempt
-from tacit.features.train.foundation import Foundation
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.training import Progress, train
 
@@ -37,14 +36,14 @@ allows (2,048), all of them lose their end: the model would learn to look, and n
 class Lessons:
     """What an adapter is trained on: the successes in a memory."""
 
-    def __init__(self, memory: Loop, training: Sequence[Trajectory], tools: Sequence[Tool]) -> None:
+    def __init__(self, memory: Tacit, training: Sequence[Trajectory], tools: Sequence[Tool]) -> None:
         """`training` is what the memory learned from; `tools` are those that the agent will be told of."""
         self._training = list(training)
         self._tools = tuple(tools)
         self._attempts = gather(memory.store, tools=tools, named=lambda trajectory: trajectory.session_id)
         self._recalled: dict[str, str] = {}
 
-    def taught(self, base: Foundation, *, folder: Path, recipe: Recipe) -> dict[str, Any]:
+    def taught(self, base: BaseModel, *, folder: Path, recipe: Recipe) -> dict[str, Any]:
         """Train an adapter into the folder, unless it is there; the recipe's seed draws the tasks too. Tells how it went."""
         started = time.perf_counter()
         dataset, against = self.drafted(folder / "dataset", seed=recipe.seed)
@@ -57,7 +56,7 @@ class Lessons:
             "held_out": len(dataset.held_out),
             "dropped": dict(dataset.manifest.dropped),
             "gate": against,
-            "recipe": recipe.told(),
+            "recipe": recipe.as_text(),
             "drafting_s": round(drafted_s, 1),
             "training_s": done.seconds,
             "tokens": done.tokens,
@@ -75,7 +74,7 @@ class Lessons:
         dice = random.Random(f"aid {seed}")
         carries = {attempt.task_key: dice.random() < AIDED for attempt in self._attempts}
 
-        def aid(attempt: Attempt) -> str:
+        def aid(attempt: VerifiedAttempt) -> str:
             return self._aids[attempt.task_key] if carries[attempt.task_key] else ""
 
         dataset, against = draft(self._attempts, held_out=HELD_OUT, seed=seed, aid=aid)
@@ -91,7 +90,7 @@ class Lessons:
             tasks = sorted({_task(each.session_id) for each in self._training})
             first = set(tasks[0::2])
             for side in (True, False):
-                aids = Aids(rehearsed(each for each in self._training if (_task(each.session_id) in first) is not side))
+                aids = Aids(learned_memory(each for each in self._training if (_task(each.session_id) in first) is not side))
                 for attempt in self._attempts:
                     if (_task(attempt.task_key) in first) is side:
                         asked = Exercise(key="", group="", task=attempt.trajectory.task.text, tools=self._tools)

@@ -16,9 +16,9 @@ from typing import Any
 
 from _consolidation_run import ANSWERS, CHOICES
 
-from tacit.features.evaluate.suite import Exercise, Row, Score
+from tacit.features.evaluate.conversation import is_done, parse_tool_call
+from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow
 from tacit.features.evaluate.suites.next_call import NextCallSuite
-from tacit.features.train.conversation import is_done, understood
 
 _BEGUN = re.compile(r'<tool_call>\s*\{\s*"name":\s*"([^"]+)"')
 Suites = Mapping[str, tuple[NextCallSuite, Sequence[Exercise]]]
@@ -27,7 +27,7 @@ Suites = Mapping[str, tuple[NextCallSuite, Sequence[Exercise]]]
 class Answers:
     """Rows by set of prompts and adapter."""
 
-    def __init__(self, rows: Mapping[tuple[str, str], list[Row]]) -> None:
+    def __init__(self, rows: Mapping[tuple[str, str], list[ResultRow]]) -> None:
         self._rows = rows
 
     @classmethod
@@ -40,7 +40,7 @@ class Answers:
         """Which tool was chosen where the form was given."""
         return cls._read(suites, folders, CHOICES, _scored_choice)
 
-    def rows(self, asked: str, adapter: str = "", *, arm: str, seed: int = 0) -> list[Row]:
+    def rows(self, asked: str, adapter: str = "", *, arm: str, seed: int = 0) -> list[ResultRow]:
         """The rows of one set under one adapter, named as an arm."""
         return [replace(row, arm=arm, seed=seed) for row in self._rows.get((asked, adapter), ())]
 
@@ -49,19 +49,19 @@ class Answers:
         """The adapters that answered, the bare model apart."""
         return {adapter for _, adapter in self._rows if adapter}
 
-    def every(self) -> list[Row]:
+    def every(self) -> list[ResultRow]:
         """All rows."""
         return [row for rows in self._rows.values() for row in rows]
 
     @classmethod
     def _read(cls, suites: Suites, folders: Sequence[Path], name: str, scored: Any) -> Answers:
         known = {suite: {each.key: each for each in exercises} for suite, (_, exercises) in suites.items()}
-        found: dict[tuple[str, str], dict[str, Row]] = {}
+        found: dict[tuple[str, str], dict[str, ResultRow]] = {}
         for said in _lines(folders, name):
             suite = said["set"].partition("/")[0]
             exercise = known[suite][said["exercise"]]
             if score := scored(suites[suite][0], exercise, said):
-                row = Row(
+                row = ResultRow(
                     suite=suite,
                     arm="",
                     seed=0,
@@ -76,18 +76,18 @@ class Answers:
         return cls({key: list(rows.values()) for key, rows in found.items()})
 
 
-def _scored_freely(suite: NextCallSuite, exercise: Exercise, said: Mapping[str, Any]) -> Score:
+def _scored_freely(suite: NextCallSuite, exercise: Exercise, said: Mapping[str, Any]) -> AttemptScore:
     world, text = suite.begin(exercise), said["text"]
     if is_done(text):
         world.finish()
-    elif call := understood(text):
+    elif call := parse_tool_call(text):
         world.call(call.tool, **{name: value for name, value in call.arguments.items() if name != "self"})
     elif begun := begun_call(text):
         world.call(begun)
     return world.score()
 
 
-def _scored_choice(suite: NextCallSuite, exercise: Exercise, said: Mapping[str, Any]) -> Score | None:
+def _scored_choice(suite: NextCallSuite, exercise: Exercise, said: Mapping[str, Any]) -> AttemptScore | None:
     if not exercise.answer:
         return None
     world = suite.begin(exercise)

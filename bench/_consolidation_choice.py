@@ -13,10 +13,8 @@ from itertools import takewhile
 from typing import Any
 
 from tacit.domain.tool import Call
-from tacit.features.train.batching import cut
-from tacit.features.train.conversation import Message, spelled
-from tacit.features.train.generating import GPU_TOKENS, LocalModel
-from tacit.features.train.tokens import prompts
+from tacit.features.evaluate.conversation import ChatMessage, format_tool_call
+from tacit.features.evaluate.local_model import GPU_TOKENS, LocalModel, prompts, split_into_batches
 
 MOST_TOKENS = GPU_TOKENS // 2
 
@@ -36,7 +34,7 @@ class _Row:
 
 
 def choose(
-    model: LocalModel, conversations: Sequence[Sequence[Message]], tools: Sequence[Sequence[str]], *, adapter: str = ""
+    model: LocalModel, conversations: Sequence[Sequence[ChatMessage]], tools: Sequence[Sequence[str]], *, adapter: str = ""
 ) -> list[str]:
     """The tool that the model calls in each conversation, if it calls one of those at hand."""
     tokenizer = model.base.tokenizer
@@ -46,15 +44,15 @@ def choose(
         _Row(asked, {name: begun[name] for name in each})
         for asked, each in zip(prompts(conversations, tokenizer), tools, strict=True)
     ]
-    with model.speaking_with(adapter):
-        for batch in cut(range(len(rows)), [len(row.asked) for row in rows], most_tokens=MOST_TOKENS):
+    with model.with_adapter(adapter):
+        for batch in split_into_batches(range(len(rows)), [len(row.asked) for row in rows], most_tokens=MOST_TOKENS):
             _decide(model, [rows[one] for one in batch])
     return [next(iter(row.left)) for row in rows]
 
 
 def _beginnings(names: Sequence[str], tokenizer: Any) -> list[list[int]]:
     """Calls up to their arguments, without what all of them share at their end."""
-    texts = [spelled(Call(tool=name, arguments={})).partition("{}")[0] for name in names]
+    texts = [format_tool_call(Call(tool=name, arguments={})).partition("{}")[0] for name in names]
     return list(tokenizer(texts, add_special_tokens=False)["input_ids"])
 
 

@@ -24,20 +24,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.aids import Aids
+from tacit.features.evaluate.conversation import prompt_messages
 from tacit.features.evaluate.suite import AidKind, Exercise
-from tacit.features.evaluate.suites.bfcl import BfclSuite
-from tacit.features.evaluate.suites.reference import VERIFIED_BY
-from tacit.features.evaluate.suites.rehearsal import rehearsed
-from tacit.features.evaluate.suites.retail import RetailSuite
-from tacit.features.train.conversation import asked
+from tacit.features.evaluate.suites.own import learned_memory
+from tacit.features.evaluate.suites.public_tasks import VERIFIED_BY, BfclSuite, RetailSuite
+from tacit.features.evaluate.verified_attempts import VerifiedAttempt
+from tacit.features.train.data_gate import DataPolicy, Objection
 from tacit.features.train.dataset import MANIFEST, Dataset, draft, examined
-from tacit.features.train.examples import Attempt, Example
-from tacit.features.train.objections import DataPolicy, Objection
+from tacit.features.train.examples import Example
 
 SIZES = (12, 31, 60, 120, 250, 500)
 SEEDS = (0, 1, 2)
@@ -76,7 +75,7 @@ class Work:
         if name not in self._sets:
             self._sets.add(name)
             for exercise in exercises:
-                messages = asked(exercise.task, exercise.tools, aid=aid(exercise), turns=exercise.turns)
+                messages = prompt_messages(exercise.task, exercise.tools, aid=aid(exercise), turns=exercise.turns)
                 said = [[message.role, message.content] for message in messages]
                 names = [tool.name for tool in exercise.tools]
                 self._prompts.append({"set": name, "exercise": exercise.key, "messages": said, "tools": names})
@@ -85,11 +84,11 @@ class Work:
     def draft(
         self,
         name: str,
-        attempts: Sequence[Attempt],
+        attempts: Sequence[VerifiedAttempt],
         *,
         seed: int,
         replay: Replay = Replay(),  # noqa: B008 (frozen)
-        aid: Callable[[Attempt], str] | None = None,
+        aid: Callable[[VerifiedAttempt], str] | None = None,
     ) -> str:
         """A dataset, and what the gate says against it; returns its name."""
         policy = DataPolicy(replay_share=replay.share)
@@ -133,12 +132,12 @@ def prepare(retail_data: Path, bfcl_data: Path, folder: Path) -> None:
     retail, bfcl, work = RetailSuite(retail_data), BfclSuite(bfcl_data), Work(folder)
     tasks = retail.training_trajectories()
     say(f"{len(tasks)} training tasks, {len(retail.exercises())} questions")
-    whole = rehearsed(tasks)
+    whole = learned_memory(tasks)
     _base(work, retail, bfcl, whole, policy=_policy_text(retail_data))
     for seed in SEEDS:
         for size in sorted(SIZES, reverse=True):
             chosen = _first(tasks, size, seed)
-            memory = whole if size == len(tasks) else rehearsed(chosen)
+            memory = whole if size == len(tasks) else learned_memory(chosen)
             work.jobs.append(_retail_job(work, retail, chosen, memory, seed=seed))
             say(f"seed {seed}: {size} tasks")
         work.jobs += _second_jobs(work, bfcl, seed=seed)
@@ -165,9 +164,9 @@ def prepare_forgetting(retail_data: Path, bfcl_data: Path, folder: Path) -> None
     work.write()
 
 
-def _base(work: Work, retail: RetailSuite, bfcl: BfclSuite, memory: Loop, *, policy: str) -> None:
+def _base(work: Work, retail: RetailSuite, bfcl: BfclSuite, memory: Tacit, *, policy: str) -> None:
     """What the bare model is asked, under every arm that needs no adapter."""
-    aids = Aids(memory, irrelevant=rehearsed(bfcl.training_trajectories()))
+    aids = Aids(memory, irrelevant=learned_memory(bfcl.training_trajectories()))
     knowing = Aids(_holding(policy))
     sets = [
         _put(work, retail, name, kind, source)
@@ -188,7 +187,7 @@ def _put(work: Work, retail: RetailSuite, name: str, kind: AidKind, source: Aids
 
 
 def _retail_job(
-    work: Work, retail: RetailSuite, chosen: Sequence[Trajectory], memory: Loop, *, seed: int
+    work: Work, retail: RetailSuite, chosen: Sequence[Trajectory], memory: Tacit, *, seed: int
 ) -> dict[str, Any]:
     size = len(chosen)
     name = _retail_dataset(work, retail, chosen, seed=seed)
@@ -220,7 +219,7 @@ def _aided(chosen: Sequence[Trajectory], tools: Sequence[Tool], *, seed: int) ->
     halves = [list(chosen[0::2]), list(chosen[1::2])]
     dice, found = random.Random(f"aid {seed}"), dict[str, str]()
     for own, other in (halves, halves[::-1]):
-        aids = Aids(rehearsed(other))
+        aids = Aids(learned_memory(other))
         for trajectory in own:
             exercise = Exercise(key="", group="", task=trajectory.task.text, tools=tuple(tools))
             carries = dice.random() < AIDED
@@ -241,10 +240,10 @@ def _second_jobs(work: Work, bfcl: BfclSuite, *, seed: int) -> list[dict[str, An
     ]
 
 
-def attempt_of(trajectory: Trajectory, tools: Sequence[Tool]) -> Attempt:
+def attempt_of(trajectory: Trajectory, tools: Sequence[Tool]) -> VerifiedAttempt:
     """A reference solution as an attempt that its reference verified."""
     vouched = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier=VERIFIED_BY)
-    return Attempt(trajectory=trajectory, task_key=trajectory.session_id, tools=tuple(tools), assessment=vouched)
+    return VerifiedAttempt(trajectory=trajectory, task_key=trajectory.session_id, tools=tuple(tools), assessment=vouched)
 
 
 def bfcl_questions(bfcl: BfclSuite) -> list[Exercise]:
@@ -266,9 +265,9 @@ def _matters(job: dict[str, Any]) -> tuple[int, ...]:
     return (1, job["seed"], -size) if size == max(SIZES) or job["seed"] == 0 else (2, job["seed"], -size)
 
 
-def _holding(text: str) -> Loop:
+def _holding(text: str) -> Tacit:
     """A memory that holds one document and nothing else."""
-    memory = rehearsed([])
+    memory = learned_memory([])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.md"
         file.write_text(text, "utf-8")

@@ -10,8 +10,8 @@ from typing import Any
 
 from _consolidation_run import TRAININGS
 
-from tacit.features.evaluate.comparing import Difference
-from tacit.features.evaluate.suite import Row
+from tacit.features.evaluate.comparison import ArmDifference
+from tacit.features.evaluate.suite import ResultRow
 
 
 def estimate_told(estimate: Any) -> dict[str, float]:
@@ -19,14 +19,14 @@ def estimate_told(estimate: Any) -> dict[str, float]:
     return {key: round(value, 4) for key, value in asdict(estimate).items()}
 
 
-def difference_told(difference: Difference | None) -> dict[str, Any] | None:
+def difference_told(difference: ArmDifference | None) -> dict[str, Any] | None:
     """A paired difference with its interval; nothing where there was nothing to pair."""
     if difference is None:
         return None
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(difference).items()}
 
 
-def share(rows: Iterable[Row]) -> float | None:
+def share(rows: Iterable[ResultRow]) -> float | None:
     """The share of rows that succeeded; nothing where there are no rows."""
     flags = [row.score.success for row in rows]
     return round(sum(flags) / len(flags), 4) if flags else None

@@ -19,10 +19,9 @@ from _consolidation_figures import brief, difference_told, share, trainings
 from _consolidation_run import MACHINE
 
 from tacit.evidence.statistics import holm
-from tacit.features.evaluate.comparing import Difference, forgetting, paired
-from tacit.features.evaluate.suite import Row
-from tacit.features.evaluate.suites.bfcl import BfclSuite
-from tacit.features.evaluate.suites.retail import RetailSuite
+from tacit.features.evaluate.comparison import ArmDifference, forgetting, paired
+from tacit.features.evaluate.suite import ResultRow
+from tacit.features.evaluate.suites.public_tasks import BfclSuite, RetailSuite
 
 ALONE = "alone"
 SHOP, SECOND = "retail/none", "bfcl/none"
@@ -87,17 +86,17 @@ def ways_of(adapters: Collection[str]) -> list[str]:
     return [way for *_, way in sorted(ranked)]
 
 
-def _rows(answers: Answers, asked: str, adapters: str) -> list[Row]:
+def _rows(answers: Answers, asked: str, adapters: str) -> list[ResultRow]:
     return [row for seed in SEEDS for row in answers.rows(asked, f"{adapters}-{seed}", arm="adapter", seed=seed)]
 
 
-def _of_seeds(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
+def _of_seeds(rows: Sequence[ResultRow], others: Sequence[ResultRow]) -> list[ResultRow]:
     """The rows of seeds that the others have too: where a run was broken off, seeds are missing on one side."""
     seeds = {row.seed for row in others}
     return [row for row in rows if row.seed in seeds]
 
 
-def _over_alone(ways: Mapping[str, Sequence[Row]]) -> dict[str, Difference | None]:
+def _over_alone(ways: Mapping[str, Sequence[ResultRow]]) -> dict[str, ArmDifference | None]:
     """Each way with replay less the way without, on the seeds that both have."""
     alone = ways.get(ALONE, ())
     return {
@@ -107,13 +106,13 @@ def _over_alone(ways: Mapping[str, Sequence[Row]]) -> dict[str, Difference | Non
     }
 
 
-def _corrected(found: Mapping[str, Difference | None]) -> dict[str, Difference | None]:
+def _corrected(found: Mapping[str, ArmDifference | None]) -> dict[str, ArmDifference | None]:
     """The same differences, their p-values corrected for the number of ways."""
     chances = holm({way: difference.p for way, difference in found.items() if difference})
     return {way: difference and replace(difference, p_holm=chances[way]) for way, difference in found.items()}
 
 
-def _by_kind(rows: Sequence[Row], ends: Collection[str]) -> dict[str, float | None]:
+def _by_kind(rows: Sequence[ResultRow], ends: Collection[str]) -> dict[str, float | None]:
     """Success where a call is wanted, and where the end is."""
     return {
         "call": share(row for row in rows if row.exercise not in ends),

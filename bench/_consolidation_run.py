@@ -17,10 +17,10 @@ from typing import Any
 
 from _consolidation_choice import choose
 
-from tacit.features.train.conversation import Message
+from tacit.features.evaluate.base_model import load_base_model
+from tacit.features.evaluate.conversation import ChatMessage
+from tacit.features.evaluate.local_model import LocalModel
 from tacit.features.train.dataset import Dataset
-from tacit.features.train.foundation import load_foundation
-from tacit.features.train.generating import LocalModel
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.training import Trained, train
 
@@ -38,7 +38,7 @@ class Runner:
         self._work, self._out, self._adapters, self._recipe = work, out, adapters, Recipe.of(size)
         self._prompts = _prompts(work / PROMPTS)
         self._plan = json.loads((work / PLAN).read_text("utf-8"))
-        self._base = load_foundation(base)
+        self._base = load_base_model(base)
         self._model = LocalModel(self._base)
         out.mkdir(parents=True, exist_ok=True)
         loaded = round(time.perf_counter() - begun, 1)
@@ -118,7 +118,7 @@ def _prompts(path: Path) -> dict[str, list[dict[str, Any]]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             prompt = json.loads(line)
-            prompt["messages"] = [Message(role, content) for role, content in prompt["messages"]]
+            prompt["messages"] = [ChatMessage(role, content) for role, content in prompt["messages"]]
             found.setdefault(prompt["set"], []).append(prompt)
     return found
 

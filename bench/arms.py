@@ -38,22 +38,21 @@ from typing import Any
 
 from _arms_training import Lessons, recipe_of
 
-from tacit.api import Loop
-from tacit.domain.size import Size
+from tacit.api import Tacit
+from tacit.domain.adapter import Size
 from tacit.domain.trajectory import Trajectory
-from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.arms import named_arms
-from tacit.features.evaluate.comparing import METRICS, Comparison, compare
-from tacit.features.evaluate.leaks import Past, known_tasks
-from tacit.features.evaluate.running import run
-from tacit.features.evaluate.suite import Actor, Aid, Arm, Exercise, Row, Spent, Suite, World
-from tacit.features.evaluate.suites import Taught, open_suite
-from tacit.features.evaluate.suites.rehearsal import rehearsed
+from tacit.features.evaluate.base_model import load_base_model
+from tacit.features.evaluate.comparison import METRICS, Comparison, compare
+from tacit.features.evaluate.leakage import PastAttempt, known_tasks
+from tacit.features.evaluate.local_model import LocalModel
+from tacit.features.evaluate.runner import run_suite
+from tacit.features.evaluate.suite import Actor, Aid, Arm, AttemptCost, Exercise, ResultRow, Suite, World, named_arms
+from tacit.features.evaluate.suites import TeachingSuite, open_suite
+from tacit.features.evaluate.suites.own import learned_memory
 from tacit.features.evaluate.suites.telecom import TelecomSuite
-from tacit.features.train.foundation import load_foundation
-from tacit.features.train.generating import LocalModel
 from tacit.providers.chat_server import ChatServer
 from tacit.text.words import estimate_tokens
 
@@ -103,7 +102,7 @@ class ByReadings:
         """It acts under its own arm alone."""
         return "" if arm == BY_READINGS else "it brings its own episode"
 
-    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
         """Attempt one world after the other."""
         del aids, adapter, seed
         started = time.perf_counter()
@@ -114,7 +113,7 @@ class ByReadings:
             estimate_tokens(world.task) + sum(estimate_tokens(turn.observation) for turn in world.turns)
             for world in worlds
         ]
-        return Spent(
+        return AttemptCost(
             context_tokens=tuple(tokens),
             output_tokens=(0,) * len(tokens),
             seconds=time.perf_counter() - started,
@@ -161,10 +160,10 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     if options.suite == "telecom":  # whoever runs a benchmark has chosen its folder, driver and all
         chosen.setdefault("driver", str(options.data.resolve().parent.parent / "tools" / "telecom_env.py"))
     suite = open_suite(options.suite, data=options.data, options=chosen)
-    assert isinstance(suite, Taught)
+    assert isinstance(suite, TeachingSuite)
     started = time.perf_counter()
     training, dropped = unasked(suite.training_trajectories(), suite.exercises())
-    memory = rehearsed(training)
+    memory = learned_memory(training)
     learned_s = time.perf_counter() - started
     asked: Suite = Limited(suite, options.limit) if options.limit else suite
     with tempfile.TemporaryDirectory() as scratch:
@@ -180,7 +179,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
             rows = attempted(asked, options.arms or REFERENCE_ARMS, actor, memory, folder=work / "arms")
         if not (options.base or options.server) and not options.arms and isinstance(suite, TelecomSuite):
             nearest = ByReadings(suite, options.data, {each.session_id for each in training})
-            own = run(asked, [BY_READINGS], nearest, Aids(), folder=work / "by_readings")
+            own = run_suite(asked, [BY_READINGS], nearest, Aids(), folder=work / "by_readings")
             rows += own.rows
     comparison = compare(rows, reference=rows[0].arm)
     result = {
@@ -201,14 +200,14 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 def unasked(training: Sequence[Trajectory], exercises: Sequence[Exercise]) -> tuple[list[Trajectory], int]:
     """What may be learned from: no task with the words and the solution of one that is asked; and how many were such."""
     kept = {each.id: each for each in training}
-    while found := known_tasks(exercises, map(Past.of, kept.values())):
+    while found := known_tasks(exercises, map(PastAttempt.of, kept.values())):
         kept = {key: each for key, each in kept.items() if key not in {one.trajectory_id for one in found}}
     return list(kept.values()), len(training) - len(kept)
 
 
-def attempted(suite: Suite, names: str, actor: Actor, memory: Loop, *, folder: Path) -> list[Row]:
+def attempted(suite: Suite, names: str, actor: Actor, memory: Tacit, *, folder: Path) -> list[ResultRow]:
     """All attempts of an agent under these arms."""
-    made = run(suite, named_arms(names), actor, Aids(memory), folder=folder, progress=said_since(time.perf_counter()))
+    made = run_suite(suite, named_arms(names), actor, Aids(memory), folder=folder, progress=said_since(time.perf_counter()))
     for key, why in made.header.set_aside.items():
         print(f"set aside {key}: {why}", flush=True)
     return list(made.rows)
@@ -216,7 +215,7 @@ def attempted(suite: Suite, names: str, actor: Actor, memory: Loop, *, folder: P
 
 def loaded(base: str) -> LocalModel:
     """A local model and all that it and its training import: the telecom driver later puts stand-ins in the way of others."""
-    model = LocalModel(load_foundation(base))
+    model = LocalModel(load_base_model(base))
     import_module("peft")
     return model
 
@@ -228,12 +227,12 @@ def served(url: str) -> ModelActor:
 
 
 def attempted_by_model(
-    model: LocalModel, suite: Suite, memory: Loop, options: argparse.Namespace, *, work: Path, lessons: Lessons | None
-) -> tuple[list[Row], list[dict[str, Any]]]:
+    model: LocalModel, suite: Suite, memory: Tacit, options: argparse.Namespace, *, work: Path, lessons: Lessons | None
+) -> tuple[list[ResultRow], list[dict[str, Any]]]:
     """All attempts of a local model, and how its adapters were trained; further adapters act in their own arms alone."""
     adapted = [ADAPTED_ARMS] if options.adapter or options.train else []
     names = options.arms or ",".join([MODEL_ARMS, *adapted])
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     trained: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         own, folder = "", options.adapter
@@ -258,7 +257,7 @@ def attempted_by_model(
     return rows, trained
 
 
-def told(comparison: Comparison, rows: Sequence[Row]) -> dict[str, Any]:
+def told(comparison: Comparison, rows: Sequence[ResultRow]) -> dict[str, Any]:
     """The comparison as a document."""
     return {
         "suite": comparison.suite,
@@ -270,7 +269,7 @@ def told(comparison: Comparison, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _arm(figures: Any, rows: Sequence[Row]) -> dict[str, Any]:
+def _arm(figures: Any, rows: Sequence[ResultRow]) -> dict[str, Any]:
     own = [row for row in rows if row.arm == figures.arm]
     by_seed = {seed: [row.score.success for row in own if row.seed == seed] for seed in figures.seeds}
     return {
@@ -298,7 +297,7 @@ def _arm(figures: Any, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def lost(rows: Sequence[Row]) -> dict[str, list[str]]:
+def lost(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """By arm: the tasks that skills solve and it does not, and for skills those that any other arm but the oracle solves."""
     solved: dict[str, set[str]] = {}
     for row in rows:

@@ -13,9 +13,10 @@ import pytest
 from tacit.domain.errors import ModelOutage
 from tacit.features.evaluate.base_model import BaseModel, load_base_model
 from tacit.features.evaluate.local_model import LocalModel
-from tacit.features.train.lora_learner import FEWEST_TOKENS, adapted, encode_all
+from tacit.features.train.lora_learner import BATCH_TOKENS_MIN, adapted, encode_all
 from tacit.features.train.training import Progress, train
 from tests.e2e.training.conftest import QUICK, asked, dataset
+from tests.raising import raises
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def test_training_goes_on_in_smaller_batches(tiny: Path) -> None:
         begun, before = learner.most_tokens, learner.copy()
         with short_of_memory(base, most=begun // 4) as passed:
             learner.step(examples, rate=1e-3, dice=1)
-            learner.look(examples)
+            learner.evaluate(examples)
         assert learner.most_tokens == begun // 4
         assert len(passed) > 2
         assert any((one != other).any() for one, other in zip(before, learner.copy(), strict=True))
@@ -72,7 +73,7 @@ def test_a_training_that_ran_short_goes_the_same_way_when_it_is_cut_off(tiny: Pa
     curves = []
     for name, cuts in (("alone", False), ("cut", True)):
         base = load_base_model(str(tiny))
-        with short_of_memory(base, most=FEWEST_TOKENS):
+        with short_of_memory(base, most=BATCH_TOKENS_MIN):
             if cuts:
                 with pytest.raises(KeyboardInterrupt):
                     train(dataset(), base, recipe=recipe, folder=tmp_path / name, progress=stop)
@@ -86,7 +87,7 @@ def test_a_training_that_ran_short_goes_the_same_way_when_it_is_cut_off(tiny: Pa
 
 def test_a_training_that_does_not_fit_at_all_tells_the_way_out(tiny: Path, tmp_path: Path) -> None:
     base = load_base_model(str(tiny))
-    with short_of_memory(base, most=3), pytest.raises(ModelOutage, match="memory of cpu is used up") as result:
+    with short_of_memory(base, most=3), raises(ModelOutage, "out_of_memory") as result:
         train(dataset(), base, recipe=replace(QUICK, seed=1), folder=tmp_path / "adapter")
     assert "smaller --size" in result.value.hint
 
@@ -94,6 +95,6 @@ def test_a_training_that_does_not_fit_at_all_tells_the_way_out(tiny: Path, tmp_p
 def test_an_answer_that_does_not_fit_at_all_tells_the_way_out(tiny: Path) -> None:
     base = load_base_model(str(tiny))
     model = LocalModel(base)
-    with short_of_memory(base, most=3), pytest.raises(ModelOutage, match="memory of cpu is used up"):
+    with short_of_memory(base, most=3), raises(ModelOutage, "out_of_memory"):
         model.complete(asked(3), max_tokens=4)
     assert model.complete(asked(1), max_tokens=4)[0].output_tokens
