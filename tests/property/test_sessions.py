@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.domain.ports import Store
-from tacit.features.sessions import Limits, WorkingMemory
-from tacit.store import VolatileStore, open_store
+from tacit.features.sessions.working_memory import NoteLimits, WorkingMemory
+from tacit.store import open_store
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SESSIONS = ("s1", "s1 ", "S1", "s1/child", "é", "mcp-" + "0f" * 16)
@@ -30,39 +31,39 @@ MARK = re.compile(r"mark\d+x")
 def perform(store: Store, done: list[tuple[str, str, str, str]]) -> dict[str, tuple[str, str, str]]:
     """Do it all; returns for each mark that was written where: session, agent, drawer."""
     written: dict[str, tuple[str, str, str]] = {}
-    for number, (session_id, agent, drawer, name) in enumerate(done):
-        mark, session = f"mark{number}x", WorkingMemory(store, session_id, now=lambda: NOW)
-        if drawer == "share":
+    for number, (session_id, agent, kind, name) in enumerate(done):
+        mark, session = f"mark{number}x", WorkingMemory(Tacit(store, clock=lambda: NOW), session_id)
+        if kind == "share":
             session.contribute(mark, agent=agent)
-        elif drawer == "artifact":
+        elif kind == "artifact":
             session.register(name, mark, agent=agent)
-        elif drawer == "scratch":
+        elif kind == "scratch":
             session.scratch(agent).write(mark)
-        elif drawer == "ask":
+        elif kind == "ask":
             session.asked(f"{mark} {name}")
         else:
             session.forget()
             written = {known: place for known, place in written.items() if place[0] != session_id}
             continue
-        written[mark] = (session_id, agent, drawer)
+        written[mark] = (session_id, agent, kind)
     return written
 
 
 @settings(max_examples=60, deadline=None)
 @given(deeds)
 def test_nothing_leaks_into_another_session_or_to_another_agent(done: list[tuple[str, str, str, str]]) -> None:
-    for store in (VolatileStore(), open_store(":memory:")):
-        written = perform(store, done)
-        for session_id in SESSIONS:
-            session = WorkingMemory(store, session_id, now=lambda: NOW)
-            for agent in (*AGENTS, "", "stranger"):
-                for mark in MARK.findall(session.shown(agent, budget_tokens=100_000)):
-                    whence, by, drawer = written[mark]
-                    assert whence == session_id
-                    assert drawer != "scratch" or by == agent
-            shared = {mark for mark, place in written.items() if place[0] == session_id and place[2] == "share"}
-            assert shared == {each.text for each in session.contributions()}
-        store.close()
+    store = open_store(":memory:")
+    written = perform(store, done)
+    for session_id in SESSIONS:
+        session = WorkingMemory(Tacit(store, clock=lambda: NOW), session_id)
+        for agent in (*AGENTS, "", "stranger"):
+            for mark in MARK.findall(session.shown(agent, budget_tokens=100_000)):
+                source, by, kind = written[mark]
+                assert source == session_id
+                assert kind != "scratch" or by == agent
+        shared = {mark for mark, place in written.items() if place[0] == session_id and place[2] == "share"}
+        assert shared == {each.text for each in session.contributions()}
+    store.close()
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,14 +72,14 @@ def test_nothing_leaks_into_another_session_or_to_another_agent(done: list[tuple
     st.integers(40, 120),
 )
 def test_the_limits_hold_at_every_moment(writes: list[tuple[str, str, int]], size: int) -> None:
-    limits, store, at = Limits(item=size, agent=2 * size, session=3 * size, items=5), VolatileStore(), NOW
+    limits, store, at = NoteLimits(item=size, agent=2 * size, session=3 * size, items=5), open_store(":memory:"), NOW
     for agent, text, hours in writes:
         at += timedelta(hours=hours)
         moment = at
-        session = WorkingMemory(store, "s1", now=lambda moment=moment: moment, limits=limits)  # type: ignore[misc]
+        session = WorkingMemory(Tacit(store, clock=lambda moment=moment: moment), "s1", limits=limits)  # type: ignore[misc]
         with suppress(Mistake):
             session.contribute(text, agent=agent)
-        held = store.jottings("s1", at=moment)
+        held = store.notes.list("s1", at=moment)
         sizes = [len(each.text.encode("utf-8", "replace")) for each in held]
         assert all(each <= size for each in sizes)
         assert sum(sizes) <= 3 * size

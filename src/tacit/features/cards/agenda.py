@@ -1,8 +1,8 @@
-"""What is left to do: recommendations, cards, signals and backports → one document that tells the next actions. Pure.
+"""What is left to do: recommendations, cards, signals and backports → one document with the next actions.
 
-A card's `score` counts signals as it always did. What stands first is told by `decayed_score`, in which a signal loses half its
-weight every `HALF_LIFE_DAYS`: what helped last week goes before what helped last year. Recommendations and candidates for a
-backport share the next actions, so that neither hides the other.
+A card's `score` counts all signals alike. Cards are ordered by `decayed_score`, in which a signal loses half its weight every
+`HALF_LIFE_DAYS`: what helped last week comes before what helped last year. Recommendations and candidates for a backport share
+the next actions, so that neither hides the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.features.cards.records import format_time, line_of, parse_time, recom
 from tacit.features.cards.scores import (
     BASE,
     GONE,
-    LEAST,
+    MIN_SCORE,
     WEIGHTS,
     Score,
     artifact_hint,
@@ -35,16 +35,16 @@ from tacit.features.cards.scores import (
 
 HALF_LIFE_DAYS = 90.0
 STALE_DAYS = 7
-MOST = 10
-"""Entries of each list, unless somebody asks for more."""
+DEFAULT_LIMIT = 10
+"""Entries of each list."""
 SUGGESTED = "mark in_progress and implement, or reject or deprecate it if it is no longer relevant"
-UNSEEN = "it stands in a file and nobody here looked at it: a person reads it, and says where it stands (rec-status)"
+NOT_SEEN = "it comes from a file that nobody here looked at: a person reads it and sets its status (rec-status)"
 _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFilters:
-    """What a review is about: filters, and how much of each list is told."""
+    """Filters of a review, and how long each list is."""
 
     skill: str = ""
     scope: str = ""
@@ -52,14 +52,14 @@ class ReviewFilters:
     statuses: tuple[str, ...] = ()
     since: datetime | None = None
     stale_days: int = STALE_DAYS
-    min_aha_score: int = LEAST
-    backport_limit: int = MOST
-    top_aha_limit: int = MOST
-    next_actions_limit: int = MOST
-    recs_limit: int = MOST
+    min_aha_score: int = MIN_SCORE
+    backport_limit: int = DEFAULT_LIMIT
+    top_aha_limit: int = DEFAULT_LIMIT
+    next_actions_limit: int = DEFAULT_LIMIT
+    recs_limit: int = DEFAULT_LIMIT
 
     def lets_through(self, entry: Card | Recommendation) -> bool:
-        """Whether an entry passes all filters; what tells no readable time is in no window."""
+        """Return whether an entry passes all filters; one without a readable time is in no window."""
         if self.skill and entry.primary_skill != self.skill:
             return False
         if self.scope and entry.scope != self.scope:
@@ -75,7 +75,7 @@ class ReviewFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewInput:
-    """What a review looks at: of cards the latest versions, of recommendations all."""
+    """What a review reads: the latest versions of cards, and all versions of recommendations."""
 
     cards: Mapping[str, Card]
     recommendations: Mapping[str, Sequence[Recommendation]]
@@ -86,36 +86,55 @@ class ReviewInput:
     """Cards of the person's own store."""
     shared_signals: Sequence[Signal] = ()
     withheld: Collection[str] = ()
-    """Ids of cards that the gate put into quarantine: counted, and not shown."""
+    """Ids of cards that the gate holds back: counted, and not shown."""
     reviewed: Collection[str] = ()
-    """Ids of cards whose text a person, or policy, let in."""
+    """Ids of cards whose text was approved."""
     withheld_recommendations: Collection[str] = ()
-    """Ids of recommendations in which the checks found something grave: counted, and not shown."""
+    """Ids of recommendations with grave findings: counted, and not shown."""
+
+
+def review(deck: Cards, filters: ReviewFilters, *, include_global: bool = False) -> dict[str, Any]:
+    """Return everything that is open, stale or worth a backport, in order."""
+    shared, shared_signals = _shared_cards(deck) if include_global else ({}, [])
+    cards = deck.cards()
+    found = ReviewInput(
+        cards=cards,
+        recommendations=_recommendation_versions(deck),
+        signals=deck.signals(),
+        backports=list(deck.backports().values()),
+        shared=shared,
+        shared_signals=shared_signals,
+        withheld={key for key, card in cards.items() if deck.is_held_back(card)},
+        reviewed={key for key, card in cards.items() if deck.is_reviewed(card)},
+        withheld_recommendations={key for key, each in deck.recommendations().items() if deck.is_withheld(each)},
+    )
+    return Agenda(found, filters, deck.now()).document()
 
 
 def parse_statuses(words: str) -> tuple[str, ...]:
-    """Read `--status a,b`: statuses of recommendations and of cards, aliases too; unknown words are all told at once."""
+    """Parse `--status a,b`: statuses of recommendations and of cards, also older spellings; lists all unknown words."""
     known = {*RecommendationStatus, *CardStatus}
-    said = [word.strip().lower() for word in words.split(",") if word.strip()]
-    meant = {word: word if word in known else str(recommendation_status(word)) for word in said}
-    unknown = [w for w, m in meant.items() if w not in known and m == RecommendationStatus.PROPOSED]
+    given = [word.strip().lower() for word in words.split(",") if word.strip()]
+    parsed = {word: word if word in known else str(recommendation_status(word)) for word in given}
+    unknown = [w for w, status in parsed.items() if w not in known and status == RecommendationStatus.PROPOSED]
     if unknown:
-        raise Mistake(f"unknown status: {', '.join(unknown)}", hint=f"the statuses are {', '.join(sorted(known))}")
-    return tuple(dict.fromkeys(str(meant[word]) for word in said))
+        hint = f"the statuses are {', '.join(sorted(known))}"
+        raise Mistake(f"unknown status: {', '.join(unknown)}", code="unknown_status", hint=hint)
+    return tuple(dict.fromkeys(str(parsed[word]) for word in given))
 
 
 def touched_at(entry: Card | Recommendation) -> datetime | None:
-    """When somebody last touched an entry, as far as it tells."""
+    """Return when an entry was last touched, if that is known."""
     return parse_time(entry.last_touched_ts) or parse_time(entry.ts)
 
 
 def age_days(since: datetime | None, now: datetime) -> int:
-    """Whole days that have gone by; none where nothing is known, or in the future."""
+    """Return whole days since a time; 0 where it is unknown, or in the future."""
     return max(0, (now - since).days) if since else 0
 
 
 def decayed(signals: Iterable[Signal], now: datetime) -> float:
-    """The score that cards are ordered by: each signal's weight, halved with every half-life since it was given."""
+    """Return the score that cards are ordered by: each signal's weight, halved with every half-life."""
     total = float(BASE)
     for signal in signals:
         old_days = max(0.0, (now - (parse_time(signal.ts) or signal.at)).total_seconds() / _DAY_S)
@@ -126,23 +145,34 @@ def decayed(signals: Iterable[Signal], now: datetime) -> float:
 def interleaved(
     recommendations: Sequence[dict[str, Any]], candidates: Sequence[dict[str, Any]], limit: int
 ) -> list[dict[str, Any]]:
-    """Both lists in one, each in its own order: the second place and every third after it is a candidate's.
+    """Return both lists in one, each in its own order: the second place and every third after it is a candidate's.
 
-    CardLocation one list ends, the other fills its places; so two places are enough to see one of each.
+    Where one list ends, the other fills its places; so two places are enough to see one of each.
     """
     left, right = list(recommendations), list(candidates)
     taken: list[dict[str, Any]] = []
     while len(taken) < limit and (left or right):
-        to_candidate = len(taken) % 3 == 1
-        taken.append((right if (to_candidate and right) or not left else left).pop(0))
+        is_candidates_turn = len(taken) % 3 == 1
+        taken.append((right if (is_candidates_turn and right) or not left else left).pop(0))
     return taken
 
 
-class Agenda:
-    """One review: what passes the filters, in order, and the document that tells it."""
+def review_window(since: str, days: int | None, now: datetime) -> datetime | None:
+    """Return where a review's window begins: `since` overrides `days`; None means no limit."""
+    if since:
+        begun = parse_time(since)
+        if begun is None:
+            hint = "write it like 2026-01-31T00:00:00Z, or 2026-01-31"
+            raise Mistake(f"`{since}` is not a time", code="invalid_time", hint=hint)
+        return begun
+    return now - timedelta(days=max(0, days)) if days is not None else None
 
-    def __init__(self, records: ReviewInput, wanted: ReviewFilters, now: datetime) -> None:
-        self._records, self._wanted, self._now = records, wanted, now
+
+class Agenda:
+    """One review: what passes the filters, in order, as a document."""
+
+    def __init__(self, records: ReviewInput, filters: ReviewFilters, now: datetime) -> None:
+        self._records, self._filters, self._now = records, filters, now
         self._counted = counted(records.signals, records.backports)
         self._signals: dict[str, list[Signal]] = {}
         for signal in records.signals:
@@ -150,22 +180,22 @@ class Agenda:
         shown = [
             versions
             for key, versions in records.recommendations.items()
-            if key not in records.withheld_recommendations and wanted.lets_through(versions[-1])
+            if key not in records.withheld_recommendations and filters.lets_through(versions[-1])
         ]
-        self._views = [self._recommendation(versions) for versions in shown]
+        self._views = [self._recommendation_view(versions) for versions in shown]
         self._touched = {versions[-1].key: touched_at(versions[-1]) for versions in shown}
         self._untouched = {versions[-1].key for versions in shown if self._is_untouched(versions)}
 
     def document(self) -> dict[str, Any]:
-        """The keys that both tools print, and a few of ours beside them."""
-        wanted, records = self._wanted, self._records
+        """Return the keys that the original tool prints, and some more."""
+        filters, records = self._filters, self._records
         open_, stale, untouched = self._open(), self._stale(), self._never_touched()
         candidates, top = self._candidates(), self._top()
-        most = max(0, wanted.recs_limit)
-        actions = interleaved([_action(view) for view in open_], [_backport_action(view) for view in candidates],
-                              max(0, wanted.next_actions_limit))  # fmt: skip
+        limit = max(0, filters.recs_limit)
+        recommended, backports = map(_action, open_), map(_backport_action, candidates)
+        actions = interleaved(list(recommended), list(backports), max(0, filters.next_actions_limit))
         return {
-            "filters": self._filters(),
+            "filters": self._filter_view(),
             "summary": {
                 "aha_cards": len(records.cards),
                 "recommendations": len(records.recommendations),
@@ -183,29 +213,29 @@ class Agenda:
             },
             "next_actions": actions,
             "recommendations": {
-                "open": open_[:most],
-                "stale": stale[:most],
-                "untouched": untouched[:most],
+                "open": open_[:limit],
+                "stale": stale[:limit],
+                "untouched": untouched[:limit],
                 "by_status": self._by_status(),
             },
             "aha": {
-                "top_by_score": top[: max(0, wanted.top_aha_limit)],
-                "backport_candidates": candidates[: max(0, wanted.backport_limit)],
+                "top_by_score": top[: max(0, filters.top_aha_limit)],
+                "backport_candidates": candidates[: max(0, filters.backport_limit)],
             },
         }
 
-    def _filters(self) -> dict[str, Any]:
-        wanted = self._wanted
+    def _filter_view(self) -> dict[str, Any]:
+        filters = self._filters
         return {
-            "skill": wanted.skill or None,
-            "scope": wanted.scope or None,
-            "since": format_time(wanted.since) if wanted.since else None,
-            "stale_days": wanted.stale_days,
-            "query": wanted.query or None,
-            "status": list(wanted.statuses) or None,
+            "skill": filters.skill or None,
+            "scope": filters.scope or None,
+            "since": format_time(filters.since) if filters.since else None,
+            "stale_days": filters.stale_days,
+            "query": filters.query or None,
+            "status": list(filters.statuses) or None,
         }
 
-    def _recommendation(self, versions: Sequence[Recommendation]) -> dict[str, Any]:
+    def _recommendation_view(self, versions: Sequence[Recommendation]) -> dict[str, Any]:
         last = versions[-1]
         return {
             "id": last.key,
@@ -225,7 +255,7 @@ class Agenda:
         }
 
     def _is_untouched(self, versions: Sequence[Recommendation]) -> bool:
-        """Whether nobody came back to it; a repair adds a version and touches nothing."""
+        """Return whether it was never touched; a repair adds a version and is no touch."""
         touches = {version.last_touched_ts or versions[0].ts for version in versions}
         return len(touches) == 1 and versions[-1].key not in self._signals
 
@@ -233,13 +263,13 @@ class Agenda:
         return age_days(self._touched[view["id"]], self._now)
 
     def _open(self) -> list[dict[str, Any]]:
-        """The most pressing first, and of those the one that nobody touched for longest."""
+        """Return open recommendations by priority, and then by the time since they were touched."""
         views = [view for view in self._views if RecommendationStatus(view["status"]).is_open]
         return sorted(views, key=lambda view: (-view["priority"], -self._idle_days(view)))
 
     def _stale(self) -> list[dict[str, Any]]:
-        least = max(0, self._wanted.stale_days)
-        views = [view for view in self._open() if self._touched[view["id"]] and self._idle_days(view) >= least]
+        limit = max(0, self._filters.stale_days)
+        views = [view for view in self._open() if self._touched[view["id"]] and self._idle_days(view) >= limit]
         return sorted(views, key=lambda view: (-self._idle_days(view), -view["priority"]))
 
     def _never_touched(self) -> list[dict[str, Any]]:
@@ -248,36 +278,36 @@ class Agenda:
         return sorted(views, key=lambda view: (-view["priority"], -created[view["id"]]))
 
     def _by_status(self) -> dict[str, list[dict[str, Any]]]:
-        named = [status for status in sorted(RecommendationStatus) if status in (self._wanted.statuses or {status})]
+        named = [status for status in sorted(RecommendationStatus) if status in (self._filters.statuses or {status})]
         return {str(status): [view for view in self._views if view["status"] == status] for status in named}
 
-    def _cards(self, cards: Iterable[Card]) -> list[Card]:
-        """Cards that may be shown: past the filters, not in quarantine, and turned down only if that was asked for."""
-        asked = self._wanted.statuses
+    def _shown_cards(self, cards: Iterable[Card]) -> list[Card]:
+        """Return cards that pass the filters, are not held back, and not rejected unless that status was asked for."""
+        asked = self._filters.statuses
         return [
             card
             for card in cards
             if card.key not in self._records.withheld
             and (card.status not in GONE or card.status in asked)
-            and self._wanted.lets_through(card)
+            and self._filters.lets_through(card)
         ]
 
     def _top(self) -> list[dict[str, Any]]:
-        own = self._cards(self._records.cards.values())
+        own = self._shown_cards(self._records.cards.values())
         found = self._ranked(own, self._counted, shelf="project")
-        theirs = [card for key, card in self._records.shared.items() if key not in self._records.cards]
-        found += self._ranked(self._cards(theirs), self._records.shared_signals, shelf="global")
+        shared = [card for key, card in self._records.shared.items() if key not in self._records.cards]
+        found += self._ranked(self._shown_cards(shared), self._records.shared_signals, shelf="global")
         return sorted(found, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
 
     def _candidates(self) -> list[dict[str, Any]]:
-        records, least = self._records, self._wanted.min_aha_score
+        records, least = self._records, self._filters.min_aha_score
         done = backported_ids(records.cards.values(), records.backports)
-        own = self._cards(records.cards.values())
-        told = scores([card.key for card in own], self._counted)
+        own = self._shown_cards(records.cards.values())
+        found = scores([card.key for card in own], self._counted)
         proven = [
             card
             for card in own
-            if is_candidate(card, told[card.key], done, is_reviewed=card.key in records.reviewed, least=least)
+            if is_candidate(card, found[card.key], done, is_reviewed=card.key in records.reviewed, least=least)
         ]
         views = self._ranked(proven, self._counted, shelf="project")
         for view in views:
@@ -288,15 +318,15 @@ class Agenda:
         return views
 
     def _ranked(self, cards: Sequence[Card], signals: Sequence[Signal], *, shelf: str) -> list[dict[str, Any]]:
-        told = scores([card.key for card in cards], signals)
+        found = scores([card.key for card in cards], signals)
         given: dict[str, list[Signal]] = {card.key: [] for card in cards}
         for signal in signals:
             if signal.target in given:
                 given[signal.target].append(signal)
-        views = [self._card(card, told[card.key], decayed(given[card.key], self._now), shelf) for card in cards]
+        views = [self._card_view(card, found[card.key], decayed(given[card.key], self._now), shelf) for card in cards]
         return sorted(views, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
 
-    def _card(self, card: Card, score: Score, weight: float, shelf: str) -> dict[str, Any]:
+    def _card_view(self, card: Card, score: Score, weight: float, shelf: str) -> dict[str, Any]:
         return {
             "id": card.key,
             "title": card.title,
@@ -313,66 +343,38 @@ class Agenda:
         }
 
 
-def review_window(since: str, days: int | None, now: datetime) -> datetime | None:
-    """Where a review's window begins: `since` goes before `days`; nothing means everything."""
-    if since:
-        begun = parse_time(since)
-        if begun is None:
-            raise Mistake(f"`{since}` is no time", hint="write it like 2026-01-31T00:00:00Z, or 2026-01-31")
-        return begun
-    return now - timedelta(days=max(0, days)) if days is not None else None
-
-
 def _action(view: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: view[name] for name in ("id", "title", "status", "scope", "why", "origin")}
-    return {"type": "recommendation", **told, "suggested_next": UNSEEN if view["origin"] == "file" else SUGGESTED}
+    shown = {name: view[name] for name in ("id", "title", "status", "scope", "why", "origin")}
+    return {"type": "recommendation", **shown, "suggested_next": NOT_SEEN if view["origin"] == "file" else SUGGESTED}
 
 
 def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
+    accept = f"a person approves it (tacit cards aha-status --id {view['id']} --status accepted), then "
     return {
         "type": "backport_candidate",
         "id": view["id"],
         "title": view["title"],
         "target_skill": view["primary_skill"],
         "score": view["score"],
-        "suggested_next": view["how_to_backport"] if view["reviewed"] else _approved_first(view),
+        "suggested_next": ("" if view["reviewed"] else accept) + view["how_to_backport"],
     }
 
 
-def _approved_first(view: Mapping[str, Any]) -> str:
-    return f"a person approves it (tacit cards aha-status --id {view['id']} --status accepted), then {view['how_to_backport']}"
-
-
-def review(deck: Cards, wanted: ReviewFilters, *, include_global: bool = False) -> dict[str, Any]:
-    """Everything that is open, stale or worth graduating, in order."""
-    shared, shared_signals = _shared(deck) if include_global else ({}, [])
-    cards = deck.cards()
-    records = ReviewInput(
-        cards=cards,
-        recommendations=_versions(deck),
-        signals=deck.signals(),
-        backports=list(deck.backports().values()),
-        shared=shared,
-        shared_signals=shared_signals,
-        withheld={key for key, card in cards.items() if deck.is_held_back(card)},
-        reviewed={key for key, card in cards.items() if deck.is_reviewed(card)},
-        withheld_recommendations={key for key, each in deck.recommendations().items() if deck.is_withheld(each)},
-    )
-    return Agenda(records, wanted, deck.now()).document()
-
-
-def _versions(deck: Cards) -> Mapping[str, list[Recommendation]]:
+def _recommendation_versions(deck: Cards) -> Mapping[str, list[Recommendation]]:
     found: dict[str, list[Recommendation]] = {}
     for version in deck.store.entries(Recommendation):
         found.setdefault(version.key, []).append(version)
     return found
 
 
-def _shared(deck: Cards) -> tuple[dict[str, Card], list[Signal]]:
-    """The cards that all projects share, without those that nobody may be shown, and their signals."""
+def _shared_cards(deck: Cards) -> tuple[dict[str, Card], list[Signal]]:
+    """Return the shared cards that may be shown, and all their signals."""
     with deck.shared_cards() as shared:
         if shared is None:
             return {}, []
-        cards = shared.cards().items()
-        shown = {k: card for k, card in cards if not shared.is_held_back(card) and not shared.is_hidden_from_agents(card)}
+        shown = {
+            key: card
+            for key, card in shared.cards().items()
+            if not shared.is_held_back(card) and not shared.is_hidden_from_agents(card)
+        }
         return shown, shared.signals()

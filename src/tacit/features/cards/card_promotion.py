@@ -1,7 +1,7 @@
-"""Promotion of cards: ids → copies in the person's own deck that all projects share, as a person asks for it.
+"""Promotion of cards: copies in the person's own store, which all their projects share. Only a person promotes.
 
-Only the latest version of a card goes, as portable, and only if nothing in it is one project's own. Promoting again brings
-the copy up to date. A lesson that may be recalled moves through the gates of promotion; at home it waits for review.
+Only the latest version of a card is copied, as portable, and only if nothing in it belongs to one project. Promoting again
+updates the copy. A lesson in use moves through the gates of promotion; in the person's own store it waits for review.
 """
 
 from __future__ import annotations
@@ -21,56 +21,57 @@ from tacit.features.cards.scores import GONE
 from tacit.features.cards.signals import signal
 from tacit.gate.portability import ANYWHERE, Local
 
-_STANDING = frozenset({"ts", "status", "note", "last_touched_ts"})
-_HELD_AGAINST = frozenset({Criterion.PORTABLE, Criterion.SAFE})
+_NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
+_BLOCKING = frozenset({Criterion.PORTABLE, Criterion.SAFE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionResult:
-    """What came of it: new copies, copies brought up to date, and those that were so already; why lessons stayed behind."""
+    """New copies, updated copies, and copies that were up to date; and why lessons were not moved."""
 
     requested: tuple[str, ...]
     promoted: tuple[str, ...]
     updated: tuple[str, ...]
     unchanged: tuple[str, ...]
     lessons: dict[str, Status | None]
-    """Id → where its lesson stands at home."""
+    """Id → the status of its lesson in the person's own store."""
     notes: tuple[str, ...] = ()
 
 
 def wanted_ids(text: str) -> tuple[str, ...]:
-    """Read `--ids a,b`, each once."""
+    """Parse `--ids a,b`, each once."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not found:
-        raise Mistake("no ids are given", hint="--ids aha_…,aha_…")
+        raise Mistake("no ids were given", code="no_ids", hint="--ids aha_…,aha_…")
     return found
 
 
 def promote(deck: Cards, ids: Sequence[str], *, by: str, local: Local = ANYWHERE) -> PromotionResult:
-    """Copy cards to the deck that projects share. None goes where anything speaks against one of them; all of it is told."""
+    """Copy cards to the shared store. If anything speaks against one of them, none is copied and all is reported."""
     cards = deck.cards()
-    _require(deck, ids, cards, local)
+    _require_promotable(deck, ids, cards, local)
     with deck.shared_cards(create=True) as shared:
         if shared is None:
-            raise Mistake("this memory has no home to promote to", hint="open the store of a project")
-        way = _Way(deck=deck, shared=shared, by=by)
+            hint = "open the store of a project"
+            raise Mistake("this store has no home to promote to", code="no_home", hint=hint)
+        copier = _Copier(deck=deck, shared=shared, by=by)
         for key in ids:
-            way.take(cards[key])
-    for key in way.promoted:
+            copier.copy(cards[key])
+    for key in copier.promoted:
         signal(deck, SignalKind.AHA_PROMOTED, key, source="person")
     return PromotionResult(
         requested=tuple(ids),
-        promoted=tuple(way.promoted),
-        updated=tuple(way.updated),
-        unchanged=tuple(way.unchanged),
-        lessons=way.lessons,
-        notes=tuple(way.notes),
+        promoted=tuple(copier.promoted),
+        updated=tuple(copier.updated),
+        unchanged=tuple(copier.unchanged),
+        lessons=copier.lessons,
+        notes=tuple(copier.notes),
     )
 
 
 @dataclass(slots=True, kw_only=True)
-class _Way:
-    """From one deck to another, and what happened on it."""
+class _Copier:
+    """Copies cards from one store to another, and collects the results."""
 
     deck: Cards
     shared: Cards
@@ -81,11 +82,11 @@ class _Way:
     lessons: dict[str, Status | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def take(self, card: Card) -> None:
-        """Bring one card over, or its copy up to date."""
+    def copy(self, card: Card) -> None:
+        """Copy one card, or update its copy."""
         known = self.shared.cards().get(card.key)
-        copy = _copy(card, known, self.shared)
-        if known is not None and card.at <= known.at and _text(known) == _text(copy):
+        copy = _portable_copy(card, known, self.shared)
+        if known is not None and card.at <= known.at and _text_fields(known) == _text_fields(copy):
             self.unchanged.append(card.key)
             self.lessons[card.key] = self.shared.lesson_status(known)
             return
@@ -95,10 +96,11 @@ class _Way:
         self.lessons[card.key] = self.shared.lesson_status(copy)
 
     def _with_lesson(self, card: Card, copy: Card) -> Card:
-        """Give the copy its lesson: what may be recalled here moves up with its sources, anything else meets home's gate."""
+        """Return the copy with a lesson: one in use here is promoted with its sources, any other passes the gate."""
         if self.deck.is_reviewed(card):
             try:
-                moved = self.deck.memory.library.promote(card.version_id, Level.ORGANISATION, by=self.by, ticked=None)
+                library = self.deck.memory.library
+                moved = library.promote(card.version_id, Level.ORGANISATION, by=self.by, ticked=None)
                 return replace(copy, version_id=moved.version_id, id="")
             except GateRefusal as refusal:
                 self.notes.append(f"{card.key}: its lesson stays here: {refusal.message}")
@@ -106,37 +108,37 @@ class _Way:
         return self.shared.admit(copy, origin=origin, by=self.by)
 
 
-def _require(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: Local) -> None:
+def _require_promotable(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: Local) -> None:
     missing = [key for key in ids if key not in cards]
     if missing:
-        raise NotFound(
-            f"no such cards here: {', '.join(missing)}", hint="`tacit cards list` lists them; nothing was promoted"
-        )
-    against = [f"{key}: {why}" for key in ids for why in _objections(deck, cards[key], local)]
-    if against:
-        lines = ["not promoted, for this speaks against it:", *(f"  {each}" for each in against)]
-        raise GateRefusal("\n".join(lines), hint="mend these cards (tacit cards record) or leave them out")
+        message = f"no such cards here: {', '.join(missing)}; nothing was promoted"
+        raise NotFound(message, code="unknown_cards", hint="`tacit cards list` lists them")
+    objections = [f"{key}: {why}" for key in ids for why in _objections(deck, cards[key], local)]
+    if objections:
+        lines = ["nothing was promoted:", *(f"  {each}" for each in objections)]
+        hint = "correct these cards (tacit cards record) or leave them out"
+        raise GateRefusal("\n".join(lines), code="not_promotable", hint=hint)
 
 
 def _objections(deck: Cards, card: Card, local: Local) -> Iterator[str]:
     if not card.shareable:
-        yield "`shareable` is false, so it stays here"
+        yield "`shareable` is false"
     if card.status in GONE:
         yield f"it is {card.status}"
     if deck.is_held_back(card):
-        yield "the gate put it into quarantine, or kept none of it"
+        yield "the gate quarantined or rejected it"
     for reason in judge(replace(card, scope=PORTABLE, id=""), local):
-        if reason.criterion in _HELD_AGAINST:
+        if reason.criterion in _BLOCKING:
             yield str(reason)
 
 
-def _text(card: Card) -> dict[str, Any]:
-    """What a card says, without where it stands and when."""
-    return {name: value for name, value in line_of(card).items() if name not in _STANDING}
+def _text_fields(card: Card) -> dict[str, Any]:
+    """Return what a card says, without its status and times."""
+    return {name: value for name, value in line_of(card).items() if name not in _NOT_TEXT}
 
 
-def _copy(card: Card, known: Card | None, shared: Cards) -> Card:
-    """The card as it goes to the shared deck: portable, with the lesson of the copy that is there."""
+def _portable_copy(card: Card, known: Card | None, shared: Cards) -> Card:
+    """Return the card for the shared store: portable, with the lesson of the copy that is there."""
     version_id = known.version_id if known else ""
-    whose = replace(card, at=shared.now(), by=shared.user, session_id="", sources=(), shelf=shared.shelf)
-    return replace(whose, scope=PORTABLE, version_id=version_id, id="")
+    copy = replace(card, at=shared.now(), by=shared.user, session_id="", sources=(), shelf=shared.shelf)
+    return replace(copy, scope=PORTABLE, version_id=version_id, id="")

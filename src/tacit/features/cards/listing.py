@@ -1,8 +1,7 @@
-"""Listing: what a deck holds → the cards that fit, the most fitting first; nothing that was turned down or is held back.
+"""Lists cards: those that match a query, the best first, from the project and from the person's own store.
 
-The project's own cards and those that all projects share. What nobody reviewed is marked, and of what is shared it is shown
-to a person only; what the gate holds back is counted, with its reasons, and not shown. Of a card only that is told which the
-gate has looked at: notes and fields that nobody here knows stay in the files.
+Cards without review are marked; shared ones of these are shown to a person only. What the gate holds back is counted with
+its reasons and not shown. Only fields that the gate has seen are printed: notes and unknown fields stay in the files.
 """
 
 from __future__ import annotations
@@ -21,36 +20,20 @@ from tacit.features.cards.scores import GONE, Score
 from tacit.gate.safety import hidden_characters
 from tacit.text.words import query_terms, term_set
 
-_HIDING = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
-
-
-def visible(value: Any) -> Any:
-    """Take hidden characters out of every text in a value; a text that hides nothing stays as it is."""
-    if isinstance(value, str):
-        return "".join(filter(_is_seen, value)) if hidden_characters(value) else value
-    if isinstance(value, Mapping):
-        return {visible(str(name)): visible(each) for name, each in value.items()}
-    return [visible(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _is_seen(character: str) -> bool:
-    return character in "\n\t" or (
-        unicodedata.category(character) not in _HIDING and not hidden_characters(f"x{character}")
-    )
-
-
 LIMIT = 20
-_ENOUGH = 0.5
-"""The part of a query's words that a card must hold."""
-_UNSEEN = frozenset({"note", "key"})
+_MIN_OVERLAP = 0.5
+"""Share of a query's words that a card must contain."""
+_NOT_PRINTED = frozenset({"note", "key"})
 _TIMES = ("ts", "last_touched_ts")
-_NOBODY = "nobody reviewed it in your own store (tacit review)"
+_NOT_REVIEWED = "not reviewed in your own store (tacit review)"
 _WEIGHTS = (("title", 3.0), ("when_to_use", 3.0), ("tags", 2.0))
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Unicode categories of characters that a reader does not see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFilters:
-    """Which cards are asked for; what is empty asks for nothing in particular."""
+    """Which cards are wanted; an empty field means any."""
 
     skill: str = ""
     tag: str = ""
@@ -60,7 +43,7 @@ class CardFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedCard:
-    """A card that fits."""
+    """A card that matches."""
 
     card: Card
     score: Score
@@ -69,7 +52,7 @@ class ListedCard:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What of the card's line the gate has looked at, and what is known of it here."""
+        """The fields of the card's line that the gate has seen, and what is known of it here."""
         known = {
             "score": self.score.total,
             "explain": self.score.explanation,
@@ -78,94 +61,108 @@ class ListedCard:
             "version_id": self.card.version_id,
         }
         line = line_of(replace(self.card, extra={}, id=""))
-        told = {name: visible(value) for name, value in line.items() if name not in _UNSEEN}
-        told |= {name: format_time(self.card.at) for name in _TIMES if told.get(name) and parse_time(told[name]) is None}
+        printed = {name: visible(value) for name, value in line.items() if name not in _NOT_PRINTED}
+        unreadable = [name for name in _TIMES if printed.get(name) and parse_time(printed[name]) is None]
+        printed |= dict.fromkeys(unreadable, format_time(self.card.at))
         if self.card.status is CardStatus.ACCEPTED and not self.is_reviewed:
-            told["status"] = str(CardStatus.PROPOSED)  # that somebody accepted it is told by the review alone
-        return told | known
+            printed["status"] = str(CardStatus.PROPOSED)  # only a review accepts
+        return printed | known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardList:
-    """What was found, best first, how many there were in all, and why others are held back."""
+    """Cards that match, best first, how many there are in all, and why others are held back."""
 
     items: list[ListedCard] = field(default_factory=list)
     total: int = 0
     withheld: dict[str, int] = field(default_factory=dict)
-    """Reason → how many cards."""
+    """Reason → number of cards."""
     is_empty: bool = False
     """Whether there are no cards at all yet."""
 
 
-def list_cards(deck: Cards, wanted: CardFilters) -> CardList:
-    """Find cards of the project and of the person's own store; the project's version of a shared card goes first."""
+def list_cards(deck: Cards, filters: CardFilters) -> CardList:
+    """Find cards of the project and of the person's own store; the project's version of a shared card wins."""
     with deck.shared_cards() as shared:
-        found, withheld = _found(deck, wanted)
-        more, also = _found(shared, wanted, project=deck) if shared else ([], Counter())
+        found, withheld = _matching(deck, filters)
+        more, also_withheld = _matching(shared, filters, project=deck) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
     ranked = sorted([*found, *more], key=_order)
-    cut = ranked[: wanted.limit] if wanted.limit > 0 else ranked
-    return CardList(items=cut, total=len(ranked), withheld=dict(withheld + also), is_empty=is_empty)
+    items = ranked[: filters.limit] if filters.limit > 0 else ranked
+    return CardList(items=items, total=len(ranked), withheld=dict(withheld + also_withheld), is_empty=is_empty)
+
+
+def visible(value: Any) -> Any:
+    """Return a JSON value with hidden characters removed from every text."""
+    if isinstance(value, str):
+        return "".join(filter(_is_visible, value)) if hidden_characters(value) else value
+    if isinstance(value, Mapping):
+        return {visible(str(name)): visible(each) for name, each in value.items()}
+    return [visible(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _is_visible(character: str) -> bool:
+    is_shown = unicodedata.category(character) not in _INVISIBLE and not hidden_characters(f"x{character}")
+    return character in "\n\t" or is_shown
 
 
 def _order(found: ListedCard) -> tuple[float, int, float, str]:
     return (-found.relevance, -found.score.total, -found.card.at.timestamp(), found.card.key)
 
 
-def _found(deck: Cards, wanted: CardFilters, *, project: Cards | None = None) -> tuple[list[ListedCard], Counter[str]]:
-    """What fits; of a deck that projects share, without what the project has itself, and with what it noted of the rest."""
+def _matching(
+    deck: Cards, filters: CardFilters, *, project: Cards | None = None
+) -> tuple[list[ListedCard], Counter[str]]:
+    """Return the matches; of shared cards without those the project has itself, and with the project's signals."""
     withheld: Counter[str] = Counter()
     scores = deck.scores(more_signals=project.signals() if project else ())
     known = project.cards() if project else {}
     found: list[ListedCard] = []
     for card in deck.cards().values():
-        if card.key in known or card.status in GONE or not _fits(card, wanted):
+        if card.key in known or card.status in GONE or not _passes(card, filters):
             continue
-        relevance = relevance_of(card, wanted.query)
-        if wanted.query and relevance <= 0:
+        relevance = relevance_of(card, filters.query)
+        if filters.query and relevance <= 0:
             continue
         is_reviewed = deck.is_reviewed(card)
         if deck.is_held_back(card):
-            withheld.update([_why(deck, card)])
-            continue
-        if deck.is_hidden_from_agents(card):
-            withheld.update([_NOBODY])
-            continue
-        found.append(ListedCard(card=card, score=scores[card.key], relevance=relevance, is_reviewed=is_reviewed))
+            withheld.update([_why_held_back(deck, card)])
+        elif deck.is_hidden_from_agents(card):
+            withheld.update([_NOT_REVIEWED])
+        else:
+            found.append(ListedCard(card=card, score=scores[card.key], relevance=relevance, is_reviewed=is_reviewed))
     return found, withheld
 
 
-def _fits(card: Card, wanted: CardFilters) -> bool:
-    return (not wanted.skill or card.primary_skill == wanted.skill) and (not wanted.tag or wanted.tag in card.tags)
+def _passes(card: Card, filters: CardFilters) -> bool:
+    has_skill = not filters.skill or card.primary_skill == filters.skill
+    return has_skill and (not filters.tag or filters.tag in card.tags)
 
 
 def relevance_of(card: Card, query: str) -> float:
-    """How well a card answers a query: words in title, occasion and tags count more; 0 where too few are in it."""
+    """Return how well a card matches a query: title, occasion and tags count more; 0 where too few words match."""
     wanted = set(query_terms(query))
-    said = json.dumps(line_of(card), ensure_ascii=False).lower()
-    literal = 1.0 if query.strip() and query.strip().lower() in said else 0.0
+    line = json.dumps(line_of(card), ensure_ascii=False).lower()
+    literal = 1.0 if query.strip() and query.strip().lower() in line else 0.0
     if not wanted:
         return literal
-    everywhere = term_set(said)
-    if not literal and len(wanted & everywhere) < _ENOUGH * len(wanted):
+    everywhere = term_set(line)
+    if not literal and len(wanted & everywhere) < _MIN_OVERLAP * len(wanted):
         return 0.0
-    weight = len(wanted & everywhere) + sum(each * len(wanted & words) for each, words in _telling(card))
+    weight = len(wanted & everywhere) + sum(each * len(wanted & words) for each, words in _weighted_fields(card))
     return literal + weight / len(wanted)
 
 
-def _telling(card: Card) -> Iterator[tuple[float, frozenset[str]]]:
+def _weighted_fields(card: Card) -> Iterator[tuple[float, frozenset[str]]]:
     for name, weight in _WEIGHTS:
         value = getattr(card, name)
         yield weight, term_set(value if isinstance(value, str) else " ".join(value))
 
 
-def _why(pile: CardLedger, card: Card) -> str:
-    """Why a card is held back: what the gate found, or that it kept nothing of it."""
+def _why_held_back(ledger: CardLedger, card: Card) -> str:
+    """Return the findings of the gate, or that it rejected the card."""
     if not card.version_id:
-        return "the gate admitted no lesson of it"
-    said = [
-        finding.message
-        for each in pile.store.verdicts(version_id=card.version_id, limit=1)
-        for finding in each.findings
-    ]
-    return "; ".join(said) or "the gate holds it back until a person looks at it (tacit review)"
+        return "the gate rejected it"
+    verdicts = ledger.store.verdicts(version_id=card.version_id, limit=1)
+    messages = [finding.message for each in verdicts for finding in each.findings]
+    return "; ".join(messages) or "the gate holds it back until a person looks at it (tacit review)"

@@ -1,8 +1,8 @@
-"""Recording: a payload of event, cards, recommendations and used ids → entries, each card's text by way of the gate.
+"""Records a payload: an event, cards, recommendations and the ids that were used. Each card's text passes the gate.
 
-All of a payload is one change. What is wrong with the payload's form is a `Mistake` that lists everything; a card or a
-recommendation that cannot be kept is refused by itself, with its reasons, and the rest is kept. What is known already is
-not kept twice: a card is reinforced, a recommendation touched.
+A payload is one change. A payload of the wrong form is a `Mistake` that lists every problem; a card or recommendation that
+cannot be stored is refused by itself with its reasons, and the rest is stored. What is known already is not stored twice: a
+card is reinforced, a recommendation touched.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from tacit.domain.candidate import Decision
 from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
@@ -37,16 +37,19 @@ from tacit.features.cards.signals import BY_AGENT, UsageClaim, UsageReport, new_
 from tacit.text.redaction import redact
 
 Judge = Callable[[Card], Sequence[str]]
-"""What speaks against keeping a card: one sentence each."""
-MOST = 500
+"""Returns the reasons not to store a card, one sentence each."""
+MAX_ITEMS = 500
 """Cards, and recommendations, of one payload."""
-_ONLY_PEOPLE = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
-_TURNED_DOWN = frozenset({RecommendationStatus.REJECTED, RecommendationStatus.DEPRECATED})
-T = TypeVar("T", Card, Recommendation)
+_PERSON_ONLY = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
+_REJECTED = frozenset({RecommendationStatus.REJECTED, RecommendationStatus.DEPRECATED})
+_CHECKED_FIELDS = frozenset(
+    "title when_to_use problem solution_steps evidence tags gotchas links input_shape output_shape".split()
+)
+_NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
 
 
 class RecordOutcome(StrEnum):
-    """What became of one card or recommendation of a payload."""
+    """What happened to one card or recommendation of a payload."""
 
     NEW = "new"
     REINFORCED = "reinforced"
@@ -56,7 +59,7 @@ class RecordOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:
-    """Who records: a name, how far the words are trusted, and what judges a card's fitness."""
+    """Who records: a name, the origin of the text, and a function that judges a card."""
 
     by: str
     origin: Origin
@@ -65,7 +68,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedItem:
-    """Something of a payload that was not kept, and every reason."""
+    """An item of a payload that was not stored, and every reason."""
 
     what: str
     number: int
@@ -75,7 +78,7 @@ class RefusedItem:
 
 @dataclass(slots=True, kw_only=True)
 class RecordResult:
-    """What came of a payload."""
+    """What was stored of a payload."""
 
     event: CardEvent | None = None
     cards: list[tuple[Card, RecordOutcome]] = field(default_factory=list)
@@ -84,32 +87,32 @@ class RecordResult:
     used: UsageReport = field(default_factory=UsageReport)
 
 
-def record(deck: Cards, payload: Mapping[str, Any], writer: Recorder) -> RecordResult:
-    """Keep what a run taught."""
-    usage = _checked(payload)
-    recorded = RecordResult()
+def record(deck: Cards, payload: Mapping[str, Any], recorder: Recorder) -> RecordResult:
+    """Store a payload."""
+    usage = _checked_usage(payload)
+    result = RecordResult()
     with deck.transaction():
-        recorded.event = _event(deck, payload)
-        skill = _usual_skill(payload)
-        _Cards(deck, writer, recorded, skill).take(payload.get("aha_cards") or [])
-        _Recommendations(deck, writer, recorded, skill).take(payload.get("recommendations") or [])
-        context = usage.context or (f"event_id={recorded.event.key}" if recorded.event else "")
-        recorded.used = use(deck, replace(usage, context=context))
-    return recorded
+        result.event = _add_event(deck, payload)
+        skill = _default_skill(payload)
+        _CardItems(deck, recorder, result, skill).store(payload.get("aha_cards") or [])
+        _RecommendationItems(deck, recorder, result, skill).store(payload.get("recommendations") or [])
+        context = usage.context or (f"event_id={result.event.key}" if result.event else "")
+        result.used = use(deck, replace(usage, context=context))
+    return result
 
 
-def id_list(said: Any) -> list[str]:
-    """Ids in a list, or in one text with commas; each once."""
-    if said is None:
+def id_list(value: Any) -> list[str]:
+    """Return the ids of a list, or of one text with commas; each once."""
+    if value is None:
         return []
-    parts = said.split(",") if isinstance(said, str) else said
+    parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(part is None or isinstance(part, str) for part in parts):
-        raise Mistake("ids are a list of texts, or one text with commas")
+        raise Mistake("ids are a list of texts, or one text with commas", code="invalid_ids")
     return list(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
 
 
-def _checked(payload: Mapping[str, Any]) -> UsageClaim:
-    """Look at the payload's form, and read what was used; every problem is told at once."""
+def _checked_usage(payload: Mapping[str, Any]) -> UsageClaim:
+    """Check the form of the payload, and return what was used; raises with all problems at once."""
     problems: list[str] = []
     if payload.get("event") is not None and not isinstance(payload["event"], dict):
         problems.append("`event` must be an object")
@@ -117,48 +120,50 @@ def _checked(payload: Mapping[str, Any]) -> UsageClaim:
         items = payload.get(name)
         if items is not None and not isinstance(items, list):
             problems.append(f"`{name}` must be a list")
-        elif items and len(items) > MOST:
-            problems.append(f"`{name}` has {len(items)} entries; one payload takes {MOST}")
-    used_object = payload.get("used")
-    if used_object is not None and not isinstance(used_object, dict):
+        elif items and len(items) > MAX_ITEMS:
+            problems.append(f"`{name}` has {len(items)} entries; at most {MAX_ITEMS} are allowed")
+    given = payload.get("used")
+    if given is not None and not isinstance(given, dict):
         problems.append("`used` must be an object with aha_ids and rec_ids")
-    used = used_object if isinstance(used_object, dict) else {}
-    read: list[list[str]] = []
-    for name, said in (
+    used = given if isinstance(given, dict) else {}
+    ids: list[list[str]] = []
+    for name, value in (
         ("used_aha_ids", payload.get("used_aha_ids")), ("used.aha_ids", used.get("aha_ids")),
         ("used_rec_ids", payload.get("used_rec_ids")), ("used.rec_ids", used.get("rec_ids")),
     ):  # fmt: skip
         try:
-            read.append(id_list(said))
+            ids.append(id_list(value))
         except Mistake as mistake:
             problems.append(f"`{name}`: {mistake.message}")
     if problems:
-        raise Mistake(
-            "the payload cannot be read: " + "; ".join(problems), hint="see docs/how-to/work-with-aha-cards.md"
-        )
+        message = "the payload is not valid: " + "; ".join(problems)
+        raise Mistake(message, code="invalid_payload", hint="see docs/how-to/work-with-aha-cards.md")
     source, context = (str(payload.get(name) or "").strip() for name in ("usage_source", "usage_context"))
-    return UsageClaim(cards=read[0] + read[1], recommendations=read[2] + read[3], source=source or BY_AGENT, context=context)
+    return UsageClaim(
+        cards=ids[0] + ids[1], recommendations=ids[2] + ids[3], source=source or BY_AGENT, context=context
+    )
 
 
-def _usual_skill(payload: Mapping[str, Any]) -> str:
-    """The skill of whatever names none: the event's, or the only one that the payload names."""
+def _default_skill(payload: Mapping[str, Any]) -> str:
+    """Return the skill of items that name none: the event's, or the only one in the payload."""
     event = payload.get("event")
     if isinstance(event, dict) and first_skill_name(event.get("primary_skill")) != UNKNOWN_SKILL:
         return first_skill_name(event["primary_skill"])
     items = [*(payload.get("aha_cards") or []), *(payload.get("recommendations") or [])]
-    named = {first_skill_name(item.get("primary_skill")) for item in items if isinstance(item, dict)} - {UNKNOWN_SKILL}
-    return named.pop() if len(named) == 1 else UNKNOWN_SKILL
+    skills = {first_skill_name(item.get("primary_skill")) for item in items if isinstance(item, dict)}
+    skills -= {UNKNOWN_SKILL}
+    return skills.pop() if len(skills) == 1 else UNKNOWN_SKILL
 
 
-def _event(deck: Cards, payload: Mapping[str, Any]) -> CardEvent | None:
+def _add_event(deck: Cards, payload: Mapping[str, Any]) -> CardEvent | None:
     if not payload.get("event"):
         return None
-    line = {**payload["event"], "primary_skill": _usual_skill(payload)}
-    line["ts"] = _time(deck, line)
+    line = {**payload["event"], "primary_skill": _default_skill(payload)}
+    line["ts"] = _timestamp(deck, line)
     read = entry_of(CardEvent, {**line, "id": ""}, by=deck.user, at=deck.now())
-    taken, known = deck.events(), payload["event"].get("id")
-    if isinstance(known, str) and WELL_FORMED.fullmatch(known):
-        key = known
+    taken, given = deck.events(), payload["event"].get("id")
+    if isinstance(given, str) and WELL_FORMED.fullmatch(given):
+        key = given
     else:
         key = unused_id(lambda last: event_id(read.ts, read.task_summary, last), taken, read.primary_skill)
     event = replace(read, key=key, at=deck.now(), id="")
@@ -166,66 +171,67 @@ def _event(deck: Cards, payload: Mapping[str, Any]) -> CardEvent | None:
     return event
 
 
-def _time(deck: Cards, line: Mapping[str, Any]) -> str:
-    """The time that a line tells, or the present."""
-    told = parse_time(line.get("ts"))
-    return format_time(told) if told else deck.timestamp()
+def _timestamp(deck: Cards, line: Mapping[str, Any]) -> str:
+    """Return the time of a line, or the current time."""
+    given = parse_time(line.get("ts"))
+    return format_time(given) if given else deck.timestamp()
 
 
-def _own_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
-    """The id that a line has chosen, and what is wrong with it."""
-    said = line.get("id")
-    if said in (None, ""):
+def _given_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
+    """Return the id that a line has chosen, and what is wrong with it."""
+    given = line.get("id")
+    if given in (None, ""):
         return "", ""
-    if isinstance(said, str) and said.startswith(prefix) and WELL_FORMED.fullmatch(said):
-        return (said, "") if redact(said).text == said else ("", "id: holds what looks like a secret; leave it out")
-    return "", f"id: {said!r} is no id of this sort (leave it out, or write {prefix}… with letters, digits, _ . -)"
+    if isinstance(given, str) and given.startswith(prefix) and WELL_FORMED.fullmatch(given):
+        is_clean = redact(given).text == given
+        return (given, "") if is_clean else ("", "id: looks like a secret; leave it out")
+    return "", f"id: {given!r} is not valid (leave it out, or write {prefix}… with letters, digits, _ . -)"
 
 
-class _Cards:
+class _CardItems:
     """The cards of one payload."""
 
-    def __init__(self, deck: Cards, writer: Recorder, recorded: RecordResult, skill: str) -> None:
-        self._deck, self._writer, self._recorded, self._skill = deck, writer, recorded, skill
+    def __init__(self, deck: Cards, recorder: Recorder, result: RecordResult, skill: str) -> None:
+        self._deck, self._recorder, self._result, self._skill = deck, recorder, result, skill
         self._known = CardIndex(deck.cards().values())
 
-    def take(self, lines: Sequence[Any]) -> None:
-        """Keep each, in order."""
+    def store(self, lines: Sequence[Any]) -> None:
+        """Store each, in order."""
         for number, line in enumerate(lines, start=1):
             card, reasons = self._read(line)
             if card is None or reasons:
                 title = line.get("title") if isinstance(line, dict) else ""
                 self._refuse(number, str(title or ""), reasons)
             else:
-                self._place(number, card, is_named=bool(line.get("id")))
+                self._store_card(number, card, has_id=bool(line.get("id")))
 
     def _refuse(self, number: int, title: str, reasons: Sequence[str]) -> None:
-        self._recorded.refused.append(
-            RefusedItem(what="aha_card", number=number, title=title[:200], reasons=tuple(reasons))
-        )
+        refused = RefusedItem(what="aha_card", number=number, title=title[:200], reasons=tuple(reasons))
+        self._result.refused.append(refused)
 
     def _read(self, line: Any) -> tuple[Card | None, list[str]]:
         if not isinstance(line, dict):
             return None, ["a card is an object with title, when_to_use, problem, solution_steps and evidence"]
         deck = self._deck
-        key, fault = _own_id(line, "aha_")
+        key, fault = _given_id(line, "aha_")
         skill = first_skill_name(line.get("primary_skill"))
-        said = {**line, "id": key, "ts": _time(deck, line), "primary_skill": self._skill if skill == UNKNOWN_SKILL else skill}
-        if (before := deck.cards().get(key)) is not None:  # under its id a card is told anew: what is left out stays
-            kept = {name: value for name, value in line_of(before).items() if name not in _STANDING}
-            said = kept | said | ({"primary_skill": before.primary_skill} if skill == UNKNOWN_SKILL else {})
-        card = replace(entry_of(Card, said, by=deck.user, at=deck.now()), at=deck.now(), shelf=deck.shelf, id="")
-        shapes = [f"{name}: has the wrong shape" for name in card.extra if name in _SHAPED]
-        if card.status in _ONLY_PEOPLE and self._writer.origin is not Origin.USER:
-            card = replace(card, status=CardStatus.PROPOSED, id="")  # that a person decided is not an agent's to say
-        return card, [*([fault] if fault else []), *shapes, *self._writer.judge(card)]
+        values = {**line, "id": key, "ts": _timestamp(deck, line)}
+        values["primary_skill"] = self._skill if skill == UNKNOWN_SKILL else skill
+        if (before := deck.cards().get(key)) is not None:  # an update: fields that are left out stay
+            kept = {name: value for name, value in line_of(before).items() if name not in _NOT_TEXT}
+            values = kept | values | ({"primary_skill": before.primary_skill} if skill == UNKNOWN_SKILL else {})
+        card = replace(entry_of(Card, values, by=deck.user, at=deck.now()), at=deck.now(), shelf=deck.shelf, id="")
+        misshapen = [f"{name}: has the wrong shape" for name in card.extra if name in _CHECKED_FIELDS]
+        if card.status in _PERSON_ONLY and self._recorder.origin is not Origin.USER:
+            card = replace(card, status=CardStatus.PROPOSED, id="")  # an agent cannot claim a person's decision
+        return card, [*([fault] if fault else []), *misshapen, *self._recorder.judge(card)]
 
-    def _place(self, number: int, card: Card, *, is_named: bool) -> None:
-        held = self._deck.cards()
+    def _store_card(self, number: int, card: Card, *, has_id: bool) -> None:
         same = self._known.same(card)
-        before = held.get(card.key) if is_named else None
-        if before is not None and _text(before) != _text(card):
-            self._update(number, before, card)
+        before = self._deck.cards().get(card.key) if has_id else None
+        if before is not None and _text_fields(before) != _text_fields(card):
+            updated = replace(card, version_id=before.version_id, id="")
+            self._admit(number, updated, RecordOutcome.UPDATED)
         elif before is not None:
             self._reinforce(number, before, card)
         elif same is None:
@@ -238,66 +244,44 @@ class _Cards:
         if card.key in taken:
             make = lambda last: card_id(card.ts, card.title, card.when_to_use, last)  # noqa: E731
             card = replace(card, key=unused_id(make, taken, card.primary_skill), id="")
-        self._keep(number, card, RecordOutcome.NEW)
-
-    def _update(self, number: int, before: Card, card: Card) -> None:
-        """A card under an id that exists, and that says something else: its next version."""
-        self._keep(number, replace(card, version_id=before.version_id, id=""), RecordOutcome.UPDATED)
+        self._admit(number, card, RecordOutcome.NEW)
 
     def _reinforce(self, number: int, known: Card, card: Card) -> None:
-        """The same was learned again: what is new in it is added, and a signal says so."""
+        """Add what is new to a known card, and a signal that it was learned again."""
         added = _added_to_card(known, card)
         if added:
             more = renewed(known, at=self._deck.now(), by=self._deck.user, **added)
-            if not self._keep(number, more, RecordOutcome.REINFORCED):
+            if not self._admit(number, more, RecordOutcome.REINFORCED):
                 return
         else:
-            self._recorded.cards.append((known, RecordOutcome.REINFORCED))
+            self._result.cards.append((known, RecordOutcome.REINFORCED))
         kind, context = SignalKind.AHA_REINFORCED, "the same was learned again"
         self._deck.add(new_signal(self._deck, kind, known.key, source=BY_AGENT, context=context))
 
-    def _keep(self, number: int, card: Card, outcome: RecordOutcome) -> bool:
+    def _admit(self, number: int, card: Card, outcome: RecordOutcome) -> bool:
+        recorder = self._recorder
         try:
-            kept = self._deck.admit(card, origin=self._writer.origin, by=self._writer.by, source="cards record")
+            admitted = self._deck.admit(card, origin=recorder.origin, by=recorder.by, source="cards record")
         except GateRefusal as refusal:
             self._refuse(number, card.title, [refusal.message])
             return False
         verdict = self._deck.verdicts.get(card.key)
-        if not kept.version_id and verdict and verdict.decision is Decision.REJECT:
+        if not admitted.version_id and verdict and verdict.decision is Decision.REJECT:
             self._refuse(number, card.title, [finding.message for finding in verdict.findings])
             return False
-        self._deck.add(kept)
-        self._known.add(kept)
-        self._recorded.cards.append((kept, outcome))
+        self._deck.add(admitted)
+        self._known.add(admitted)
+        self._result.cards.append((admitted, outcome))
         return True
 
 
-_SHAPED = frozenset(
-    {
-        "title",
-        "when_to_use",
-        "problem",
-        "solution_steps",
-        "evidence",
-        "tags",
-        "gotchas",
-        "links",
-        "input_shape",
-        "output_shape",
-    }
-)
-
-
-_STANDING = frozenset({"ts", "status", "note", "last_touched_ts"})
-
-
-def _text(card: Card) -> dict[str, Any]:
-    """What a card says, without where it stands and when."""
-    return {name: value for name, value in line_of(card).items() if name not in _STANDING}
+def _text_fields(card: Card) -> dict[str, Any]:
+    """Return what a card says, without its status and times."""
+    return {name: value for name, value in line_of(card).items() if name not in _NOT_TEXT}
 
 
 def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
-    """What another telling of a card adds to it; empty where it adds nothing. What is there stays as it was."""
+    """Return what another version of a card adds; existing values stay."""
     added: dict[str, Any] = {}
     for name in ("solution_steps", "evidence", "tags", "gotchas", "links"):
         here = getattr(known, name)
@@ -311,50 +295,50 @@ def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
     return added
 
 
-class _Recommendations:
+class _RecommendationItems:
     """The recommendations of one payload."""
 
-    def __init__(self, deck: Cards, writer: Recorder, recorded: RecordResult, skill: str) -> None:
-        self._deck, self._writer, self._recorded, self._skill = deck, writer, recorded, skill
+    def __init__(self, deck: Cards, recorder: Recorder, result: RecordResult, skill: str) -> None:
+        self._deck, self._recorder, self._result, self._skill = deck, recorder, result, skill
 
-    def take(self, lines: Sequence[Any]) -> None:
-        """Keep each, in order."""
+    def store(self, lines: Sequence[Any]) -> None:
+        """Store each, in order."""
         for number, line in enumerate(lines, start=1):
             read, reasons = self._read(line)
             if read is None or reasons:
                 title = str(line.get("title") or "") if isinstance(line, dict) else ""
                 refused = RefusedItem(what="recommendation", number=number, title=title[:200], reasons=tuple(reasons))
-                self._recorded.refused.append(refused)
+                self._result.refused.append(refused)
             else:
-                self._place(read)
+                self._store_recommendation(read)
 
     def _read(self, line: Any) -> tuple[Recommendation | None, list[str]]:
         if not isinstance(line, dict):
             return None, ["a recommendation is an object with title, why, expected_impact and implementation_hint"]
         deck = self._deck
-        key, fault = _own_id(line, "rec_")
-        skill, ts = first_skill_name(line.get("primary_skill")), _time(deck, line)
-        said = {**line, "id": key, "ts": ts, "primary_skill": self._skill if skill == UNKNOWN_SKILL else skill}
-        said["last_touched_ts"] = line.get("last_touched_ts") or ts
-        read = replace(entry_of(Recommendation, said, by=deck.user, at=deck.now()), at=deck.now(), id="")
-        if read.status is RecommendationStatus.ACCEPTED and self._writer.origin is not Origin.USER:
-            read = replace(read, status=RecommendationStatus.PROPOSED, id="")  # that too is a person's to say
+        key, fault = _given_id(line, "rec_")
+        skill, ts = first_skill_name(line.get("primary_skill")), _timestamp(deck, line)
+        values = {**line, "id": key, "ts": ts, "primary_skill": self._skill if skill == UNKNOWN_SKILL else skill}
+        values["last_touched_ts"] = line.get("last_touched_ts") or ts
+        read = replace(entry_of(Recommendation, values, by=deck.user, at=deck.now()), at=deck.now(), id="")
+        if read.status is RecommendationStatus.ACCEPTED and self._recorder.origin is not Origin.USER:
+            read = replace(read, status=RecommendationStatus.PROPOSED, id="")  # an agent cannot claim this either
         faults = [fault] if fault else []
-        faults += [] if read.title.strip() else ["title: is missing; say in a line what should be improved"]
-        faults += (
-            [] if read.why.strip() or read.implementation_hint.strip() else ["why: is missing; say why it matters"]
-        )
+        if not read.title.strip():
+            faults.append("title: is missing; say in a line what should be improved")
+        if not read.why.strip() and not read.implementation_hint.strip():
+            faults.append("why: is missing; say why it matters")
         return read, faults
 
-    def _place(self, read: Recommendation) -> None:
-        held = self._deck.recommendations()
-        same = next((each for each in held.values() if _is_one(read, each)), None)
+    def _store_recommendation(self, read: Recommendation) -> None:
+        known = self._deck.recommendations()
+        same = next((each for each in known.values() if _is_known(read, each)), None)
         if same is None:
-            if read.key in held:
+            if read.key in known:
                 make = lambda last: recommendation_id(read.ts, read.title, last)  # noqa: E731
-                read = replace(read, key=unused_id(make, held, read.primary_skill), id="")
+                read = replace(read, key=unused_id(make, known, read.primary_skill), id="")
             self._deck.add(read)
-            self._recorded.recommendations.append((read, RecordOutcome.NEW))
+            self._result.recommendations.append((read, RecordOutcome.NEW))
             return
         now = self._deck.now()
         added = _added_to_recommendation(same, read)
@@ -362,17 +346,17 @@ class _Recommendations:
         kind, context = SignalKind.REC_TOUCHED, "the same was recommended again"
         signal = new_signal(self._deck, kind, same.key, source=BY_AGENT, context=context)
         self._deck.add(*([touched] if added else []), signal)
-        self._recorded.recommendations.append((touched if added else same, RecordOutcome.TOUCHED))
+        self._result.recommendations.append((touched if added else same, RecordOutcome.TOUCHED))
 
 
-def _is_one(read: Recommendation, known: Recommendation) -> bool:
-    """Whether a recommendation is known: by its id or its words. One that was done and comes back is a new one."""
-    still = known.status.is_open or known.status in _TURNED_DOWN
-    return still and (known.key == read.key or same_recommendation(read, known))
+def _is_known(read: Recommendation, known: Recommendation) -> bool:
+    """Return whether two recommendations are the same; one that was done and comes back is a new one."""
+    is_current = known.status.is_open or known.status in _REJECTED
+    return is_current and (known.key == read.key or same_recommendation(read, known))
 
 
 def _added_to_recommendation(known: Recommendation, read: Recommendation) -> dict[str, Any]:
-    """What another telling adds."""
+    """Return what another version of a recommendation adds."""
     added: dict[str, Any] = {}
     if more := [tag for tag in dict.fromkeys(read.tags) if tag not in known.tags]:
         added["tags"] = (*known.tags, *more)

@@ -1,7 +1,7 @@
-"""How much a card has shown itself worth, and how pressing a recommendation is. Signals → numbers with their explanation.
+"""Scores of cards from their signals, and the priority of recommendations.
 
-`score = 1 + 2·used + recalled + reinforced + promoted + 2·backported`. A score orders what a person looks at; it moves no
-skill, for signals are anybody's word.
+`score = 1 + 2·used + recalled + reinforced + promoted + 2·backported`. A score orders what a person looks at; it changes no
+skill, since anybody can send signals.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ WEIGHTS: dict[SignalKind, int] = {
     SignalKind.AHA_PROMOTED: 1,
     SignalKind.AHA_BACKPORTED: 2,
 }
-LEAST = 4
-"""The score from which on a card is a candidate for backporting although nobody used it."""
+MIN_SCORE = 4
+"""From this score on a card is a candidate for backporting although nobody used it."""
 OPEN = frozenset(status for status in RecommendationStatus if status.is_open)
 GONE = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
 _IMPACT = {"high": 3, "medium": 2, "low": 1}
@@ -36,7 +36,7 @@ _ARTIFACTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A card's score, how it came about, and how often each kind of signal was given."""
+    """A card's score, its explanation, and the number of signals of each kind."""
 
     total: int = BASE
     explanation: str = f"Score {BASE} = base {BASE}"
@@ -44,12 +44,12 @@ class Score:
 
     @property
     def shows_use(self) -> bool:
-        """Whether somebody used it or learned it again."""
+        """Whether somebody used the card or learned it again."""
         return bool(self.counts[SignalKind.AHA_USED] or self.counts[SignalKind.AHA_REINFORCED])
 
 
 def score_of(kinds: Iterable[SignalKind]) -> Score:
-    """Weigh the signals of one card."""
+    """Return the score of one card from the kinds of its signals."""
     given = Counter(kinds)
     counts = {str(kind): given[kind] for kind in WEIGHTS}
     parts = [(kind, given[kind], given[kind] * weight) for kind, weight in WEIGHTS.items() if given[kind]]
@@ -59,7 +59,7 @@ def score_of(kinds: Iterable[SignalKind]) -> Score:
 
 
 def scores(cards: Iterable[str], signals: Iterable[Signal]) -> dict[str, Score]:
-    """The score of each card; signals of unknown cards, or of recommendations, are nobody's."""
+    """Return the score of each card; signals of unknown cards, or of recommendations, are ignored."""
     kinds: dict[str, list[SignalKind]] = {key: [] for key in cards}
     for signal in signals:
         if signal.target in kinds:
@@ -68,18 +68,17 @@ def scores(cards: Iterable[str], signals: Iterable[Signal]) -> dict[str, Score]:
 
 
 def counted(signals: Iterable[Signal], backports: Iterable[Backport]) -> list[Signal]:
-    """The signals that count: that a card was backported does not, once every backport of it was undone."""
-    undone, standing = set[str](), set[str]()
+    """Return the signals that count: `backported` does not, once every backport of the card was undone."""
+    undone, applied = set[str](), set[str]()
     for each in backports:
-        (undone if each.undone else standing).update(
-            each.result or each.requested if each.undone or each.applied else ()
-        )
-    taken_back = undone - standing
-    return [each for each in signals if each.kind is not SignalKind.AHA_BACKPORTED or each.target not in taken_back]
+        ids = each.result or each.requested if each.undone or each.applied else ()
+        (undone if each.undone else applied).update(ids)
+    withdrawn = undone - applied
+    return [each for each in signals if each.kind is not SignalKind.AHA_BACKPORTED or each.target not in withdrawn]
 
 
 def priority(recommendation: Recommendation) -> int:
-    """How pressing a recommendation is: its effect on speed first, then on quality."""
+    """Return the priority of a recommendation: its effect on speed first, then on quality."""
     speed, quality = (
         _IMPACT.get(str(recommendation.expected_impact.get(side, "")).strip().lower(), 0)
         for side in ("speed", "quality")
@@ -88,18 +87,18 @@ def priority(recommendation: Recommendation) -> int:
 
 
 def backported_ids(cards: Iterable[Card], backports: Iterable[Backport]) -> set[str]:
-    """Cards that are in some skill or document already: by an applied backport that nobody undid, or by their status."""
+    """Return the cards that are in some skill or document: by an applied backport, or by their status."""
     by_status = {card.key for card in cards if card.status is CardStatus.BACKPORTED}
-    standing = [each for each in backports if each.applied and not each.undone]
-    return by_status | {key for each in standing for key in each.result or each.requested}
+    applied = [each for each in backports if each.applied and not each.undone]
+    return by_status | {key for each in applied for key in each.result or each.requested}
 
 
 def is_candidate(
-    card: Card, score: Score, done: Collection[str], *, is_reviewed: bool = False, least: int = LEAST
+    card: Card, score: Score, done: Collection[str], *, is_reviewed: bool = False, least: int = MIN_SCORE
 ) -> bool:
-    """Whether a card is worth a backport: shareable, not turned down, not done yet, and proven by score, use or a person.
+    """Return whether a card is worth a backport: shareable, not rejected, not done, and proven by score, use or review.
 
-    That a person accepted it is told by its review; the word `accepted` alone may be anybody's.
+    The status `accepted` alone proves nothing: anybody can write it.
     """
     if card.key in done or not card.shareable or card.status in GONE or card.status is CardStatus.BACKPORTED:
         return False
@@ -107,6 +106,6 @@ def is_candidate(
 
 
 def artifact_hint(tags: Iterable[str]) -> str:
-    """What a card might become in a skill, as far as its tags tell."""
-    said = " ".join(tags).lower()
-    return next((name for words, name in _ARTIFACTS if any(word in said for word in words)), "reference-file")
+    """Return what a card might become in a skill, by its tags."""
+    text = " ".join(tags).lower()
+    return next((name for words, name in _ARTIFACTS if any(word in text for word in words)), "reference-file")

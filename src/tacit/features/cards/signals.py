@@ -1,13 +1,13 @@
-"""Signals: somebody says what happened to a card or a recommendation → one more line, if there is such a thing.
+"""Signals: what happened to a card or a recommendation, as somebody reports it.
 
-A signal counts towards a score and moves nothing else. Two that say the same in the same second are two signals. What is
-said of a card that projects share is kept with the project that says it.
+A signal counts towards a score and changes nothing else. Two identical signals within a second are two signals. Signals
+about a shared card are stored with the project that reports them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tacit.domain.card import Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound
@@ -15,26 +15,26 @@ from tacit.features.cards.cards import Cards
 from tacit.features.cards.records import signal_id, unused_id
 from tacit.text.redaction import redact
 
-OF_CARDS = "aha_"
+CARD_PREFIX = "aha_"
 MANUAL_SOURCE, BY_AGENT = "manual", "agent"
-LONGEST = 500
+MAX_LENGTH = 500
 """Characters of a source or a context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReport:
-    """What came of saying that cards and recommendations were used."""
+    """Result of a usage claim."""
 
     signals: tuple[Signal, ...] = ()
     invalid: tuple[tuple[str, str], ...] = ()
-    """Ids that cannot be such a thing's, each with the prefix that was expected."""
+    """Ids with a wrong prefix, each with the prefix that was expected."""
     unknown: tuple[str, ...] = ()
-    """Ids that nothing here has."""
+    """Ids that do not exist here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageClaim:
-    """Which things were used, by whose word, and in what connection."""
+    """Which cards and recommendations were used, according to whom, and in what context."""
 
     cards: Sequence[str] = ()
     recommendations: Sequence[str] = ()
@@ -42,23 +42,18 @@ class UsageClaim:
     context: str = ""
 
 
-@dataclass(slots=True)
-class _Sorting:
-    signals: list[Signal] = field(default_factory=list)
-    invalid: list[tuple[str, str]] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-
-
-def signal(deck: Cards, kind: SignalKind | str, target: str, *, source: str = MANUAL_SOURCE, context: str = "") -> Signal:
-    """Keep one signal; its target must be known, and of the sort that the kind speaks of."""
+def signal(
+    deck: Cards, kind: SignalKind | str, target: str, *, source: str = MANUAL_SOURCE, context: str = ""
+) -> Signal:
+    """Store one signal; its target must exist, and be a card or a recommendation as the kind requires."""
     if kind not in set(SignalKind):
-        raise Mistake(f"unknown kind of signal {kind!r}", hint=f"the kinds are {', '.join(SignalKind)}")
+        hint = f"the kinds are {', '.join(SignalKind)}"
+        raise Mistake(f"unknown kind of signal {kind!r}", code="unknown_signal", hint=hint)
     chosen = SignalKind(kind)
-    shared = _shared(deck, [target])
+    shared = _shared_targets(deck, [target])
     with deck.transaction():
-        known = _targets(deck, chosen, shared)
-        if target not in known:
-            what = "card" if chosen.startswith(OF_CARDS) else "recommendation"
+        if target not in _targets(deck, chosen, shared):
+            what = "card" if chosen.startswith(CARD_PREFIX) else "recommendation"
             raise NotFound(f"no {what} {target!r}", hint=f"{chosen} needs the id of a {what}; see `tacit cards list`")
         made = new_signal(deck, chosen, target, source=source, context=context)
         deck.add(made)
@@ -66,42 +61,51 @@ def signal(deck: Cards, kind: SignalKind | str, target: str, *, source: str = MA
 
 
 def use(deck: Cards, usage: UsageClaim) -> UsageReport:
-    """Keep a signal for each thing that was used; ids that nothing has are told and count for nothing."""
-    sorting, shared = _Sorting(), _shared(deck, usage.cards)
+    """Store a signal for each id that was used; invalid and unknown ids are reported and count for nothing."""
+    signals: list[Signal] = []
+    invalid: list[tuple[str, str]] = []
+    unknown: list[str] = []
+    shared = _shared_targets(deck, usage.cards)
     with deck.transaction():
-        for kind, wanted in (
-            (SignalKind.AHA_USED, usage.cards),
-            (SignalKind.REC_USED, usage.recommendations),
-        ):
+        for kind, claimed in ((SignalKind.AHA_USED, usage.cards), (SignalKind.REC_USED, usage.recommendations)):
             prefix, known = kind.partition("_")[0] + "_", _targets(deck, kind, shared)
-            for target in dict.fromkeys(wanted):
+            for target in dict.fromkeys(claimed):
                 if not target.startswith(prefix):
-                    sorting.invalid.append((target, prefix))
+                    invalid.append((target, prefix))
                 elif target not in known:
-                    sorting.unknown.append(target)
+                    unknown.append(target)
                 else:
                     made = new_signal(deck, kind, target, source=usage.source, context=usage.context)
                     deck.add(made)
-                    sorting.signals.append(made)
-    return UsageReport(signals=tuple(sorting.signals), invalid=tuple(sorting.invalid), unknown=tuple(sorting.unknown))
+                    signals.append(made)
+    return UsageReport(signals=tuple(signals), invalid=tuple(invalid), unknown=tuple(unknown))
 
 
 def new_signal(deck: Cards, kind: SignalKind, target: str, *, source: str, context: str = "") -> Signal:
-    """A signal with an id of its own; not kept yet."""
-    ts, said = deck.timestamp(), redact(context.strip()).text[:LONGEST]
-    whose = redact(source.strip()).text[:LONGEST] or BY_AGENT
+    """Return a signal with an unused id; it is not added yet."""
+    ts, clean_context = deck.timestamp(), redact(context.strip()).text[:MAX_LENGTH]
+    clean_source = redact(source.strip()).text[:MAX_LENGTH] or BY_AGENT
     taken = {each.key for each in deck.signals()}
-    key = unused_id(lambda last: signal_id(ts, kind, target, whose, context=last), taken, said)
-    return Signal(key=key, at=deck.now(), by=deck.user, ts=ts, kind=kind, target=target, source=whose, context=said)
+    key = unused_id(lambda last: signal_id(ts, kind, target, clean_source, context=last), taken, clean_context)
+    return Signal(
+        key=key,
+        at=deck.now(),
+        by=deck.user,
+        ts=ts,
+        kind=kind,
+        target=target,
+        source=clean_source,
+        context=clean_context,
+    )
 
 
 def _targets(deck: Cards, kind: SignalKind, shared: Collection[str]) -> Collection[str]:
-    return {*deck.cards(), *shared} if kind.startswith(OF_CARDS) else deck.recommendations()
+    return {*deck.cards(), *shared} if kind.startswith(CARD_PREFIX) else deck.recommendations()
 
 
-def _shared(deck: Cards, wanted: Sequence[str]) -> Collection[str]:
-    """Which of these cards are known only to the deck that projects share, and may be seen here."""
-    missing = [each for each in wanted if each.startswith(OF_CARDS) and each not in deck.cards()]
+def _shared_targets(deck: Cards, wanted: Sequence[str]) -> Collection[str]:
+    """Return those of these cards that only the shared store has, and that may be seen here."""
+    missing = [each for each in wanted if each.startswith(CARD_PREFIX) and each not in deck.cards()]
     if not missing:
         return ()
     with deck.shared_cards() as shared:

@@ -1,7 +1,7 @@
-"""Statuses of the workflow: an id and a word → a new version of the recommendation or card, and what it was before.
+"""Status changes of recommendations and cards, and repairs of records with missing fields.
 
-Any status may follow any other; earlier versions keep theirs, with their notes. What a card is called moves its lesson only
-where a person says so: then the word is a review decision, and is carried out as one or not at all.
+Any status may follow any other; earlier versions keep theirs, with their notes. A card's status changes its lesson only when
+a person sets it: then it is a review decision, and either both change or neither.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from tacit.gate import Review, is_grave
 from tacit.text.redaction import redact
 
 NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
-"""Words that tell of a person's decision."""
-_SHORTEST = 8
-"""Characters of a version's id that tell it from others."""
+"""Statuses that only a person may set."""
+_MIN_VERSION_PREFIX = 8
+"""Characters that identify a version."""
+_SKILL_TAG = "skill:"
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _IN_USE = frozenset({*RECALLABLE, Status.STALE})
 _DECIDED = frozenset({*_IN_USE, Status.REJECTED, Status.RETIRED})
-_MOVES: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ...]] = {
+_REVIEWS: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ...]] = {
     CardStatus.ACCEPTED: (
         (_WAITS, (Review.APPROVE,)),
         ({Status.REJECTED}, (Review.REOPEN, Review.APPROVE)),
@@ -50,7 +51,7 @@ _MOVES: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ..
     CardStatus.PROPOSED: (({*RECALLABLE, Status.REJECTED}, (Review.REOPEN,)),),
     CardStatus.BACKPORTED: (),
 }
-"""A person's word → of a lesson that stands so, these decisions; of any other, none."""
+"""Status of a card → the review decisions for a lesson with one of these statuses; none for any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,38 +62,43 @@ class StatusChange:
     after: Card | Recommendation
     created_ts: str
     lesson: Status | None = None
-    """Where a card's lesson stands now; nothing where it has none."""
+    """The status of a card's lesson now; None where it has none."""
 
 
-def parse_recommendation_status(word: str) -> RecommendationStatus:
-    """Read a status of a recommendation, also in its older spellings."""
-    said = word.strip().lower()
-    status = recommendation_status(said)
-    if status is RecommendationStatus.PROPOSED and said != status:
-        raise Mistake(f"unknown status {word!r}", hint=f"use one of: {', '.join(RecommendationStatus)}")
+def parse_recommendation_status(text: str) -> RecommendationStatus:
+    """Parse a status of a recommendation, also in its older spellings."""
+    status = recommendation_status(text.strip().lower())
+    if status is RecommendationStatus.PROPOSED and text.strip().lower() != status:
+        hint = f"use one of: {', '.join(RecommendationStatus)}"
+        raise Mistake(f"unknown status {text!r}", code="unknown_status", hint=hint)
     return status
 
 
-def parse_card_status(word: str) -> CardStatus:
-    """Read a status of a card."""
-    said = word.strip().lower()
-    if said not in set(CardStatus):
-        raise Mistake(f"unknown status {word!r}", hint=f"use one of: {', '.join(CardStatus)}")
-    return CardStatus(said)
+def parse_card_status(text: str) -> CardStatus:
+    """Parse a status of a card."""
+    status = text.strip().lower()
+    if status not in set(CardStatus):
+        raise Mistake(f"unknown status {text!r}", code="unknown_status", hint=f"use one of: {', '.join(CardStatus)}")
+    return CardStatus(status)
 
 
 def move_recommendation(
     deck: Cards, key: str, word: str, *, scope: str = "", note: str = "", source: str = "agent"
 ) -> StatusChange:
-    """Say where a recommendation stands now; that it was touched, and done, are signals too."""
+    """Set the status of a recommendation; also adds the signals that it was touched, and done."""
     status = parse_recommendation_status(word)
     with deck.transaction():
         before = deck.recommendations().get(key)
         if before is None:
             raise NotFound(f"no recommendation {key!r} here", hint="`tacit cards review --format json` lists them")
-        now = deck.now()
-        said = {"status": status, "last_touched_ts": deck.timestamp(), "scope": scope or before.scope, "from_file": False}
-        after = renewed(before, at=now, by=deck.user, **said, **({"note": redact(note).text} if note else {}))
+        changes = {
+            "status": status,
+            "last_touched_ts": deck.timestamp(),
+            "scope": scope or before.scope,
+            "from_file": False,
+        }
+        noted = {"note": redact(note).text} if note else {}
+        after = renewed(before, at=deck.now(), by=deck.user, **changes, **noted)
         deck.add(after)
         signal(deck, SignalKind.REC_TOUCHED, key, source=source, context=f"status={status}")
         if status is RecommendationStatus.DONE and before.status is not RecommendationStatus.DONE:
@@ -101,59 +107,60 @@ def move_recommendation(
 
 
 def require_seen(deck: Cards, key: str, seen: str) -> None:
-    """Refuse to decide on a card that says something else by now than in the version that the person read."""
+    """Refuse a decision on a card whose text changed since the version that the person read."""
     card = deck.cards().get(key)
-    if card is not None and (len(seen) < _SHORTEST or not card.version_id.startswith(seen)):
+    if card is not None and (len(seen) < _MIN_VERSION_PREFIX or not card.version_id.startswith(seen)):
         hint = f"read it: tacit review {card.version_id[:10]}"
-        raise GateRefusal(f"{key} was written anew since you read it", hint=hint)
+        raise GateRefusal(f"{key} changed since you read it", code="card_changed", hint=hint)
 
 
 def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str = "") -> StatusChange:
-    """Say where a card stands now. On a person's word its lesson is decided on too; where that fails, nothing changes."""
+    """Set the status of a card. For a person this also reviews its lesson; where that fails, nothing changes."""
     status = parse_card_status(word)
     if not person and status in NOT_BY_AGENTS:
-        raise NotPermitted(f"`{status}` is a person's word", hint=_instead(status, key))
+        raise NotPermitted(f"only a person may set `{status}`", code="person_only", hint=_alternative(status, key))
     with deck.transaction():
         before = deck.cards().get(key)
         if before is None:
             raise NotFound(f"no card {key!r} here", hint="`tacit cards list` lists them")
         if person:
-            _decide(deck, before, status, by=person, reason=note)
-        elif (standing := _standing(deck, before)) in _DECIDED:
-            raise NotPermitted(
-                f"{key} was decided on, its lesson is {standing}; only a person moves it",
-                hint="at a terminal: this command, or `tacit review`",
-            )
-        said = {"status": status, "last_touched_ts": deck.timestamp()}
-        after = renewed(before, at=deck.now(), by=deck.user, **said, **({"note": redact(note).text} if note else {}))
+            _review_lesson(deck, before, status, by=person, reason=note)
+        elif (lesson := _lesson_status(deck, before)) in _DECIDED:
+            message = f"{key} was reviewed, its lesson is {lesson}; only a person may change it"
+            raise NotPermitted(message, code="already_reviewed", hint="at a terminal: this command, or `tacit review`")
+        changes: dict[str, Any] = {"status": status, "last_touched_ts": deck.timestamp()}
+        changes |= {"note": redact(note).text} if note else {}
+        after = renewed(before, at=deck.now(), by=deck.user, **changes)
         deck.add(after)
-    return StatusChange(before=before, after=after, created_ts=deck.history(key)[0].ts, lesson=_standing(deck, after))
+    created_ts = deck.history(key)[0].ts
+    return StatusChange(before=before, after=after, created_ts=created_ts, lesson=_lesson_status(deck, after))
 
 
-def decisions(word: CardStatus, standing: Status) -> Sequence[Review]:
-    """What a person's word for a card means for a lesson that stands so."""
-    return next((moves for places, moves in _MOVES[word] if standing in places), ())
+def decisions(word: CardStatus, lesson: Status) -> Sequence[Review]:
+    """Return the review decisions that a person's status of a card means for a lesson with this status."""
+    return next((moves for statuses, moves in _REVIEWS[word] if lesson in statuses), ())
 
 
-def _decide(deck: Cards, card: Card, word: CardStatus, *, by: str, reason: str) -> None:
-    standing = _standing(deck, card)
-    if standing is None:
-        if word is CardStatus.ACCEPTED:
-            raise GateRefusal(f"the gate turned the text of {card.key} away", hint="mend it, and record it again")
+def _review_lesson(deck: Cards, card: Card, status: CardStatus, *, by: str, reason: str) -> None:
+    lesson = _lesson_status(deck, card)
+    if lesson is None:
+        if status is CardStatus.ACCEPTED:
+            message = f"the gate rejected the text of {card.key}"
+            raise GateRefusal(message, code="no_lesson", hint="correct it, and record it again")
         return
-    for held in _spoken_of(deck, card, word):
-        moves = decisions(word, held.status)
+    for held in _affected_versions(deck, card, status):
+        moves = decisions(status, held.status)
         if {Review.APPROVE, Review.RESTORE} & set(moves):
-            _require_its_own_words(deck, card, held)
-            _require_nothing_grave(deck, card, standing)
+            _require_same_text(deck, card, held)
+            _require_nothing_grave(deck, card, lesson)
         for move in moves:
-            deck.memory.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {word}")
+            deck.memory.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {status}")
 
 
-def _spoken_of(deck: Cards, card: Card, word: CardStatus) -> list[Stored]:
-    """The versions that a word is about: the card's latest text, or, of a card that goes, every text that it ever had."""
+def _affected_versions(deck: Cards, card: Card, status: CardStatus) -> list[Stored]:
+    """Return the card's latest lesson, or, of a card that is withdrawn, every lesson it ever had."""
     own = deck.store.version(card.version_id)
-    if word not in GONE:
+    if status not in GONE:
         return [own]
     before = [
         held for held in deck.store.versions(own.skill.id) if held.version.content.metadata.get(AHA_ID) == card.key
@@ -161,39 +168,40 @@ def _spoken_of(deck: Cards, card: Card, word: CardStatus) -> list[Stored]:
     return [own, *(held for held in before if held.version.id != own.version.id)]
 
 
-def _standing(deck: Cards, card: Card) -> Status | None:
-    """Where a card's lesson stands at this very moment, whatever was read before; nothing if it has none."""
+def _lesson_status(deck: Cards, card: Card) -> Status | None:
+    """Return the current status of a card's lesson, not the cached one; None if it has none."""
     try:
         return deck.store.version(card.version_id).status if card.version_id else None
     except NotFound:
         return None
 
 
-def _require_its_own_words(deck: Cards, card: Card, held: Stored) -> None:
-    """One word approves what the card says, and only if nobody wrote it anew since: an edit in review goes before."""
+def _require_same_text(deck: Cards, card: Card, held: Stored) -> None:
+    """Refuse to accept a card whose lesson was edited in review: the person would approve another text."""
     newest = deck.store.versions(held.skill.id)[-1]
     if newest.version.id != held.version.id or held.version.content != lesson_of(card):
-        raise GateRefusal(
-            f"{card.key} is not accepted: its lesson was edited, and says something else now",
-            hint=f"read it: tacit review {newest.version.id[:10]}",
-        )
+        message = f"{card.key} is not accepted: its lesson was edited and says something else now"
+        hint = f"read it: tacit review {newest.version.id[:10]}"
+        raise GateRefusal(message, code="lesson_edited", hint=hint)
 
 
-def _require_nothing_grave(deck: Cards, card: Card, standing: Status) -> None:
-    """What was found to be grave is not waved through by one word: it is read first."""
-    grave = [finding for finding in deck.memory.reviews.examine(card.version_id).findings if is_grave([finding])]
-    if grave or standing is Status.QUARANTINED:
-        told = "; ".join(finding.message for finding in grave) or "it was put into quarantine"
-        raise GateRefusal(f"{card.key} is not accepted: {told}", hint=f"read it: tacit review {card.version_id[:10]}")
+def _require_nothing_grave(deck: Cards, card: Card, lesson: Status) -> None:
+    """Refuse to accept a card with grave findings: these must be read first."""
+    findings = deck.memory.reviews.examine(card.version_id).findings
+    grave = [finding for finding in findings if is_grave([finding])]
+    if grave or lesson is Status.QUARANTINED:
+        why = "; ".join(finding.message for finding in grave) or "it is quarantined"
+        hint = f"read it: tacit review {card.version_id[:10]}"
+        raise GateRefusal(f"{card.key} is not accepted: {why}", code="grave_findings", hint=hint)
 
 
-def _instead(status: CardStatus, key: str) -> str:
+def _alternative(status: CardStatus, key: str) -> str:
     if status is CardStatus.BACKPORTED:
-        return "a backport that a person applies says so by itself: tacit cards export-backport --apply"
-    return f"say that {key} waits; a person accepts it with `tacit review`, or this command at a terminal"
+        return "a person applies a backport: tacit cards export-backport --apply"
+    return f"tell the person that {key} waits; they accept it with `tacit review`, or with this command at a terminal"
 
 
-_SKILL_TAG = "skill:"
+# --- repair -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +215,7 @@ class RepairPlan:
         return bool(self.cards or self.recommendations)
 
     def document(self) -> dict[str, Any]:
-        """The planned changes and their counts, as both tools print them."""
+        """Return the planned changes and their counts, with the keys of the original tool."""
         planned = {
             "aha_updates": [{"id": key, **changes} for key, changes in self.cards.items()],
             "rec_updates": [{"id": key, **changes} for key, changes in self.recommendations.items()],
@@ -216,7 +224,7 @@ class RepairPlan:
 
 
 def plan_repair(deck: Cards) -> RepairPlan:
-    """What is to be mended, as things stand now."""
+    """Return what a repair would change now: missing skills and older spellings of a status."""
     events = list(deck.events().values())
     cards = {
         key: {"primary_skill": inferred_skill(card, deck.history(key)[0].ts, events)}
@@ -228,7 +236,7 @@ def plan_repair(deck: Cards) -> RepairPlan:
         changes = {}
         if _lacks_skill(each):
             changes["primary_skill"] = inferred_skill(each, deck.recommendation_history(key)[0].ts, events)
-        if _is_older_word(each.extra.get("status")):
+        if _is_older_spelling(each.extra.get("status")):
             changes["status"] = str(each.status)
         if changes:
             recommendations[key] = changes
@@ -236,50 +244,48 @@ def plan_repair(deck: Cards) -> RepairPlan:
 
 
 def repair(deck: Cards) -> RepairPlan:
-    """Mend it: a new version of each record with a gap."""
+    """Add a repaired version of each record that needs one; a second repair finds nothing."""
     with deck.transaction():
         found = plan_repair(deck)
         cards, recommendations, at = deck.cards(), deck.recommendations(), deck.now()
         for key, changes in found.cards.items():
-            deck.add(renewed(cards[key], at=at, by=deck.user, **_kept_touch(cards[key]), **changes))
+            deck.add(renewed(cards[key], at=at, by=deck.user, **_same_touch(cards[key]), **changes))
         for key, changes in found.recommendations.items():
             each = recommendations[key]
-            said: dict[str, Any] = {**changes}
-            if "status" in said:
-                said["status"] = RecommendationStatus(said["status"])
-            deck.add(renewed(each, at=at, by=deck.user, **_kept_touch(each), **said))
+            values: dict[str, Any] = {**changes}
+            if "status" in values:
+                values["status"] = RecommendationStatus(values["status"])
+            deck.add(renewed(each, at=at, by=deck.user, **_same_touch(each), **values))
     return found
 
 
 def inferred_skill(entry: Card | Recommendation, ts: str, events: Iterable[CardEvent]) -> str:
-    """The skill that an entry of this time most likely belongs to."""
-    at, tag = (
-        parse_time(ts),
-        next((t for t in entry.tags if t.startswith(_SKILL_TAG) and t[len(_SKILL_TAG) :].strip()), ""),
-    )
-    by_event = _nearest(at, events) if at else ""
-    return by_event or first_skill_name(tag[len(_SKILL_TAG) :])
+    """Return the skill of the nearest event at or before the entry, else after it, else of a tag `skill:NAME`."""
+    at = parse_time(ts)
+    tagged = [tag.removeprefix(_SKILL_TAG) for tag in entry.tags if tag.startswith(_SKILL_TAG)]
+    by_event = _nearest_skill(at, events) if at else ""
+    return by_event or first_skill_name(next((name for name in tagged if name.strip()), ""))
 
 
-def _nearest(at: datetime, events: Iterable[CardEvent]) -> str:
+def _nearest_skill(at: datetime, events: Iterable[CardEvent]) -> str:
     timed = [(parse_time(event.ts) or event.at, first_skill_name(event.primary_skill)) for event in events]
-    told = [(when, skill) for when, skill in timed if skill != UNKNOWN_SKILL]
-    before = [each for each in told if each[0] <= at]
+    known = [(when, skill) for when, skill in timed if skill != UNKNOWN_SKILL]
+    before = [each for each in known if each[0] <= at]
     if before:
         return max(before, key=lambda each: each[0])[1]
-    return min(told, key=lambda each: each[0])[1] if told else ""
+    return min(known, key=lambda each: each[0])[1] if known else ""
 
 
 def _lacks_skill(entry: Card | Recommendation) -> bool:
-    """Whether no skill is told; one that nobody could name is told as `unknown`, and stays."""
+    """Return whether no skill is given; `unknown` counts as given, and stays."""
     return not entry.primary_skill.strip() or "primary_skill" in entry.extra
 
 
-def _kept_touch(entry: Card | Recommendation) -> dict[str, str]:
-    """When it was last touched, said outright, since the new version has a time of its own."""
+def _same_touch(entry: Card | Recommendation) -> dict[str, str]:
+    """Return when the entry was last touched: a repair is no touch, but its version has a new time."""
     return {"last_touched_ts": entry.last_touched_ts or entry.ts}
 
 
-def _is_older_word(word: object) -> bool:
-    """Whether a status, as its line says it, is a known older word; words that nobody knows are left alone."""
-    return is_alias(word) and recommendation_status(word) is not RecommendationStatus.PROPOSED
+def _is_older_spelling(status: object) -> bool:
+    """Return whether a status is a known older spelling; unknown ones are left alone."""
+    return is_alias(status) and recommendation_status(status) is not RecommendationStatus.PROPOSED

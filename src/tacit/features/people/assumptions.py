@@ -23,7 +23,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.evidence.assumptions import Settled, compare
+from tacit.evidence.assumptions import AssumptionResult, compare
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.learn.mismatch import Mismatch, mismatch
 from tacit.render.conditions import read_condition
@@ -232,7 +232,7 @@ def _settled(
     return kept, _difference(found)
 
 
-def _difference(found: Settled) -> Mismatch | None:
+def _difference(found: AssumptionResult) -> Mismatch | None:
     if found.held is not Held.WRONG:
         return None
     return Mismatch(instead=found.instead, quote=found.quote, spans=found.spans, by=Origin.OPERATOR)

@@ -182,7 +182,7 @@ class People:
         """
         choices = self.choices(person)
         if not any(choice.sort is ChoiceSort.REVIEW for choice in choices):
-            return [Queued(stored=stored, outlook=Outlook(why_not=NO_REVIEWS), shown=False) for stored in waiting]
+            return [Queued(stored=stored, outlook=Outlook(why_not=NO_REVIEWS, why_not_code="no_reviews"), shown=False) for stored in waiting]
         forecasts = self.forecasts(person)  # read once: a long ledger is slow
         expected = [
             (stored, self._expect(self._review_question(stored, person), choices, forecasts)) for stored in waiting
@@ -416,4 +416,5 @@ def _unless_one_sided(outlook: Outlook, choices: Sequence[Choice], question: Que
     responses = {choice.response for choice in choices if choice.sort is question.sort}
     if question.sort is not ChoiceSort.PERMISSION or len(responses) > 1 or not outlook.known:
         return outlook
-    return dataclasses.replace(outlook, posterior="", prior="", why_not="only refusals are recorded, never permissions")
+    why_not = "only refusals are recorded, never permissions"
+    return dataclasses.replace(outlook, posterior="", prior="", why_not=why_not, why_not_code="one_sided")

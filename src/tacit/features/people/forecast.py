@@ -86,7 +86,9 @@ class Outlook:
     conflict: Conflict | None = None
     reasons: tuple[Choice, ...] = field(default=())
     why_not: str = ""
-    """Why there is no forecast."""
+    """Why there is no forecast, in words."""
+    why_not_code: str = ""
+    """The same as a code: `too_few_decisions`, `tension`, `disagreement`, `no_reviews` or `one_sided`."""
 
     @property
     def known(self) -> bool:
@@ -175,7 +177,7 @@ def foresee(
     has_tension = conflict is not None and conflict.kind is ConflictKind.TENSION
     if has_tension:
         posterior_confidence = min(posterior_confidence, TENSION_CONFIDENCE)
-    why_not = _why_not(after, posterior_confidence, conflict if has_tension else None)
+    code, why_not = _why_not(after, posterior_confidence, conflict if has_tension else None)
     has_prior = prior_confidence >= MIN_CONFIDENCE and before.decisions >= MIN_DECISIONS
     prior = (before.guess if has_prior else "", prior_confidence)
     posterior = ("" if why_not else after.guess, posterior_confidence)
@@ -190,17 +192,19 @@ def foresee(
         conflict=conflict,
         reasons=after.reasons,
         why_not=why_not,
+        why_not_code=code,
     )
 
 
-def _why_not(likelihoods: Likelihoods, sure: float, tension: Conflict | None) -> str:
+def _why_not(likelihoods: Likelihoods, sure: float, tension: Conflict | None) -> tuple[str, str]:
+    """Return the code and the words of why there is no forecast; empty where there is one."""
     if likelihoods.decisions < MIN_DECISIONS:
-        return f"too few decisions of this sort: {likelihoods.decisions} of {MIN_DECISIONS}"
+        return "too_few_decisions", f"too few decisions of this sort: {likelihoods.decisions} of {MIN_DECISIONS}"
     if tension is not None:
-        return f"undecided: {tension.description}"
+        return "tension", f"undecided: {tension.description}"
     if sure < MIN_CONFIDENCE:
-        return "earlier decisions do not agree"
-    return ""
+        return "disagreement", "earlier decisions do not agree"
+    return "", ""
 
 
 def stirred(prior: tuple[str, float], posterior: tuple[str, float]) -> bool:

@@ -28,7 +28,7 @@ from tacit.features.people.assumptions import (
     settle,
 )
 from tacit.features.people.journal_moments import note_refusals
-from tacit.learn.origin_limits import Fence
+from tacit.learn.origin_limits import OriginLimiter
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -167,10 +167,10 @@ class Moments:
 
     def settle(self, trajectory: Trajectory) -> Sequence[Verdict]:
         """Compare the assumptions of a session with one of its runs, and propose a lesson for each that was wrong."""
-        fence = Fence(self._store)
+        limiter = OriginLimiter(self._store)
         with self._store.transaction():
             return settle(
-                self._store, trajectory, lambda candidate: self._admit(fence.sealed(candidate)), at=self._now()
+                self._store, trajectory, lambda candidate: self._admit(limiter.limit_origins(candidate)), at=self._now()
             )
 
     def settled_by(self, key: str, *, held: bool, reason: str, by: Speaker) -> Assumption:

@@ -15,7 +15,7 @@ from tacit.domain.document import ABSTRACT, EVIDENCE_TYPES, Document, Passage
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
 from tacit.features.research import documents
 from tacit.features.research.documents.pdf import Progress
-from tacit.features.research.papers import Paper, PaperSource, SourceKind, arxiv_paper, parse_source, scholar_paper
+from tacit.features.research.papers import Paper, PaperSource, PaperSourceKind, arxiv_paper, parse_source, scholar_paper
 from tacit.providers.http import Fetched, Fetcher, origin
 
 FILE_MB = 100
@@ -76,13 +76,13 @@ def gather(
     A file below the folder `project` is called by its path from there (`./docs/intro.md`), any other by its bare name.
     """
     source = parse_source(text)
-    if source.sort is SourceKind.ARXIV and Path(text).exists():
-        source = PaperSource(SourceKind.FILE, text)
+    if source.sort is PaperSourceKind.ARXIV and Path(text).exists():
+        source = PaperSource(PaperSourceKind.FILE, text)
     match source.sort:
-        case SourceKind.FILE:
+        case PaperSourceKind.FILE:
             path = Path(source.value).expanduser()
             found = _from_file(path, progress, source=_called(path, project))
-        case SourceKind.ADDRESS:
+        case PaperSourceKind.ADDRESS:
             if not anywhere:
                 hint = "save the file and add that, or let a person add the address"
                 raise NotPermitted("an address is fetched only for a person", hint=hint)
@@ -164,7 +164,7 @@ def _from_record(source: PaperSource, papers: Papers, *, anywhere: bool, progres
 def _looked_up(source: PaperSource, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
     """What both services know: arXiv of its own, Semantic Scholar of citations and venues."""
     settings, fetcher = papers.settings, papers.fetcher
-    if source.sort is not SourceKind.ARXIV:
+    if source.sort is not PaperSourceKind.ARXIV:
         return scholar_paper(fetcher, settings.scholar_url, source), ()
     paper = arxiv_paper(fetcher, settings.arxiv_url, source.value)
     try:

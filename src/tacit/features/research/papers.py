@@ -27,7 +27,7 @@ _SCHOLAR = re.compile(r"(?:s2:|S2PaperId:)?([0-9a-f]{40})", re.IGNORECASE)
 _CORPUS = re.compile(r"(?:s2:)?CorpusId:(\d{1,12})", re.IGNORECASE)
 
 
-class SourceKind(StrEnum):
+class PaperSourceKind(StrEnum):
     """What sort of thing was named."""
 
     ARXIV = "arxiv"
@@ -41,11 +41,11 @@ class SourceKind(StrEnum):
 class PaperSource:
     """What was named, and how it is called there."""
 
-    sort: SourceKind
+    sort: PaperSourceKind
     value: str
 
     def __str__(self) -> str:
-        return self.value if self.sort in (SourceKind.ADDRESS, SourceKind.FILE) else f"{self.sort}:{self.value}"
+        return self.value if self.sort in (PaperSourceKind.ADDRESS, PaperSourceKind.FILE) else f"{self.sort}:{self.value}"
 
 
 def parse_source(text: str) -> PaperSource:
@@ -54,14 +54,14 @@ def parse_source(text: str) -> PaperSource:
     if re.match(r"https?://", text, re.IGNORECASE):
         return _addressed(text)
     if found := _CORPUS.fullmatch(text):
-        return PaperSource(SourceKind.SCHOLAR, f"CorpusId:{found[1]}")
+        return PaperSource(PaperSourceKind.SCHOLAR, f"CorpusId:{found[1]}")
     if found := _SCHOLAR.fullmatch(text):
-        return PaperSource(SourceKind.SCHOLAR, found[1].lower())
+        return PaperSource(PaperSourceKind.SCHOLAR, found[1].lower())
     if found := _DOI.fullmatch(text):
-        return PaperSource(SourceKind.DOI, found[1])
+        return PaperSource(PaperSourceKind.DOI, found[1])
     if found := _ARXIV.fullmatch(text):
-        return PaperSource(SourceKind.ARXIV, found[1] or found[2] or found[3])
-    return PaperSource(SourceKind.FILE, text)
+        return PaperSource(PaperSourceKind.ARXIV, found[1] or found[2] or found[3])
+    return PaperSource(PaperSourceKind.FILE, text)
 
 
 def _addressed(text: str) -> PaperSource:
@@ -72,12 +72,12 @@ def _addressed(text: str) -> PaperSource:
         raise Mistake(f"{text!r} is no address: {error}", hint="write https://host/path") from error
     host, path = (parts.hostname or "").removeprefix("www.").removeprefix("export."), unquote(parts.path)
     if host == "arxiv.org" and (found := _ARXIV_PATH.fullmatch(path)):
-        return PaperSource(SourceKind.ARXIV, found[1])
+        return PaperSource(PaperSourceKind.ARXIV, found[1])
     if host in ("doi.org", "dx.doi.org") and (found := _DOI.fullmatch(path.lstrip("/"))):
-        return PaperSource(SourceKind.DOI, found[1])
+        return PaperSource(PaperSourceKind.DOI, found[1])
     if host == "semanticscholar.org" and (found := re.search(r"/([0-9a-f]{40})/?$", path)):
-        return PaperSource(SourceKind.SCHOLAR, found[1])
-    return PaperSource(SourceKind.ADDRESS, text)
+        return PaperSource(PaperSourceKind.SCHOLAR, found[1])
+    return PaperSource(PaperSourceKind.ADDRESS, text)
 
 
 LONGEST_TITLE = 300
@@ -176,13 +176,13 @@ _REVIEWED = frozenset(
     {"JournalArticle", "Conference", "Review", "MetaAnalysis", "ClinicalTrial", "CaseReport", "Study"}
 )
 _BOOKS = frozenset({"Book", "BookSection"})
-_PREFIXES = {SourceKind.ARXIV: "ARXIV:", SourceKind.DOI: "DOI:", SourceKind.SCHOLAR: ""}
+_PREFIXES = {PaperSourceKind.ARXIV: "ARXIV:", PaperSourceKind.DOI: "DOI:", PaperSourceKind.SCHOLAR: ""}
 _LATEST_YEAR = 2200
 
 
 def scholar_paper(fetcher: Fetcher, base_url: str, source: PaperSource) -> Paper:
     """Ask for one paper; raises `NotFound` where Semantic Scholar does not know it."""
-    value = source.value.split("v")[0] if source.sort is SourceKind.ARXIV else source.value
+    value = source.value.split("v")[0] if source.sort is PaperSourceKind.ARXIV else source.value
     name = quote(f"{_PREFIXES[source.sort]}{value}", safe=":/.")
     url = f"{base_url.rstrip('/')}/graph/v1/paper/{name}?fields={_FIELDS}"
     try:

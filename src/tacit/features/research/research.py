@@ -218,7 +218,7 @@ class Research:
         return max(here, key=lambda held: held.sequence, default=None)
 
     def _is_same(self, held: Stored, document: Document) -> bool:
-        passages = self._memory.context.store.passages
+        passages = self._memory.context.store.passages.of
         return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
 
     def _free_name(self, title: str) -> str:

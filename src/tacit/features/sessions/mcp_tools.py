@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tacit.api import Tacit
-from tacit.features.sessions import WorkingMemory
+from tacit.features.sessions.working_memory import WorkingMemory
 
 Memory = Callable[..., AbstractContextManager[Tacit]]
 """Opens the memory for one call; `create=True` where something is to be kept."""

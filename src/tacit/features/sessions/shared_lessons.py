@@ -1,17 +1,16 @@
-"""What the agents of a session shared → lesson candidates, where it tells how an error was mended that really occurred.
+"""Lessons from what the agents of a session shared: notes that say how to fix an error that occurred.
 
-An agent's word alone teaches nothing: the error must stand in the attempt that is learned from. The words stay the agent's,
-rest on nothing that was done, and so always wait for a person.
+An agent's word alone teaches nothing: the error must be in the attempt that is learned from. The words stay the agent's and
+rest on no action, so the lesson always waits for a person.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 
-from tacit import render as application
+from tacit import render
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import InvalidSkill
 from tacit.domain.origin import Origin
@@ -26,25 +25,25 @@ from tacit.text.words import STOP_WORDS
 MADE_BY = "tacit.sessions/1"
 _ERROR = "\n\nError: "
 _CONNECTION = re.compile(r"\bmcp-[0-9a-f]{32}\b")
-"""How a server calls a connection that is a session of its own."""
+"""The session id of an MCP connection."""
 _SHARING = ("share", "artifact")
 _NAME_WORDS = 6
-_DESCRIPTION = 200
+_MAX_DESCRIPTION = 200
 
 
 def with_error(text: str, error: str) -> str:
-    """What was shared, with the error that it mends at its end."""
+    """Return a note with the error that it fixes appended."""
     return f"{text}{_ERROR}{error.strip()}" if error.strip() else text
 
 
-def parted(text: str) -> tuple[str, str]:
-    """What was shared, and the error that it mends; empty where it names none."""
-    said, _, error = text.rpartition(_ERROR)
-    return (said, error) if said else (text, "")
+def split_error(text: str) -> tuple[str, str]:
+    """Return a note, and the error that it fixes; empty where it names none."""
+    note, _, error = text.rpartition(_ERROR)
+    return (note, error) if note else (text, "")
 
 
 def lessons(store: Store, trajectory: Trajectory, *, at: datetime) -> list[Candidate]:
-    """What the agents of the attempt's session said of errors that occurred in it."""
+    """Return the lessons that the agents of the attempt's session shared about its errors."""
     shared = [
         each
         for session in sorted(sessions_of(trajectory))
@@ -55,40 +54,39 @@ def lessons(store: Store, trajectory: Trajectory, *, at: datetime) -> list[Candi
 
 
 def sessions_of(trajectory: Trajectory) -> set[str]:
-    """The sessions whose working memory an attempt took part in: its own, the one that started it, and connections."""
+    """Return the sessions that an attempt took part in: its own, the one that started it, and MCP connections."""
     own = {trajectory.session_id, trajectory.parent_session_id} - {""}
     return own | {found for step in trajectory.actions for found in _connections(step)}
 
 
 def _connections(step: Step) -> Iterator[str]:
-    """Sessions that our own server named in its answer to a call that shares something."""
+    """Yield the sessions that our own server named in its answer to a call that shares something."""
     *_, server, verb = ("", "", *step.tool.casefold().split("__"))
     if server == "tacit" and verb in _SHARING:
         yield from _CONNECTION.findall(step.observation)
 
 
-def _lesson(jotting: SessionNote, trajectory: Trajectory, failed: dict[str, Step]) -> Candidate | None:
-    said, error = parted(jotting.text)
+def _lesson(shared: SessionNote, trajectory: Trajectory, failed: dict[str, Step]) -> Candidate | None:
+    note, error = split_error(shared.text)
     signature = error_signature(error) if error else ""
     step = failed.get(signature)
     if step is None or not signature or not tells(signature):
         return None
-    words = [word for word in re.findall(r"[a-z0-9]+", said.casefold()) if word not in STOP_WORDS and len(word) > 1]
-    first = said.split("\n", 1)[0].strip()
+    words = [word for word in re.findall(r"[a-z0-9]+", note.casefold()) if word not in STOP_WORDS and len(word) > 1]
+    first = note.split("\n", 1)[0].strip()
     fields = {
         "kind": str(Kind.LESSON),
         "name": slug(list(dict.fromkeys(words))[:_NAME_WORDS]) or "shared-lesson",
-        "description": first if len(first) <= _DESCRIPTION else f"{first[: _DESCRIPTION - 1].rstrip()}…",
-        "body": said,
+        "description": first if len(first) <= _MAX_DESCRIPTION else f"{first[: _MAX_DESCRIPTION - 1].rstrip()}…",
+        "body": note,
         "error": error,
     }
-    with suppress(InvalidSkill):  # what the format does not take is no skill
-        content = application.proposed(fields, source="working memory")
-        seen = Span(trajectory.id, step.index, "observation")
-        origins = dict.fromkeys(("name", "description", "body"), jotting.origin) | {"signature": Origin.EXTERNAL}
-        provenance = Provenance(trajectory_ids=(trajectory.id,), grounding={"signature": (seen,)}, made_by=MADE_BY)
-        by = jotting.agent or "agent"
-        return Candidate(
-            content=content, scope=trajectory.task.scope, origins=origins, provenance=provenance, by=f"agent {by}"
-        )
-    return None
+    try:
+        content = render.proposed(fields, source="working memory")
+    except InvalidSkill:
+        return None
+    seen = Span(trajectory.id, step.index, "observation")
+    origins = dict.fromkeys(("name", "description", "body"), shared.origin) | {"signature": Origin.EXTERNAL}
+    provenance = Provenance(trajectory_ids=(trajectory.id,), grounding={"signature": (seen,)}, made_by=MADE_BY)
+    by = f"agent {shared.agent or 'agent'}"
+    return Candidate(content=content, scope=trajectory.task.scope, origins=origins, provenance=provenance, by=by)

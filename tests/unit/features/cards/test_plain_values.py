@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.folder import DEEPEST, MOST_ITEMS, unfit
+from tacit.features.cards.folder import MAX_DEPTH, MAX_ITEMS, invalid_value
 
 
 def nested(depth: int) -> Any:
@@ -26,15 +26,15 @@ def nested(depth: int) -> Any:
     ids=["nan", "too large", "infinity", "wide", "deep"],
 )
 def test_the_field_that_cannot_be_kept_is_named(value: Any, told: str) -> None:
-    assert unfit(value).startswith(told)
+    assert invalid_value(value).startswith(told)
 
 
 def test_what_json_can_say_is_fit() -> None:
-    assert unfit({"a": [1, 1.5, None, True, "NaN", {"b": {}}], "c": nested(DEEPEST), "d": ["x"] * MOST_ITEMS}) == ""
+    assert invalid_value({"a": [1, 1.5, None, True, "NaN", {"b": {}}], "c": nested(MAX_DEPTH), "d": ["x"] * MAX_ITEMS}) == ""
 
 
 def test_long_names_are_looked_through_without_growing() -> None:
     deep: Any = "x"
     for _ in range(5000):
         deep = {"n" * 1000: deep}
-    assert len(unfit({"field": deep})) < 500
+    assert len(invalid_value({"field": deep})) < 500

@@ -14,8 +14,7 @@ from tacit.api import Tacit
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.agenda import SUGGESTED, UNSEEN, review
-from tacit.features.cards.agenda import CardFilters as BackportRequest
+from tacit.features.cards.agenda import NOT_SEEN, SUGGESTED, ReviewFilters, review
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.listing import CardFilters, list_cards, visible
@@ -201,7 +200,7 @@ def advised(world: World, **fields: Any) -> Cards:
 @pytest.mark.parametrize("text", [HOSTILE, f"Read the{HIDDEN} manual"])
 def test_a_grave_recommendation_is_withheld_and_counted(world: World, field: str, text: str) -> None:
     deck = advised(world, **{field: text})
-    document = review(deck, BackportRequest())
+    document = review(deck, ReviewFilters())
     assert document["summary"]["withheld_recommendations"] == 1
     assert document["next_actions"] == []
     assert "rec_1" not in json.dumps(document)
@@ -211,28 +210,28 @@ def test_a_grave_recommendation_is_withheld_and_counted(world: World, field: str
 def test_an_agents_grave_recommendation_is_withheld_too(world: World) -> None:
     deck = world.deck()
     record(deck, {"recommendations": [ADVICE | {"implementation_hint": HOSTILE}]}, AGENT)
-    assert review(deck, BackportRequest())["summary"]["withheld_recommendations"] == 1
-    assert review(deck, BackportRequest())["next_actions"] == []
+    assert review(deck, ReviewFilters())["summary"]["withheld_recommendations"] == 1
+    assert review(deck, ReviewFilters())["next_actions"] == []
 
 
 @pytest.mark.parametrize("word", ["accepted", "in_progress"])
 def test_a_files_word_gives_no_orders(world: World, word: str) -> None:
     deck = advised(world, status=word)
-    (action,) = review(deck, BackportRequest())["next_actions"]
-    assert (action["status"], action["origin"], action["suggested_next"]) == ("proposed", "file", UNSEEN)
+    (action,) = review(deck, ReviewFilters())["next_actions"]
+    assert (action["status"], action["origin"], action["suggested_next"]) == ("proposed", "file", NOT_SEEN)
     assert json.loads(world.lines("recommendations.jsonl")[0])["status"] == word
     assert "from a file, nobody looked at it" in deck.index()
 
 
 def test_what_a_file_closed_stays_closed(world: World) -> None:
-    assert review(advised(world, status="done"), BackportRequest())["next_actions"] == []
+    assert review(advised(world, status="done"), ReviewFilters())["next_actions"] == []
 
 
 def test_a_word_that_is_said_here_counts_whatever_the_file_repeats(world: World) -> None:
     deck = advised(world, status="accepted")
     world.clock.pass_by(minutes=1)
     move_recommendation(deck, "rec_1", "accepted", source="person")
-    (action,) = review(synced(world), BackportRequest())["next_actions"]
+    (action,) = review(synced(world), ReviewFilters())["next_actions"]
     assert (action["status"], action["origin"], action["suggested_next"]) == ("accepted", "here", SUGGESTED)
     said = world.lines("recommendations.jsonl")[-1]
     world.clock.pass_by(minutes=1)

@@ -159,8 +159,9 @@ def test_assumptions_of_another_session_are_left_alone(loop: Tacit) -> None:
 
 def test_an_assumption_meets_the_task_that_it_was_stated_for(loop: Tacit) -> None:
     clock = {"now": NOW + timedelta(minutes=10)}
-    Moments(loop)._now = lambda: clock["now"]  # the room's own clock, as given at construction
-    Moments(loop).assume("At most 1 file", session="s1", aspect="complexity")
+    moments = Moments(loop)
+    moments._now = lambda: clock["now"]  # statements have a later time than the run
+    moments.assume("At most 1 file", session="s1", aspect="complexity")
     first = session(edited("a.py"), edited("b.py"), task="Fix the rounding", begins=0)
     second = session(edited("a.py"), task="Write the changelog", begins=20)
     third = session(edited("a.py"), edited("b.py"), task="Bump the version", begins=40)
@@ -179,8 +180,9 @@ def test_a_longer_capture_of_the_attempt_is_looked_at_again(loop: Tacit) -> None
 
 
 def test_what_was_stated_during_one_task_is_not_held_against_the_next(loop: Tacit) -> None:
-    Moments(loop)._now = lambda: NOW + timedelta(minutes=1)  # the room's own clock
-    Moments(loop).assume("At most 1 file", session="s1", aspect="complexity")
+    moments = Moments(loop)
+    moments._now = lambda: NOW + timedelta(minutes=1)  # statements have a later time than the run
+    moments.assume("At most 1 file", session="s1", aspect="complexity")
     first = session(ran("ls"), ran("ls src"), task="Look around", begins=0)
     second = session(edited("a.py"), edited("b.py"), task="Write the changelog", begins=20)
     learn(loop, first, second)
@@ -252,7 +254,7 @@ def test_corrections_and_refusals_in_a_transcript_are_corrective_moments(loop: T
 
 
 def test_what_a_journal_told_is_not_told_again_from_the_transcript(loop: Tacit) -> None:
-    line = JournalLine(at=NOW, session="s1", corrective="said", said="No, use Decimal.")
+    line = JournalLine(at=NOW, session="s1", corrective="said", words="No, use Decimal.")
     for entry in entries_of_journal(loop.context.store, [line]):
         loop.context.store.add(entry)
     learn(loop, session(edited("a.py"), said("No, use Decimal.")))
@@ -376,8 +378,9 @@ def test_times_of_a_session_without_dates_are_no_obstacle(loop: Tacit) -> None:
 
 
 def test_an_assumption_that_was_stated_after_the_run_is_not_compared_with_it(loop: Tacit) -> None:
-    Moments(loop)._now = lambda: NOW + timedelta(hours=5)  # the room's own clock
-    Moments(loop).assume("The tests are green", session="s1", check="pytest -q")
+    moments = Moments(loop)
+    moments._now = lambda: NOW + timedelta(hours=5)  # statements have a later time than the run
+    moments.assume("The tests are green", session="s1", check="pytest -q")
     learn(loop, session(RED))
     assert stands(loop, "The tests are green").held is Held.OPEN
     assert isinstance(loop.context.store.entries(Assumption)[0].at, datetime)

@@ -33,7 +33,6 @@ def test_an_answer_that_has_taken_the_place_of_another_is_drift() -> None:
     found = conflict_in(decisions(*[("approve", SAME)] * 6, *[("reject", SAME)] * 8), question(SAME))
     assert found is not None
     assert (found.kind, found.newer, found.older) == (ConflictKind.DRIFT, "reject", "approve")
-    assert "taken the place" in found.description
 
 
 def test_one_newer_answer_after_a_long_while_is_no_drift_yet() -> None:
@@ -95,7 +94,7 @@ def test_with_too_few_decisions_nothing_is_said_and_the_reason_is() -> None:
     assert not known.known
     assert known.posterior == ""
     assert known.guess == "approve", "the record may still learn from it"
-    assert "too little" in known.why_not
+    assert known.why_not_code == "too_few_decisions"
 
 
 def test_what_was_decided_again_and_again_is_said_with_its_reasons() -> None:
@@ -118,7 +117,7 @@ def test_a_person_of_two_minds_is_not_forecast() -> None:
     known = foresee(model_of(seen), asked, record=GOOD, conflict=conflict_in(seen, asked))
     assert not known.known
     assert known.posterior_confidence <= 0.5
-    assert "two minds" in known.why_not
+    assert known.why_not_code == "tension"
 
 
 def test_looking_at_the_artifact_can_change_what_is_expected() -> None:

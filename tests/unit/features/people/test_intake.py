@@ -11,11 +11,10 @@ from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.skill import Kind
-from tacit.features.people.decisions import People
 from tacit.features.people.intake import Ask, Interview, aspect_of, key_of, open_questions
+from tests.raising import raises
 from tests.unit.features.people.deciding import choice
 from tests.unit.features.people.knowing import memory
-from tests.unit.making import NOW
 
 
 def keys(task: str, **options: object) -> list[str]:
@@ -72,7 +71,7 @@ def loop() -> Iterator[Tacit]:
 
 
 def talk(loop: Tacit, task: str = "Add a currency field", person: str = "ann") -> Interview:
-    return Interview(People(loop), loop.context.store, task=task, person=person, session_id="s1")
+    return Interview(loop, task=task, person=person, session_id="s1")
 
 
 def asked(interview: Interview, key: str) -> Ask:
@@ -84,13 +83,13 @@ def answer_often(loop: Tacit, text: str, *, times: int = 6) -> None:
         other = talk(loop, f"Add a field number {number}")
         ask = asked(other, "complexity")
         other.announce(ask, shown=False)
-        other.answer(ask, text, at=NOW)
+        other.answer(ask, text)
 
 
 def test_an_answer_is_kept_as_decision_forecast_and_assumption(loop: Tacit) -> None:
     interview = talk(loop)
     interview.announce(asked(interview, "complexity"))
-    done = interview.answer(asked(interview, "complexity"), " small ", at=NOW)
+    done = interview.answer(asked(interview, "complexity"), " small ")
     [choice] = loop.context.store.entries(Choice)
     assert (choice.sort, choice.response, choice.session_id) == (ChoiceSort.ANSWER, "small", "s1")
     assert loop.context.store.entries(Forecast)[-1].actual == "small"
@@ -117,7 +116,7 @@ def test_the_difference_to_what_was_expected_is_learned(loop: Tacit) -> None:
     interview = talk(loop)
     ask = asked(interview, "complexity")
     assert interview.announce(ask).posterior == "small"
-    done = interview.answer(ask, "large", reason="Currencies touch every report we have.", at=NOW)
+    done = interview.answer(ask, "large", reason="Currencies touch every report we have.")
     assert done.decided is not None
     assert done.decided.forecast is not None
     assert done.decided.forecast.surprise
@@ -132,7 +131,7 @@ def test_confirming_what_was_expected_teaches_no_preference(loop: Tacit) -> None
     answer_often(loop, "small", times=12)
     interview = talk(loop)
     interview.announce(asked(interview, "complexity"))
-    done = interview.answer(asked(interview, "complexity"), "small", reason="as always", at=NOW)
+    done = interview.answer(asked(interview, "complexity"), "small", reason="as always")
     assert done.decided is not None
     assert done.decided.forecast is not None
     assert not done.decided.forecast.surprise
@@ -141,7 +140,7 @@ def test_confirming_what_was_expected_teaches_no_preference(loop: Tacit) -> None
 
 def test_no_answer_keeps_nothing(loop: Tacit) -> None:
     interview = talk(loop)
-    done = interview.answer(asked(interview, "scope"), "  ", at=NOW)
+    done = interview.answer(asked(interview, "scope"), "  ")
     assert done.decided is None
     assert loop.context.store.entries(Choice) == []
     assert loop.context.store.entries(Assumption) == []
@@ -149,10 +148,10 @@ def test_no_answer_keeps_nothing(loop: Tacit) -> None:
 
 def test_an_answer_is_spelled_as_before(loop: Tacit) -> None:
     interview = talk(loop)
-    interview.answer(asked(interview, "approach"), "Test first", at=NOW)
+    interview.answer(asked(interview, "approach"), "Test first")
     other = talk(loop, "Another thing")
-    assert other.answer(asked(other, "approach"), "test FIRST", at=NOW).answer == "Test first"
-    assert other.answer(asked(other, "complexity"), "SMALL", at=NOW).answer == "small"
+    assert other.answer(asked(other, "approach"), "test FIRST").answer == "Test first"
+    assert other.answer(asked(other, "complexity"), "SMALL").answer == "small"
 
 
 def test_what_ann_answers_is_not_expected_of_bob(loop: Tacit) -> None:
@@ -163,13 +162,13 @@ def test_what_ann_answers_is_not_expected_of_bob(loop: Tacit) -> None:
 
 def test_secrets_are_not_kept(loop: Tacit) -> None:
     interview = talk(loop, "Rotate AKIAIOSFODNN7EXAMPLE")
-    interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7EXAMPLE", at=NOW)
+    interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7EXAMPLE")
     [choice] = loop.context.store.entries(Choice)
     assert "AKIAIOSFODNN7EXAMPLE" not in f"{choice.situation} {choice.response}"
 
 
 def test_a_task_is_needed(loop: Tacit) -> None:
-    with pytest.raises(Mistake, match="needs the task"):
+    with raises(Mistake, "no_task"):
         talk(loop, "  ")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
-from tacit.domain.archive import PaperSource, SourceKind
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.document import ABSTRACT, Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, Refusal
@@ -191,7 +191,7 @@ def test_a_document_is_never_promoted(loop: Tacit, tmp_path: Path) -> None:
 def test_a_purged_document_leaves_no_passage_and_is_refused_again(loop: Tacit, tmp_path: Path) -> None:
     added = Research(loop).add(guide(tmp_path), by="ann", approve=True)
     assert added.held is not None
-    loop.archive.purge(loop.archive.descent(PaperSource(kind=SourceKind.IMPORTED, value=added.held.version.hash)), by="ann")
+    loop.archive.purge(loop.archive.descent(Source(kind=SourceKind.IMPORTED, value=added.held.version.hash)), by="ann")
     assert loop.context.store.passages.search(["clock"]) == []
     with pytest.raises(GateRefusal):
         Research(loop).add(guide(tmp_path), by="ann", approve=True)

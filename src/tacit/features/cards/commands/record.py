@@ -24,7 +24,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.origin import Origin
 from tacit.features.cards.cards import Cards, shared_folder
 from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
-from tacit.features.cards.folder import BELOW, LINE, CardFolder, ignore_folder, is_ignored, unfit
+from tacit.features.cards.folder import BELOW, IGNORED_LINE, CardFolder, ignore_folder, is_ignored, invalid_value
 from tacit.features.cards.listing import LIMIT, CardFilters, list_cards
 from tacit.features.cards.recording import Recorder, RecordResult, id_list
 from tacit.features.cards.recording import record as record_payload
@@ -86,19 +86,11 @@ def _script_text() -> str:
 
 
 def _write_script(script: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=".self_learning.", dir=script.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o755)
-        Path(name).replace(script)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(script, text, mode=0o755)
 
 
 _BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
-_NOT_IGNORED = f".gitignore could not be changed; add `{LINE}` to it, or the folder will be committed"
+_NOT_IGNORED = f".gitignore could not be changed; add `{IGNORED_LINE}` to it, or the folder will be committed"
 _ALREADY_OPEN = re.compile(r"/dev/(?:stdin|fd/\d+)")
 """Files that a shell has opened, which may be pipes."""
 _KNOWN = frozenset(
@@ -260,7 +252,7 @@ def _payload(file: str) -> dict[str, Any]:
         raise Mistake(f"the payload is no JSON: {error}", hint=hint) from error
     if not isinstance(found, dict):
         raise Mistake("the payload is no JSON object", hint=hint)
-    if problem := unfit(found) or _too_long(found):
+    if problem := invalid_value(found) or _too_long(found):
         raise Mistake(f"the payload cannot be kept: {problem}", hint="leave it out, or write it as a short text")
     return found
 

@@ -22,7 +22,7 @@ from tacit.features.cards import agenda, card_promotion, statuses
 from tacit.features.cards.cards import Cards, shared_folder
 from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
 from tacit.features.cards.records import FILES
-from tacit.features.cards.scores import LEAST
+from tacit.features.cards.scores import MIN_SCORE
 from tacit.maintain.source_project import home_database, source_project
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.maintain.exports import export
@@ -48,12 +48,12 @@ _MOST_SHOWN = 5
 )
 @click.option("--include-global", is_flag=True, help="Look at the cards of your own store too.")
 @click.option(
-    "--min-aha-score", type=int, default=LEAST, show_default=True, help="Score that makes a backport candidate."
+    "--min-aha-score", type=int, default=MIN_SCORE, show_default=True, help="Score that makes a backport candidate."
 )
-@click.option("--backport-limit", type=int, default=agenda.MOST, show_default=True)
-@click.option("--top-aha-limit", type=int, default=agenda.MOST, show_default=True)
-@click.option("--next-actions-limit", type=int, default=agenda.MOST, show_default=True)
-@click.option("--recs-limit", type=int, default=agenda.MOST, show_default=True)
+@click.option("--backport-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
+@click.option("--top-aha-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
+@click.option("--next-actions-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
+@click.option("--recs-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
 @command_options
 def review(
     ctx: CommandContext, *, form: str, include_global: bool, since: str, days: int | None, **options: Any
@@ -112,7 +112,7 @@ def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str
             statuses.require_seen(deck, key.strip(), seen)
         moved = statuses.move_card(deck, key.strip(), status, note=note, person=person)
     if person:
-        export(ctx.memory)
+        export(ctx.memory.context)
     print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
 
 

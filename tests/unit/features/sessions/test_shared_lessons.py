@@ -13,8 +13,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Step, StepResult, Trajectory
-from tacit.features.sessions import lessons
-from tacit.features.sessions.shared_lessons import parted, sessions_of, with_error
+from tacit.features.sessions.shared_lessons import lessons, sessions_of, split_error, with_error
 from tacit.features.sessions.working_memory import WorkingMemory
 from tacit.store import open_store
 from tests.unit.making import NOW, attempt, call, shell
@@ -38,9 +37,9 @@ def loop() -> Iterator[Tacit]:
 
 
 def test_an_error_is_told_apart_from_what_mends_it() -> None:
-    assert parted(with_error("do this", " broken\n")) == ("do this", "broken")
-    assert parted(with_error("do this", "  ")) == ("do this", "")
-    assert parted("\n\nError: alone") == ("\n\nError: alone", "")
+    assert split_error(with_error("do this", " broken\n")) == ("do this", "broken")
+    assert split_error(with_error("do this", "  ")) == ("do this", "")
+    assert split_error("\n\nError: alone") == ("\n\nError: alone", "")
 
 
 def test_a_shared_fix_of_an_error_that_occurred_waits_as_a_lesson_for_a_person(loop: Tacit) -> None:
