@@ -43,6 +43,8 @@ class ReasonCode(StrEnum):
     NOT_USABLE_HERE = "not_usable_here"
     ONLY_COMMON_WORDS = "only_common_words"
     NO_SHARED_WORDS = "no_shared_words"
+    HOOK_OFF = "hook_off"
+    """Hooks are off here: paused, excluded by the settings, or without a store."""
 
     # Why a plan is empty or incomplete.
     NOT_CALLED = "not_called"

@@ -65,6 +65,7 @@ _NOTHING = {
     ReasonCode.OVER_BUDGET: "the best match does not fit into the token budget",
     ReasonCode.NONE_REQUESTED: "none requested",
     ReasonCode.ALREADY_SHOWN: "the best match is already shown in this session",
+    ReasonCode.HOOK_OFF: "hooks are off here: Tacit is paused, the settings exclude this folder, or there is no store",
 }
 
 

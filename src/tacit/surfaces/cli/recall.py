@@ -21,6 +21,7 @@ from tacit.render.context import crowded_line
 from tacit.render.quoting import citation
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.views import EPISODES, show_selection
+from tacit.surfaces.hook.preview import preview
 from tacit.text.capabilities import CATEGORIES
 
 ALLOW_HELP = (
@@ -51,6 +52,7 @@ ALLOW_HELP = (
 @click.option("--last-action", help="The tool or command that was used last.")
 @click.option("--file", "files", multiple=True, help="A file that is being worked on (repeatable).")
 @click.option("--person", default="", help="Whose preferences apply, if not yours. Not for agents.")
+@click.option("--as-hook", is_flag=True, help="Show what the prompt hook would show an agent for this text.")
 @click.option("--explain", is_flag=True, help="Show every candidate and every signal; stores no use.")
 @command_options
 def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
@@ -66,6 +68,9 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
         return
     if options["person"]:
         ctx.caller.require_person("recall --person")
+    if options["as_hook"]:
+        _show(ctx, preview(ctx.memory, task, store=ctx.store), explain=options["explain"])
+        return
     selection = ctx.memory.recall(
         task,
         k=options["k"],
@@ -83,7 +88,11 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
         session=options["session_id"],
         keep=not options["explain"],
     )
-    if options["explain"]:
+    _show(ctx, selection, explain=options["explain"])
+
+
+def _show(ctx: CommandContext, selection: Selection, *, explain: bool) -> None:
+    if explain:
         document = {**selection_document(selection), "weighed": weighed(selection)}
         ctx.report(document, lambda: show_explained(ctx.console, selection))
         return

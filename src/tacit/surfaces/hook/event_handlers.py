@@ -319,15 +319,20 @@ def _at_prompt(turn: EventResponse) -> None:
         turn.line["corrective"] = "said"
         turn.line["after"] = list(turn.past.shown)[-5:]
         return
-    hook_index = turn.hook_index
-    if hook_index is None:
-        return
+    found = recall_for_prompt(turn)
+    if found is not None and turn.hook_index is not None:
+        turn.give(found, by_lot=turn.context.hold_out > 0)
+        _report_damage(turn, turn.hook_index)
+
+
+def recall_for_prompt(turn: EventResponse) -> Decision | None:
+    """Decide what to show for the prompt of an event; nothing where there is no store to ask."""
+    if turn.hook_index is None:
+        return None
     from tacit.recall.hook_recall import for_task
 
-    asked, scope = prompt[:PROMPT_CHARACTERS], turn.context.scope
-    found = for_task(hook_index, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
-    turn.give(found, by_lot=turn.context.hold_out > 0)
-    _report_damage(turn, hook_index)
+    prompt, scope = turn.event.prompt[:PROMPT_CHARACTERS], turn.context.scope
+    return for_task(turn.hook_index, prompt, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
 
 
 def _at_call(turn: EventResponse) -> None:

@@ -43,9 +43,7 @@ def request(event: Event, context: EventContext) -> None:
     wanted = path_of(folder, event.client, event.session).removesuffix(SUFFIX) + WANTED
     transcript = event.transcript if len(event.transcript) <= MAX_PATH else ""
     said = {"client": event.client, "session": word(event.session), "transcript": transcript, "cwd": context.cwd}
-    with open(f"{wanted}.{os.getpid()}", "w", encoding="utf-8", errors="surrogatepass") as file:
-        json.dump(said, file)
-    os.replace(file.name, wanted)
+    write_atomically(wanted, json.dumps(said), sync=False)
 
 
 def is_wanted(context: EventContext) -> bool:
@@ -111,9 +109,7 @@ class Request:
     def note(self, tries: int) -> None:
         """Write down how often it was tried, before each try: a killed process cannot."""
         self.tries = tries
-        new = self.path.with_name(f"{self.path.name}.new")
-        new.write_text(json.dumps({**self._said, "tries": tries}), encoding="utf-8")
-        new.replace(self.path)
+        write_atomically(self.path, json.dumps({**self._said, "tries": tries}), sync=False)
 
     def finish(self) -> None:
         """Take it away: what it asked for is done."""
