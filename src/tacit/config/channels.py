@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import os
 
+from tacit.config.files import write_atomically
+
 HOOK, SKILL, MCP = "hook", "skill", "mcp"
 CHANNELS = (HOOK, SKILL, MCP)
 FILE = "channels.json"
@@ -46,7 +48,4 @@ def choose(folder: str, client: str, channel: str) -> None:
         if os.path.exists(path):
             os.unlink(path)
         return
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump(kept, file, indent=2, sort_keys=True)
-        file.write("\n")
-    os.replace(f"{path}.new", path)
+    write_atomically(path, json.dumps(kept, indent=2, sort_keys=True) + "\n")

@@ -1,35 +1,39 @@
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all. Hooks use it too, so it imports only `os`."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = None) -> None:
+def write_atomically(path: str | Path, data: bytes | str, *, mode: int | None = None, sync: bool = True) -> None:
     """Replace a file by new content in one step: readers and crashes see the old content or the new, never a part.
 
-    The content is written to a new file in the same folder, synced to disk, and renamed. Without `mode`, an existing file
-    keeps its permissions and a new one gets those that the umask allows. Raises `OSError`; the old file then stays.
+    The content goes to a new file in the same folder, is flushed to disk (unless not `sync`: after a power failure the file
+    may then be empty) and renamed. Without `mode`, an existing file keeps its owner and permissions, and a new one gets
+    those that the umask allows. A link is replaced, not followed. Raises `OSError`; the old file then stays.
     """
-    target = Path(path)
-    draft = target.with_name(f".tacit-{os.urandom(8).hex()}.part")
-    if mode is None:
-        mode = _permissions(target)
+    target = os.fspath(path)
+    draft = os.path.join(os.path.dirname(target), f".tacit-{os.urandom(8).hex()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    known = _state_of(target) if mode is None else None
+    handle = os.open(draft, flags, 0o666 if mode is None else mode)
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(draft, flags, 0o666 if mode is None else mode)
         with os.fdopen(handle, "wb") as file:
-            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.write(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data)
             file.flush()
-            if mode is not None:
-                draft.chmod(mode)  # the umask does not change permissions that were asked for
-            os.fsync(file.fileno())
-        draft.replace(target)
+            if known is not None:
+                _set_owner(draft, known)
+            if known is not None or mode is not None:  # the umask does not change permissions that were asked for
+                os.chmod(draft, known.st_mode & 0o7777 if known is not None else mode or 0)
+            if sync:
+                os.fsync(file.fileno())
+        os.replace(draft, target)
     except BaseException:
-        with suppress(OSError):  # it may never have been made
-            draft.unlink()
+        os.unlink(draft)
         raise
 
 
@@ -42,8 +46,15 @@ def sync_folder(folder: str | Path) -> None:
         os.close(handle)
 
 
-def _permissions(target: Path) -> int | None:
+def _state_of(target: str) -> os.stat_result | None:
     try:
-        return target.stat().st_mode & 0o7777
+        return os.stat(target)
     except OSError:
         return None
+
+
+def _set_owner(draft: str, known: os.stat_result) -> None:
+    try:
+        os.chown(draft, known.st_uid, known.st_gid)
+    except OSError:
+        return  # only root may give a file to another user

@@ -7,12 +7,11 @@ the file system refuses becomes a `Mistake` where another path helps, and a `Sto
 from __future__ import annotations
 
 import errno
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage, TacitError
 from tacit.render.paths import shown
 
@@ -33,17 +32,8 @@ def place(root: Path, relative: Path, data: bytes, *, mode: int) -> Path:
 
 
 def swap_in(target: Path, data: bytes, *, mode: int) -> None:
-    """Put a file in place in one step; what stands there is replaced itself, never followed. Raises what the system says."""
-    handle, draft = tempfile.mkstemp(prefix=".", suffix=".draft", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), mode)
-        Path(draft).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(draft).unlink()
-        raise
+    """Put a file in place in one step; an existing one is replaced, a link not followed. Raises `OSError`."""
+    write_atomically(target, data, mode=mode, sync=False)  # it can be exported again
 
 
 def _check_way(root: Path, relative: Path) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tacit.config.files import write_atomically
 from tacit.config.location import DATABASE, MEMORY, StoreLocation
 from tacit.domain.errors import Mistake, Refusal, StoreOutage
 from tacit.features.evaluate.local_model import ADAPTER_SETTINGS, ADAPTER_WEIGHTS, adapter_key
@@ -71,10 +72,7 @@ class AdapterFolders:
         """Put a record beside the weights, in place of one of that name."""
         target = self.path(key) / name
         with _store_outage_on_error(target):
-            draft = target.with_name(f".{name}.draft")
-            draft.write_bytes(data)
-            _flush(draft)
-            draft.replace(target)
+            write_atomically(target, data)
 
     def is_unchanged(self, key: str) -> bool:
         """Whether the files are as they were registered."""

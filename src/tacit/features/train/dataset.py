@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS, USER, form_hash
 from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, near_duplicates
@@ -24,7 +25,6 @@ from tacit.features.train import data_gate
 from tacit.features.train.data_gate import DataPolicy, Fault, Objection
 from tacit.features.train.examples import Example, example_of, from_lines, seen_values, task_profile, to_line
 from tacit.features.train.recipe import Recipe, length_of
-from tacit.features.train.whole_files import put
 from tacit.text.words import estimate_tokens
 
 TRAIN, HELD_OUT, MANIFEST = "train.jsonl", "held_out.jsonl", "manifest.json"
@@ -78,9 +78,9 @@ class Dataset:
         """Write both files, and the manifest last: a folder without one is no dataset."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
-            put(folder / name, _encoded(examples))
+            write_atomically(folder / name, _encoded(examples))
         said = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
-        put(folder / MANIFEST, (said + "\n").encode())
+        write_atomically(folder / MANIFEST, (said + "\n").encode())
 
     @classmethod
     def read(cls, folder: Path) -> Dataset:

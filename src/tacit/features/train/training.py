@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import Refusal
 from tacit.features.evaluate.base_model import BaseModel, base_model_hash, load_base_model, require_train_extra
 from tacit.features.evaluate.conversation import form_hash
@@ -24,7 +26,6 @@ from tacit.features.train.dataset import Dataset
 from tacit.features.train.examples import Example
 from tacit.features.train.lora_learner import Learner, adapted, encode_all, learner_state, rate_at, step_at
 from tacit.features.train.recipe import Recipe
-from tacit.features.train.whole_files import put, settle
 
 CHECKPOINT, CURVE, TRAINED = "checkpoint.pt", "curve.json", "trained.json"
 GAIN = 0.002
@@ -179,7 +180,7 @@ class _Training:
         half_done.mkdir()
         self.learner.save(half_done)
         for file in half_done.iterdir():
-            settle(file, self.folder / file.name)
+            _settle(file, self.folder / file.name)
         half_done.rmdir()
         done = Trained(
             folder=self.folder,
@@ -197,8 +198,8 @@ class _Training:
             stopped_early=state.step < self.steps,
         )
         record = {name: value for name, value in asdict(done).items() if name not in {"folder", "curve"}}
-        put(self.folder / CURVE, _json([asdict(point) for point in done.curve]))
-        put(self.folder / TRAINED, _json({"marks": self.settings, **record}))
+        write_atomically(self.folder / CURVE, _json([asdict(point) for point in done.curve]))
+        write_atomically(self.folder / TRAINED, _json({"marks": self.settings, **record}))
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
         return done
 
@@ -250,7 +251,7 @@ class _Training:
             **learner_state(self.learner),
         }
         torch.save(held, half_done)
-        settle(half_done, self.folder / CHECKPOINT)
+        _settle(half_done, self.folder / CHECKPOINT)
 
     def _resume(self) -> None:
         import torch
@@ -320,3 +321,10 @@ def _json(document: object) -> bytes:
 def _file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _settle(half_done: Path, path: Path) -> None:
+    """Let a file that a library has written take its place, once it is on disk."""
+    with half_done.open("rb") as file:
+        os.fsync(file.fileno())
+    half_done.replace(path)

@@ -6,12 +6,11 @@ many people's settings are links into a repository of their own.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StoreOutage
 
 
@@ -35,18 +34,7 @@ def write_whole(path: Path, data: bytes) -> None:
     target = _target(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(prefix=".tacit-", suffix=".draft", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                _keep_state(target, file.fileno())
-                file.flush()
-                os.fsync(file.fileno())
-            Path(draft).replace(target)
-        except BaseException:
-            with suppress(OSError):
-                Path(draft).unlink()
-            raise
+        write_atomically(target, data)
     except OSError as error:
         raise StoreOutage(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
 
@@ -71,16 +59,3 @@ def _target(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError) as error:
         raise Mistake(f"{path} is a link that leads nowhere", hint="mend the link first") from error
-
-
-def _keep_state(target: Path, handle: int) -> None:
-    try:
-        state = target.stat()
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(handle, 0o666 & ~mask)
-        return
-    os.fchmod(handle, state.st_mode & 0o7777)
-    with suppress(OSError):  # only root may give a file to somebody else
-        os.fchown(handle, state.st_uid, state.st_gid)

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 
+from tacit.config.files import write_atomically
 from tacit.config.location import make_folder
 from tacit.ingest.journal import FOLDER, SUFFIX, make_sessions, path_of, read_regular, word
 from tacit.surfaces.hook import log
@@ -160,7 +161,12 @@ def _set_aside(path: Path, *, home: str, why: str) -> None:
 
 def remove_leftovers(sessions: Path, *, now: float) -> None:
     """Remove what killed processes left half-written, and old requests that were set aside."""
-    old = {f"*{WANTED}.*": HALF_WRITTEN_S, f"*{TAKEN}.*": HALF_WRITTEN_S, f"*{SET_ASIDE}": SET_ASIDE_S}
+    old = {
+        ".tacit-*.part": HALF_WRITTEN_S,
+        f"*{WANTED}.*": HALF_WRITTEN_S,
+        f"*{TAKEN}.*": HALF_WRITTEN_S,
+        f"*{SET_ASIDE}": SET_ASIDE_S,
+    }
     for pattern, age_s in old.items():
         for left in sessions.glob(pattern):
             if now - left.lstat().st_mtime > age_s:
