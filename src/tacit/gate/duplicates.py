@@ -95,11 +95,11 @@ def _is_conditional(content: SkillContent) -> bool:
 def contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
     """Say which steps that stand for each other hold different fixed values for one argument, seen from either side."""
     pairs = {(old, new) for old, new in aligned(left, right)} | {(old, new) for new, old in aligned(right, left)}
-    told = (
+    differences = (
         _differing(right[old], left[new])
         for old, new in sorted((old, new) for old, new in pairs if old is not None and new is not None)
     )
-    return next(filter(None, told), "")
+    return next(filter(None, differences), "")
 
 
 def _differing(left: SkillStep, right: SkillStep) -> str:
@@ -127,8 +127,8 @@ def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
         return False
     if newcomer.kind is not Kind.PROCEDURE or not newcomer.steps:
         # Of the same fix told again the wording is no news; without steps the text is all there is.
-        said = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
-        return said and shapes(newcomer.steps) == shapes(known.steps)
+        is_covered = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
+        return is_covered and shapes(newcomer.steps) == shapes(known.steps)
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
     new = shapes(newcomer.steps)
     return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
@@ -190,11 +190,11 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     )
 
 
-def moved(path: str, places: Mapping[str, str]) -> str:
+def moved(path: str, new_paths: Mapping[str, str]) -> str:
     """Where a field of one side, such as ``steps.2.arguments``, stands after merging."""
     parts = path.split(".")
     head = ".".join(parts[:2])
-    return ".".join([places.get(head, head), *parts[2:]])
+    return ".".join([new_paths.get(head, head), *parts[2:]])
 
 
 def shapes(steps: Sequence[SkillStep]) -> list[Hashable]:
@@ -267,15 +267,15 @@ def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]
 def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     """Where the parameters, conditions, files and examples of one side went; what found no room went nowhere."""
     examples = {text: i for i, text in enumerate(whole.example_queries)}
-    places = {
+    new_paths = {
         f"example_queries.{i}": f"example_queries.{examples[text]}" if text in examples else ""
         for i, text in enumerate(part.example_queries)
     }
     for field, key in _KEYED.items():
         index = {key(item): i for i, item in enumerate(getattr(whole, field))}
         for i, item in enumerate(getattr(part, field)):
-            places[f"{field}.{i}"] = f"{field}.{index[key(item)]}"
-    return places
+            new_paths[f"{field}.{i}"] = f"{field}.{index[key(item)]}"
+    return new_paths
 
 
 def _united(known: Capabilities, more: Capabilities) -> Capabilities:

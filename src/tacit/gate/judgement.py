@@ -344,14 +344,14 @@ def joined(candidate: Candidate, known: SkillVersion) -> Candidate:
     origins: dict[str, Origin] = {}
     grounding: dict[str, tuple[Span, ...]] = {}
     sides = ((known, merged.from_known), (candidate, merged.from_newcomer))
-    for side, places in sides:
+    for side, new_paths in sides:
         for path, origin in accounted(side.content, side.origins).items():
-            at = moved(path, places)
+            at = moved(path, new_paths)
             if not at:
                 continue
             origins[at] = lowest((origin, origins.get(at, origin)))
         for path, spans in side.provenance.grounding.items():
-            at = moved(path, places)
+            at = moved(path, new_paths)
             if not at or (path == "surroundings" and not side.content.surroundings):
                 continue  # attempts without a record of their environment do not confirm the other side's
             grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))

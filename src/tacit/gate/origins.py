@@ -28,14 +28,14 @@ def origins_of_edit(
     putting together with others. Nor does it lower: what a field said before is its own, wherever else that stands. `named`
     are the versions of skills that this one names as its parts or as what it extends.
     """
-    said = said_in(content)
+    content_fields = said_in(content)
     if writer is Origin.EXTERNAL:
-        return _together(dict.fromkeys(said, writer))
+        return _together(dict.fromkeys(content_fields, writer))
     at_place, anywhere = _kept(before)
     lower = _by_origin((*before, *named), below=writer)
-    own = _said_before(said, before)
+    own = _earlier_texts(content_fields, before)
     found: dict[str, Origin] = {}
-    for field, value in said.items():
+    for field, value in content_fields.items():
         kept = at_place.get((field, repr(value)), anywhere.get(repr(value)))
         found[field] = kept if kept is not None else _reworded(value, writer, own=own.get(field, ()), lower=lower)
     return _together(found)
@@ -53,7 +53,9 @@ def _kept(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin]
     return at_place, anywhere
 
 
-def _said_before(said: Mapping[str, Any], before: Sequence[SkillVersion]) -> dict[str, list[tuple[str, Origin]]]:
+def _earlier_texts(
+    content_fields: Mapping[str, Any], before: Sequence[SkillVersion]
+) -> dict[str, list[tuple[str, Origin]]]:
     """For each field that says something else now, the texts that stood there before, with their origin.
 
     Entries of lists move: as many as came are taken for those that went, in order, and else each for the one in its place.
@@ -61,7 +63,7 @@ def _said_before(said: Mapping[str, Any], before: Sequence[SkillVersion]) -> dic
     found: dict[str, list[tuple[str, Origin]]] = {}
     for version in before:
         then = said_in(version.content)
-        came, went = _without(said, then), _without(then, said)
+        came, went = _without(content_fields, then), _without(then, content_fields)
         for name, fields in came.items():
             gone = went.get(name, [])
             pairs = zip(fields, gone if len(gone) == len(fields) else fields, strict=True)
@@ -72,11 +74,11 @@ def _said_before(said: Mapping[str, Any], before: Sequence[SkillVersion]) -> dic
     return found
 
 
-def _without(said: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, list[str]]:
+def _without(content_fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, list[str]]:
     """Fields whose value stands nowhere among the others, under the name of their list."""
     shown = {repr(value) for value in others.values()}
     found: dict[str, list[str]] = {}
-    for field, value in said.items():
+    for field, value in content_fields.items():
         if repr(value) not in shown:
             found.setdefault(field.partition(".")[0], []).append(field)
     return found

@@ -106,7 +106,7 @@ class _Rule:
         """The placeholder for a text that was found."""
         return self.placeholder.replace("{}", text)
 
-    def places(self, text: str) -> Iterator[tuple[int, int]]:
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it stands in a text; of a pattern with a part named `it` only that part."""
         part = "it" if "it" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
@@ -117,12 +117,12 @@ class _Rule:
 def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
     """List what ties a skill to one project, person or machine."""
     rules = _rules(local, _bundled(content))
-    for field, told in said_in(content).items():
+    for field, value in said_in(content).items():
         if field.partition(".")[0] in _NOT_LOOKED_AT:
             continue
         seen: dict[tuple[str, str], _Rule] = {}
         secrets: dict[str, None] = {}
-        for text in _strings(told):
+        for text in _strings(value):
             secrets |= dict.fromkeys(redact(text).found)
             seen |= {(rule.name, text[a:b]): rule for a, b, rule in _matches(text, rules, _is_doing(field))}
         for kind in secrets:
@@ -204,7 +204,7 @@ def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, 
     for rule in rules:
         if rule.steps_only and not doing:
             continue
-        for start, end in rule.places(text):
+        for start, end in rule.spans(text):
             if end > start and not any(taken[start:end]) and not _SAME_EVERYWHERE.match(text, start):
                 found.append((start, end, rule))
                 taken[start:end] = b"\x01" * (end - start)

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacit.render.paths import is_file, shown
+from tacit.render.safe_files import is_file, shown
 from tacit.render.problems import Problem, invalid
 from tacit.render.skill_folder import DEPTH_MAX, FILE_BYTES_MAX, FILE_NAMES, FILES_MAX, FOLDER_BYTES_MAX, unpack
 from tacit.render.skill_md import Parsed
 from tacit.render.unpacking import Damaged, Member, members
 from tacit.render.validation import SKIPPED_NAMES, path_fault
-from tacit.text.file_sorts import Sort, sort_of
+from tacit.text.bundled_files import FileKind, file_kind
 
 SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz")
 ARCHIVE_BYTES_MAX = 64 << 20
@@ -196,7 +196,7 @@ def _folders(gathered: _Gathered, *, stem: str) -> Iterator[PackedFolder]:
 def _bounded(files: Mapping[str, bytes], root: str, problems: list[Problem]) -> Iterable[tuple[str, bytes]]:
     """As much as a skill's folder may hold, scripts and texts before data; the rest is left out with a warning."""
     room = FOLDER_BYTES_MAX
-    for count, name in enumerate(sorted(files, key=lambda name: (name not in FILE_NAMES, sort_of(name), name))):
+    for count, name in enumerate(sorted(files, key=lambda name: (name not in FILE_NAMES, file_kind(name), name))):
         room -= len(files[name])
         if room < 0 or count > FILES_MAX or name.count("/") > DEPTH_MAX:
             message = f"{shown(f'{root}/{name}')} is left out: the folder is too full or too deep"
@@ -224,7 +224,7 @@ def _visible(name: str) -> str:
 
 
 def _left_out(name: str, message: str) -> Problem:
-    rule = "file-left-out" if sort_of(name) is Sort.DATA else "not-looked-at"
+    rule = "file-left-out" if file_kind(name) is FileKind.DATA else "not-looked-at"
     return Problem(rule=rule, message=message, field="files", severity="warning")
 
 

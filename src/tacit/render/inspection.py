@@ -18,12 +18,12 @@ from pathlib import Path
 from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.archive import Archive, PackedFolder, is_archive, open_archive
-from tacit.render.paths import is_file, is_folder, is_link, shown
+from tacit.render.safe_files import is_file, is_folder, is_link, shown
 from tacit.render.problems import Problem
 from tacit.render.skill_folder import FILE_NAMES, find_skill_md
 from tacit.render.skill_md import examine
-from tacit.text.bundled import read_as_text
-from tacit.text.file_sorts import Sort, sort_of
+from tacit.text.bundled_files import read_as_text
+from tacit.text.bundled_files import FileKind, file_kind
 
 FILES_MAX = 2000
 FILE_BYTES_MAX = 8 << 20
@@ -69,7 +69,7 @@ def _of_file(path: Path) -> Inspected:
     data = _read(path, FILE_BYTES_MAX)
     files = {path.name if alone else FILE_NAMES[0]: data or b""}
     found = _inspected(files, name=path.stem if alone else path.absolute().parent.name, source=shown(path))
-    left = _left([(path.name, Sort.TEXT)]) if data is None else ()
+    left = _left([(path.name, FileKind.TEXT)]) if data is None else ()
     return replace(found, problems=(*left, *found.problems))
 
 
@@ -87,7 +87,7 @@ def _of_folder(folder: Path) -> Inspected:
     files: dict[str, bytes] = {}
     executable: set[str] = set()
     problems: list[Problem] = []
-    left: list[tuple[str, Sort]] = []
+    left: list[tuple[str, FileKind]] = []
     room = TOTAL_BYTES_MAX
     for sort, name, path in _in_order(folder, problems):
         data = _read(path, min(FILE_BYTES_MAX, room)) if len(files) < FILES_MAX else None
@@ -102,7 +102,7 @@ def _of_folder(folder: Path) -> Inspected:
     return replace(found, problems=(*problems, *_left(left), *found.problems))
 
 
-def _in_order(folder: Path, problems: list[Problem]) -> list[tuple[Sort, str, Path]]:
+def _in_order(folder: Path, problems: list[Problem]) -> list[tuple[FileKind, str, Path]]:
     """What to look at, first what matters most: its own SKILL.md, scripts, texts, data; what lies out of sight behind each."""
     found = []
     for path in islice(_walk(folder, _DEPTH_MAX), ENTRIES_MAX):
@@ -110,7 +110,7 @@ def _in_order(folder: Path, problems: list[Problem]) -> list[tuple[Sort, str, Pa
         if is_link(path):
             problems.append(_link(path, name, folder))
         else:
-            found.append((sort_of(name, _read(path, _HEAD, whole=False) or b"", executable=_may_run(path)), name, path))
+            found.append((file_kind(name, _read(path, _HEAD, whole=False) or b"", executable=_may_run(path)), name, path))
     if len(found) + len(problems) >= ENTRIES_MAX:
         message = f"it holds more than {ENTRIES_MAX} files; the rest is not even listed"
         problems.append(Problem(rule="not-looked-at", message=message, field="files"))
@@ -138,11 +138,11 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _left(files: Sequence[tuple[str, Sort]]) -> Iterator[Problem]:
+def _left(files: Sequence[tuple[str, FileKind]]) -> Iterator[Problem]:
     """One problem for what could run or be read, and one for plain data, which weighs little."""
     for rule, kept in (
-        ("not-looked-at", [name for name, sort in files if sort is not Sort.DATA]),
-        ("file-left-out", [name for name, sort in files if sort is Sort.DATA]),
+        ("not-looked-at", [name for name, sort in files if sort is not FileKind.DATA]),
+        ("file-left-out", [name for name, sort in files if sort is FileKind.DATA]),
     ):
         if kept:
             many = f"{', '.join(map(shown, kept[:3]))}{f' and {len(kept) - 3} more' if len(kept) > 3 else ''}"

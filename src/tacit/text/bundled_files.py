@@ -119,7 +119,7 @@ _STEERING = frozenset(
 _STORED_BY_GIT = ("objects", "lfs")
 
 
-class Sort(IntEnum):
+class FileKind(IntEnum):
     """What a file is, in the order in which it is worth looking at."""
 
     SCRIPT = 0
@@ -128,17 +128,17 @@ class Sort(IntEnum):
     DATA = 2
 
 
-def sort_of(path: str, head: bytes = b"", *, executable: bool = False) -> Sort:
+def file_kind(path: str, head: bytes = b"", *, executable: bool = False) -> FileKind:
     """The sort of a file; `head` are its first bytes, where they are known."""
     pure = PurePosixPath(path.lower())
     if head.startswith((*_SHEBANG, *_PROGRAMS)):
-        return Sort.SCRIPT
+        return FileKind.SCRIPT
     suffix = pure.suffix[1:]
     if (suffix in _DATA and pure.name not in _STEERING) or _is_gits_own(pure):
-        return Sort.DATA
+        return FileKind.DATA
     if suffix in _SCRIPT_ENDINGS or executable or pure.name in ("makefile", "dockerfile", "justfile", "rakefile"):
-        return Sort.SCRIPT
-    return Sort.TEXT
+        return FileKind.SCRIPT
+    return FileKind.TEXT
 
 
 def _is_gits_own(path: PurePosixPath) -> bool:

@@ -133,13 +133,15 @@ def _shared(values: Sequence[tuple[tuple[str, str], ...]]) -> frozenset[str]:
 def _written(runs: tuple[tuple[str, str], ...], common: frozenset[str]) -> str:
     written: list[str] = []
     for index, (kind, text) in enumerate(runs):
-        beside = {runs[place][0] for place in (index - 1, index + 1) if 0 <= place < len(runs)}
+        neighbours = {runs[place][0] for place in (index - 1, index + 1) if 0 <= place < len(runs)}
         if kind == "digits":
             written.append("0" * len(text))
         elif kind == "blank":
             written.append(" ")
         elif (
-            kind == "letters" and text not in common and not (len(text) <= 3 and text.isupper() and "digits" in beside)
+            kind == "letters"
+            and text not in common
+            and not (len(text) <= 3 and text.isupper() and "digits" in neighbours)
         ):
             name = "<WORD>" if len(text) > 1 and text.isupper() else "<Word>" if text[0].isupper() else "<word>"
             written.append(name)

@@ -65,10 +65,10 @@ def estimate_tokens(text: str) -> int:
     return unspaced + -(-len(rest.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
-def credible_tokens(told: object, *, otherwise: int) -> int:
+def credible_tokens(reported: object, *, otherwise: int) -> int:
     """How many tokens somebody says that something took; another number where what is said cannot be true."""
-    if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < TOKENS_MAX:
-        return told
+    if isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported < TOKENS_MAX:
+        return reported
     return otherwise
 
 

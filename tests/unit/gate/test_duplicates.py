@@ -312,11 +312,11 @@ def test_a_merge_tells_where_conditions_files_and_examples_went():
         files=(SkillFile(path="b", content=""),),
         example_queries=tuple(f"new {number}" for number in range(MAX_EXAMPLES)),
     )
-    places = merge(newcomer, known).from_newcomer
-    assert (places["postconditions.0"], places["postconditions.1"]) == ("postconditions.1", "postconditions.0")
-    assert (places["files.0"], places["example_queries.0"]) == ("files.1", "example_queries.1")
-    assert places[f"example_queries.{MAX_EXAMPLES - 1}"] == "", "it found no room"
-    assert moved(f"example_queries.{MAX_EXAMPLES - 1}", places) == ""
+    new_paths = merge(newcomer, known).from_newcomer
+    assert (new_paths["postconditions.0"], new_paths["postconditions.1"]) == ("postconditions.1", "postconditions.0")
+    assert (new_paths["files.0"], new_paths["example_queries.0"]) == ("files.1", "example_queries.1")
+    assert new_paths[f"example_queries.{MAX_EXAMPLES - 1}"] == "", "it found no room"
+    assert moved(f"example_queries.{MAX_EXAMPLES - 1}", new_paths) == ""
 
 
 STOPPED, SLOW = Case(conditions=(Condition(text="stopped"),), support=3), Case(conditions=(Condition(text="slow"),))

@@ -51,11 +51,11 @@ class CiscoScanner:
                 result = self._scanner.scan_skill(folder, lenient=True)
             except (OSError, RuntimeError, ValueError, _errors()) as error:
                 raise Outage(f"the Cisco scanner failed: {error}", hint=f"{INSTALL} --upgrade") from error
-            places = _Places(content, folder, above=above)
-            return (*_failed(result.analyzers_failed), *(_finding(each, places) for each in result.findings))
+            locations = _Locations(content, folder, above=above)
+            return (*_failed(result.analyzers_failed), *(_finding(each, locations) for each in result.findings))
 
 
-class _Places:
+class _Locations:
     """Where the scanner's files and lines lie in a content."""
 
     def __init__(self, content: SkillContent, folder: Path, *, above: int) -> None:
@@ -136,14 +136,14 @@ def _bytes_of(file: SkillFile) -> bytes:
 
 def _failed(failures: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
     """Tell of analysers that gave up; one whose finding is merely not in the scanner's own list has looked."""
-    told = [each for each in failures if not each.get("error", "").startswith("FindingContract:")]
-    for name in sorted({each.get("analyzer", "unknown") for each in told}):
+    real_failures = [each for each in failures if not each.get("error", "").startswith("FindingContract:")]
+    for name in sorted({each.get("analyzer", "unknown") for each in real_failures}):
         message = f"the Cisco scanner's {name} analyser failed on this skill, so it was not looked at in full"
         yield Finding(rule="cisco_analyser_failed", message=message, severity=Severity.MEDIUM)
 
 
-def _finding(found: Any, places: _Places) -> Finding:
-    field, line = places.of(found.file_path, found.line_number)
+def _finding(found: Any, locations: _Locations) -> Finding:
+    field, line = locations.of(found.file_path, found.line_number)
     weight = str(found.severity.value).lower()
     return Finding(
         rule=f"cisco_{str(found.rule_id).lower()}",

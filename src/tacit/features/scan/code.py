@@ -10,8 +10,8 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import looked_at
 from tacit.features.scan.python_flow import python_flows
-from tacit.gate.checks.hosts import Place, places
-from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.hosts import HostKind, addresses_in
+from tacit.gate.checks.pieces import TextPiece
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.text.prefilter import GuardedPattern
@@ -151,7 +151,7 @@ class CodeCheck:
                 yield from _at_import(piece)
 
 
-def _install_hooks(piece: Piece) -> Iterator[Finding]:
+def _install_hooks(piece: TextPiece) -> Iterator[Finding]:
     try:
         scripts = json.loads(piece.text).get("scripts", {})
     except (ValueError, AttributeError, RecursionError):
@@ -165,7 +165,7 @@ def _install_hooks(piece: Piece) -> Iterator[Finding]:
             yield piece.finding("install_hook", weight, reason=reason, span=(at, at + len(name) + 2))
 
 
-def _at_import(piece: Piece) -> Iterator[Finding]:
+def _at_import(piece: TextPiece) -> Iterator[Finding]:
     for match in re.finditer(
         r"^(?:os\.(?:system|popen)|subprocess\.\w{2,14}|exec|eval|urllib\.request\.urlopen|requests\.\w{3,5})\(",
         piece.text,
@@ -205,7 +205,7 @@ _FALSE = frozenset(
 )
 
 
-def packages(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def packages(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """What of these texts installs from strange places or under false names."""
     for piece in pieces:
         if piece.is_block:
@@ -216,22 +216,24 @@ def packages(pieces: Iterable[Piece]) -> Iterator[Finding]:
             yield from _installed(piece, match)
 
 
-def _installed(piece: Piece, match: re.Match[str]) -> Iterator[Finding]:
+def _installed(piece: TextPiece, match: re.Match[str]) -> Iterator[Finding]:
     arguments = match[1]
     index = _INDEX.search(arguments)
     if index and not _OWN_INDEXES.search(index[1]) and ("." in index[1] or "://" in index[1]):
-        kinds = [place for place, _ in places(index[1])]
-        if kinds != [Place.LOCAL]:
+        kinds = [place for place, _ in addresses_in(index[1])]
+        if kinds != [HostKind.LOCAL]:
             weight = (
                 Severity.HIGH
-                if kinds and kinds[0] not in (Place.UNKNOWN, Place.CODE, Place.INSTALLER)
+                if kinds and kinds[0] not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER)
                 else Severity.MEDIUM
             )
             reason = f"installs packages from a place of its own ({index[1][:60]})"
             yield piece.finding("strange_index", weight, reason=reason, span=match.span())
             return
-    for place, address in places(arguments):
-        if place not in (Place.UNKNOWN, Place.CODE, Place.INSTALLER, Place.LOCAL) or address[0].startswith("http:"):
+    for place, address in addresses_in(arguments):
+        if place not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) or address[0].startswith(
+            "http:"
+        ):
             reason = f"installs a package from {place} ({address[1][:60]})"
             yield piece.finding("strange_package", Severity.HIGH, reason=reason, span=match.span())
             return

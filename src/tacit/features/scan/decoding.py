@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.python_flow import SUSPECT, built_texts, parsed, span_of
-from tacit.gate.checks.pieces import TEXT_MAX, Piece, Spot, pieces
+from tacit.gate.checks.pieces import TEXT_MAX, Spot, TextPiece, pieces
 from tacit.gate.safety import fold
 
 VIEWS_MAX = 2000
@@ -65,7 +65,7 @@ _INVISIBLE = re.compile(
 _TAGS = re.compile("[\U000e0020-\U000e007e]{3,}")
 
 
-def decoded(piece: Piece) -> Iterator[Piece]:
+def decoded(piece: TextPiece) -> Iterator[TextPiece]:
     """Every text hidden in a piece, one view for each way of hiding; then those hidden in these."""
     level = [piece]
     for _ in range(_DEPTH):
@@ -73,7 +73,7 @@ def decoded(piece: Piece) -> Iterator[Piece]:
         yield from level
 
 
-def _views(outer: Piece) -> Iterator[Piece]:
+def _views(outer: TextPiece) -> Iterator[TextPiece]:
     found: dict[str, list[tuple[Range, str]]] = {}
     for span, text, way in islice(_hidden(outer), VIEWS_MAX):
         found.setdefault(way, []).append((span, text))
@@ -82,7 +82,7 @@ def _views(outer: Piece) -> Iterator[Piece]:
         yield view(outer, parts, way=f"{outer.way}, {way}" if outer.way else way, language=language)
 
 
-def view(outer: Piece, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> Piece:
+def view(outer: TextPiece, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> TextPiece:
     """One piece of several decoded texts, each of which knows where it was hidden."""
     at = 0
     texts: list[str] = []
@@ -99,7 +99,7 @@ def view(outer: Piece, parts: Iterable[tuple[Range, str]], *, way: str, language
 _SAME_LANGUAGE = frozenset({"split words", "foreign letters", "split text", "variables"})
 
 
-def _hidden(piece: Piece) -> Iterator[Hidden]:
+def _hidden(piece: TextPiece) -> Iterator[Hidden]:
     text = piece.text
     for mark, pattern, way, decode in _DECODERS:
         if mark not in text:
@@ -114,17 +114,17 @@ def _hidden(piece: Piece) -> Iterator[Hidden]:
     yield from _rejoined(piece)
 
 
-def _rejoined(piece: Piece) -> Iterator[Hidden]:
+def _rejoined(piece: TextPiece) -> Iterator[Hidden]:
     """The same text with broken words mended, line by line, so that a finding stays on its line."""
     folded = (
         fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", piece.text))) if not piece.text.isascii() else piece.text
     )
-    for way, mend in (("foreign letters", None), ("split text", _JOINT), ("split words", _BROKEN_WORD)):
-        mended = folded if mend is None else mend.sub("", folded)
+    for way, pattern in (("foreign letters", None), ("split text", _JOINT), ("split words", _BROKEN_WORD)):
+        repaired = folded if pattern is None else pattern.sub("", folded)
         if way == "split words":
-            mended = _SPACES.sub(" ", mended)
-        if mended != (piece.text if mend is None else folded):
-            yield from _changed_lines(piece.text if mend is None else folded, mended, way=way)
+            repaired = _SPACES.sub(" ", repaired)
+        if repaired != (piece.text if pattern is None else folded):
+            yield from _changed_lines(piece.text if pattern is None else folded, repaired, way=way)
     if piece.language in ("shell", "powershell", "text") or piece.way:
         yield from _with_values(folded)
 
@@ -149,9 +149,9 @@ def _with_values(text: str) -> Iterator[Hidden]:
     at = 0
     for line in text.split("\n"):
         if len(line) < 4000 and "$" in line and _GLUED.search(line):
-            told = _USED.sub(lambda match: values.get(match[1], match[0]), line)
-            if told != line:
-                yield (at, at + len(line)), told, "variables"
+            replaced = _USED.sub(lambda match: values.get(match[1], match[0]), line)
+            if replaced != line:
+                yield (at, at + len(line)), replaced, "variables"
         at += len(line) + 1
 
 
@@ -266,15 +266,15 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = 
 )
 
 
-_last: tuple[SkillContent, tuple[Piece, ...]] | None = None
+_last: tuple[SkillContent, tuple[TextPiece, ...]] | None = None
 
 
-def looked_at(content: SkillContent) -> tuple[Piece, ...]:
+def looked_at(content: SkillContent) -> tuple[TextPiece, ...]:
     """Return every piece of a content and every text that is hidden in one."""
     return (*pieces(content), *hidden_pieces(content))
 
 
-def hidden_pieces(content: SkillContent) -> tuple[Piece, ...]:
+def hidden_pieces(content: SkillContent) -> tuple[TextPiece, ...]:
     """Return the texts that a content hides by encoding them or by building them in Python."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
@@ -285,7 +285,7 @@ def hidden_pieces(content: SkillContent) -> tuple[Piece, ...]:
     return _last[1]
 
 
-def _built(scripts: list[Piece]) -> Iterator[Piece]:
+def _built(scripts: list[TextPiece]) -> Iterator[TextPiece]:
     """The texts that Python scripts put together, from each other's constants too, and what is hidden in those."""
     if not any(SUSPECT.search(piece.text) for piece in scripts):
         return
@@ -300,6 +300,6 @@ def _built(scripts: list[Piece]) -> Iterator[Piece]:
             yield from decoded(built)
 
 
-def _is_block(piece: Piece) -> bool:
+def _is_block(piece: TextPiece) -> bool:
     """A block of a Markdown text, whose hidden texts are found in that text already."""
     return piece.start > 0 and piece.language not in ("shell", "powershell")

@@ -19,7 +19,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.sandbox import Alteration, BoxFile, Confines, Ended, Errand, Ran, Sandbox
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.canaries import Bait, lay_bait
-from tacit.text.bundled_files import Sort, bytes_of, sort_of
+from tacit.text.bundled_files import FileKind, bytes_of, file_kind
 
 EACH_S, TOTAL_S = 8.0, 60.0
 _SYSTEM = "/usr/bin:/usr/local/bin"
@@ -167,7 +167,7 @@ def runner_of(file: SkillFile) -> tuple[str, ...]:
     if shebang := _SHEBANG.match(head):
         return _RUNNERS[_BY_SHEBANG.get(shebang[1], ".sh")]
     unknown = head.startswith(("#!", "\ufeff#!")) or file.executable or data.startswith(_FOREIGN)
-    return ("",) if unknown and sort_of(file.path) is not Sort.DATA else ()
+    return ("",) if unknown and file_kind(file.path) is not FileKind.DATA else ()
 
 
 def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bait, sandbox: Sandbox) -> Sequence[Ran]:
@@ -179,7 +179,7 @@ def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bai
     if program == _OWN:
         given = tuple(replace(box, executable=True) if f"./{box.path}" == place else box for box in given)
 
-    def errand(*arguments: str) -> Errand:
+    def sandbox_request(*arguments: str) -> Errand:
         return Errand(
             command=(*command, *arguments),
             files=(*(box for box in bait.workspace if box.path not in mine), *given),
@@ -189,9 +189,9 @@ def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bai
             confines=confines,
         )
 
-    first = sandbox.run(errand())
+    first = sandbox.run(sandbox_request())
     if first.status and _ASKS.search(first.output):
-        return first, sandbox.run(errand("data.csv", "out.txt"))
+        return first, sandbox.run(sandbox_request("data.csv", "out.txt"))
     return (first,)
 
 
@@ -240,8 +240,8 @@ class _Seen:
         seen = cls()
         for line in testimony.splitlines():
             try:
-                told = json.loads(line)
-                saw, text = str(told["saw"]), str(told["text"])
+                event = json.loads(line)
+                saw, text = str(event["saw"]), str(event["text"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue  # the last line, or one that something else wrote to the channel
             seen.texts.setdefault(saw, []).append(text)
@@ -280,16 +280,16 @@ def findings_of(ran: Ran, bait: Bait, *, field: str, path: str) -> tuple[Finding
         Finding(rule=f"detonation_{rule}", severity=severity, message=f"{path} {message}", field=field)
         for rule, severity, message in (
             *_secrets(ran, bait, seen),
-            *_doings(ran, bait, seen),
+            *_actions(ran, bait, seen),
             *_endings(ran, seen),
         )
     )
 
 
-_Told = Iterator[tuple[str, Severity, str]]
+_Observations = Iterator[tuple[str, Severity, str]]
 
 
-def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Told:
+def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
     pieces = "".join(name.partition(".")[0] for name in seen.all("host"))  # a secret cut into labels
     sent = bait.met(*seen.all("request", "host"), pieces, brought_back=True)
     if sent:
@@ -314,7 +314,7 @@ def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Told:
         yield "secret_read", graver, f"read {_listed(read)}{away}"
 
 
-def _doings(ran: Ran, bait: Bait, seen: _Seen) -> _Told:
+def _actions(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
     if seen.all("ran"):
         yield "runs_download", Severity.CRITICAL, "ran what it had fetched from another machine"
     startup = [name for name in seen.all("altered", "added", "removed") if _STARTUP.search(name)]
@@ -334,7 +334,7 @@ def _doings(ran: Ran, bait: Bait, seen: _Seen) -> _Told:
         yield "network", Severity.MEDIUM, f"tried to reach {_listed(seen.hosts)}"
 
 
-def _endings(ran: Ran, seen: _Seen) -> _Told:
+def _endings(ran: Ran, seen: _Seen) -> _Observations:
     if ran.ended is Ended.MEMORY:
         yield "resources", Severity.HIGH, "took memory without end, and was stopped"
     elif seen.counted("processes") > _CROWD or _NO_FORK.search(ran.output):

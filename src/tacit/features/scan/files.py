@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, is_packed, taken_files, unpacked
-from tacit.text.bundled_files import Sort, bytes_of, sort_of, text_of
+from tacit.text.bundled_files import FileKind, bytes_of, file_kind, text_of
 from tacit.text.touches import is_overfull
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -68,8 +68,8 @@ def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
     """What is too much to be looked at: grave where it can be run or read, since padding is an old way to hide."""
     taken, left = taken_files(content.files)
     for severity, kept in (
-        (_HIGH, [file.path for file in left if sort_of(file.path) is not Sort.DATA]),
-        (_LOW, [file.path for file in left if sort_of(file.path) is Sort.DATA]),
+        (_HIGH, [file.path for file in left if file_kind(file.path) is not FileKind.DATA]),
+        (_LOW, [file.path for file in left if file_kind(file.path) is FileKind.DATA]),
     ):
         if kept:
             named = ", ".join(kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
@@ -78,10 +78,10 @@ def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
     for each in taken:
         path, field = each.file.path, f"files.{each.index}"
         if each.text is not None and len(each.text) > TEXT_MAX:
-            severity = _LOW if sort_of(path) is Sort.DATA else _HIGH
+            severity = _LOW if file_kind(path) is FileKind.DATA else _HIGH
             message = f"{path} is too long to be looked at as a whole"
             yield Finding(rule="not_looked_at", message=message, severity=severity, field=field, excerpt=path)
-        elif any(len(data) > TEXT_MAX and sort_of(name) is not Sort.DATA for name, data in each.packed.files):
+        elif any(len(data) > TEXT_MAX and file_kind(name) is not FileKind.DATA for name, data in each.packed.files):
             message = f"{path} holds a file too long to be looked at as a whole"
             yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=field, excerpt=path)
         elif each.text is not None and is_overfull(each.text):
@@ -103,8 +103,12 @@ def _by_name(file: SkillFile, paths: set[str]) -> Iterator[tuple[str, Severity, 
         yield "program", _HIGH, "is a program or installer that cannot be read"
     if suffix in ("pyc", "pyo", "pyd"):
         source = f"{path.stem.partition('.')[0]}.py"
-        beside = any(PurePosixPath(other).name == source for other in paths)
-        yield "program", _LOW if beside else _HIGH, "is compiled Python" + ("" if beside else " without its source")
+        has_source = any(PurePosixPath(other).name == source for other in paths)
+        yield (
+            "program",
+            _LOW if has_source else _HIGH,
+            "is compiled Python" + ("" if has_source else " without its source"),
+        )
     if _START_FILES.search(file.path):
         yield "start_file", _MEDIUM, "is run by others without being called"
     if _STEERING.search(file.path):

@@ -12,7 +12,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import hidden_pieces, looked_at
 from tacit.gate.checks.commands import dangerous_commands
-from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.pieces import TextPiece
 from tacit.gate.checks.rules import Rule, apply, rule
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -103,7 +103,7 @@ class ObfuscationCheck:
         yield from dangerous_commands(hidden_pieces(content))
 
 
-def _hidden(piece: Piece) -> Iterator[Finding]:
+def _hidden(piece: TextPiece) -> Iterator[Finding]:
     ways = piece.way
     if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
         return  # these are looked at by the other rules; by themselves they are ordinary
@@ -121,7 +121,7 @@ def _hidden(piece: Piece) -> Iterator[Finding]:
         yield piece.finding("hidden_order", _HIGH, reason="holds instructions that are hidden", span=match.span())
 
 
-def _packed(piece: Piece) -> Iterator[Finding]:
+def _packed(piece: TextPiece) -> Iterator[Finding]:
     if piece.language in ("data", "page") or piece.path.endswith(
         (".lock", ".map", ".csv", ".ipynb", ".svg", ".pem", ".txt")
     ):

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.hosts import Place, places
-from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.hosts import HostKind, addresses_in
+from tacit.gate.checks.pieces import TextPiece
 from tacit.gate.checks.secret_flows import SECRET_PLACES, SECRET_VARIABLE
 
 SIZE_MAX = 300_000
@@ -64,7 +64,7 @@ SUSPECT = re.compile(
 
 @dataclass(slots=True)
 class _Module:
-    piece: Piece
+    piece: TextPiece
     tree: ast.Module
     values: Values
     index: int
@@ -88,7 +88,7 @@ class _Program:
             self.changed = True
 
 
-def python_flows(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def python_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """What the Python files and blocks of a skill do with secrets, and with text that is not in them."""
     program = _Program([module for index, piece in enumerate(pieces) if (module := parsed(piece, index))])
     if not any(SUSPECT.search(module.piece.text) for module in program.modules):
@@ -110,7 +110,7 @@ def python_flows(pieces: Iterable[Piece]) -> Iterator[Finding]:
         yield module.piece.finding("unreadable_code", Severity.MEDIUM, reason=reason, span=(0, 80))
 
 
-def parsed(piece: Piece, index: int = 0) -> _Module | None:
+def parsed(piece: TextPiece, index: int = 0) -> _Module | None:
     """A piece as a Python module, if it is one."""
     if piece.language != "python" or len(piece.text) > SIZE_MAX:
         return None
@@ -283,8 +283,8 @@ class _Judge(_Reader):
 
     def _sent(self, node: ast.Call) -> None:
         text = " ".join(self.values.text(argument) or "" for argument in node.args[:2])
-        where = places(text)
-        if where and where[0][0] is Place.LOCAL:
+        where = addresses_in(text)
+        if where and where[0][0] is HostKind.LOCAL:
             return
         bodies = [
             *node.args,
@@ -423,8 +423,10 @@ class Values:
             known = self._constants.get(node.id)
             if node.id in self.aliases:
                 return self.aliases[node.id]
-            if isinstance(known, ast.Call | ast.Attribute | ast.Name) and (told := self.dotted(known, depth - 10)):
-                return told if isinstance(known, ast.Attribute | ast.Name) or _is_lookup(known) else node.id
+            if isinstance(known, ast.Call | ast.Attribute | ast.Name) and (
+                dotted_name := self.dotted(known, depth - 10)
+            ):
+                return dotted_name if isinstance(known, ast.Attribute | ast.Name) or _is_lookup(known) else node.id
             return node.id
         if isinstance(node, ast.Attribute):
             inner = self.dotted(node.value, depth - 1)

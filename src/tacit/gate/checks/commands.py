@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.hosts import URL, Place, place_of, places
-from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.checks.hosts import URL, HostKind, addresses_in, host_kind
+from tacit.gate.checks.pieces import TextPiece, pieces
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.text.prefilter import GuardedPattern
@@ -47,16 +47,16 @@ _TARGET = re.compile(
 )
 
 _WEIGHT = {
-    Place.INSTALLER: Severity.LOW,
-    Place.LOCAL: Severity.LOW,
-    Place.CODE: Severity.MEDIUM,
-    Place.UNKNOWN: Severity.HIGH,
-    Place.MESSENGER: Severity.HIGH,
-    Place.SHORTENER: Severity.HIGH,
-    Place.PASTE: Severity.CRITICAL,
-    Place.COLLECTOR: Severity.CRITICAL,
-    Place.HOSTILE: Severity.CRITICAL,
-    Place.NUMBER: Severity.CRITICAL,
+    HostKind.INSTALLER: Severity.LOW,
+    HostKind.LOCAL: Severity.LOW,
+    HostKind.CODE: Severity.MEDIUM,
+    HostKind.UNKNOWN: Severity.HIGH,
+    HostKind.MESSENGER: Severity.HIGH,
+    HostKind.SHORTENER: Severity.HIGH,
+    HostKind.PASTE: Severity.CRITICAL,
+    HostKind.COLLECTOR: Severity.CRITICAL,
+    HostKind.HOSTILE: Severity.CRITICAL,
+    HostKind.NUMBER: Severity.CRITICAL,
 }
 
 
@@ -65,7 +65,7 @@ _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
 """How a list of allowed tools names a command; nothing is run there."""
 
 
-def downloads(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def downloads(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """What of these texts fetches something to run it, at once or later."""
     for piece in pieces:
         if piece.is_code or piece.is_hidden:
@@ -77,7 +77,7 @@ def downloads(pieces: Iterable[Piece]) -> Iterator[Finding]:
         yield from _unpacked(piece)
 
 
-def _at_once(piece: Piece) -> Iterator[Finding]:
+def _at_once(piece: TextPiece) -> Iterator[Finding]:
     for pattern in (_PIPED, _INNER, _WINDOWS):
         for count, match in enumerate(pattern.finditer(piece.text, piece.lowered)):
             if count == PER_RULE_MAX:
@@ -85,23 +85,23 @@ def _at_once(piece: Piece) -> Iterator[Finding]:
             if _PERMISSION.match(match[0]):
                 continue
             place, address = _source(match[0])
-            weight = Severity.HIGH if piece.is_hidden and place is Place.CODE else _WEIGHT[place]
+            weight = Severity.HIGH if piece.is_hidden and place is HostKind.CODE else _WEIGHT[place]
             reason = f"fetches a program from {place} ({address}) and runs it unseen"
             yield piece.finding("fetch_and_run", weight, reason=reason, span=match.span())
 
 
-def _source(line: str) -> tuple[Place, str]:
+def _source(line: str) -> tuple[HostKind, str]:
     """The worst place a command fetches from. Plain http lets anybody on the way put in a program of his own."""
-    found = places(line)
+    found = addresses_in(line)
     if not found:
         bare = re.search(r"\b((?:[\w-]{1,60}\.){1,4}[a-z]{2,8})(/[^\s|\"']{0,200})?", line)
-        return (place_of(bare[1], bare[2] or ""), bare[1]) if bare else (Place.CODE, "an address given elsewhere")
+        return (host_kind(bare[1], bare[2] or ""), bare[1]) if bare else (HostKind.CODE, "an address given elsewhere")
     order = list(_WEIGHT)
     place, match = max(found, key=lambda each: order.index(each[0]))
     return place, match[1][:60]
 
 
-def _later(piece: Piece) -> Iterator[Finding]:
+def _later(piece: TextPiece) -> Iterator[Finding]:
     """A file that is fetched and, some lines further, made to run."""
     for count, match in enumerate(_SAVED.finditer(piece.text, piece.lowered)):
         if count == 4 * PER_RULE_MAX:
@@ -116,7 +116,7 @@ def _later(piece: Piece) -> Iterator[Finding]:
         if ran is None:
             continue
         place, host = _source(match[0])
-        honest = place in (Place.CODE, Place.INSTALLER, Place.LOCAL)
+        honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL)
         weight = (
             _WEIGHT[place] if honest and not piece.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
         )
@@ -124,7 +124,7 @@ def _later(piece: Piece) -> Iterator[Finding]:
         yield piece.finding("fetch_then_run", weight, reason=reason, span=(match.start(), ran))
 
 
-def _unpacked(piece: Piece) -> Iterator[Finding]:
+def _unpacked(piece: TextPiece) -> Iterator[Finding]:
     """A file that is decoded and then run."""
     for match in list(_UNPACKED.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         target = _TARGET.search(match[1])
@@ -135,7 +135,7 @@ def _unpacked(piece: Piece) -> Iterator[Finding]:
             yield piece.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
 
 
-def _data_run(piece: Piece) -> Iterator[Finding]:
+def _data_run(piece: TextPiece) -> Iterator[Finding]:
     """A file that is named as data, and run as a program."""
     for match in list(_DATA_RUN.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         reason = f"runs {match[1][-60:]}, which is named as data, as a program"
@@ -190,20 +190,20 @@ _MARKS = tuple(
 )
 
 
-def lures(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def lures(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """What of these texts sends the reader for a program."""
     for piece in pieces:
         if piece.is_code:
             continue
         yield from _locked(piece)
-        for place, match in places(piece.text):
+        for place, match in addresses_in(piece.text):
             around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
             if lure := _lure_at(piece, place, match=match, around=around):
                 rule, severity, reason = lure
                 yield piece.finding(rule, severity, reason=reason, span=match.span())
 
 
-def _locked(piece: Piece) -> Iterator[Finding]:
+def _locked(piece: TextPiece) -> Iterator[Finding]:
     for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
         if _ARCHIVE.search(around) or _NAMED.search(around):
@@ -211,22 +211,24 @@ def _locked(piece: Piece) -> Iterator[Finding]:
             yield piece.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
 
 
-def _lure_at(piece: Piece, place: Place, *, match: re.Match[str], around: str) -> tuple[str, Severity, str] | None:
+def _lure_at(
+    piece: TextPiece, place: HostKind, *, match: re.Match[str], around: str
+) -> tuple[str, Severity, str] | None:
     """What one address in its surroundings amounts to."""
     host, path = match[1][:60], match[2]
     started = bool(_NEED.search(around) and _START.search(around))
-    if place is Place.PASTE and _PASTE_STEP.search(around):
+    if place is HostKind.PASTE and _PASTE_STEP.search(around):
         severity = Severity.HIGH if _START.search(around) or _NEED.search(around) else Severity.MEDIUM
         return "paste_site", severity, f"sends the reader to {place} ({host}) for something to run or follow"
-    if place in (Place.NUMBER, Place.HOSTILE, Place.COLLECTOR):
+    if place in (HostKind.NUMBER, HostKind.HOSTILE, HostKind.COLLECTOR):
         prose = piece.language in ("markdown", "text") and not piece.is_hidden
-        severity = Severity.MEDIUM if prose and place is Place.NUMBER else Severity.HIGH
+        severity = Severity.MEDIUM if prose and place is HostKind.NUMBER else Severity.HIGH
         return "odd_address", severity, f"leads to {place} ({host})"
     if started and (_RUNNABLE.search(path) or _ARCHIVE.search(path)):
         plain = _PACKAGE.search(path) or not (_RUNNABLE.search(path) or "releases/download" in path)
         severity = Severity.LOW if plain else Severity.HIGH
         return "wanted_program", severity, f"wants a program fetched from {host} and started before the skill works"
-    if place in (Place.UNKNOWN, Place.CODE) and sum(bool(mark.search(around)) for mark in _MARKS) >= 3:
+    if place in (HostKind.UNKNOWN, HostKind.CODE) and sum(bool(mark.search(around)) for mark in _MARKS) >= 3:
         reason = f"will not go on unless something from {host} is fetched and started by hand"
         return "wanted_program", Severity.MEDIUM, reason
     return None
@@ -281,7 +283,7 @@ DECODE_AND_RUN = (
     ),
 )
 
-TOLD = (
+HAND_OFF = (
     rule(
         "swept_and_sent",
         Severity.CRITICAL,
@@ -472,7 +474,7 @@ HARM = (
     ),
 )
 
-RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *TOLD, *PERSISTENCE, *CONTROL, *HARM)
+RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *HAND_OFF, *PERSISTENCE, *CONTROL, *HARM)
 
 
 class CommandsCheck:
@@ -488,7 +490,7 @@ class CommandsCheck:
         yield from secret_flows(piece for piece in own if not piece.path)
 
 
-def dangerous_commands(texts: Sequence[Piece]) -> Iterator[Finding]:
+def dangerous_commands(texts: Sequence[TextPiece]) -> Iterator[Finding]:
     """Apply every rule on commands, downloads and lures to these pieces of text."""
     yield from apply(RULES, texts)
     yield from downloads(texts)

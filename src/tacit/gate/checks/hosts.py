@@ -66,7 +66,7 @@ _LOCAL = re.compile(
 )
 
 
-class Place(StrEnum):
+class HostKind(StrEnum):
     """What kind of place an address leads to."""
 
     INSTALLER = "a well-known installer"
@@ -85,43 +85,43 @@ _CODE_HOSTS = frozenset(
     "github.com raw.githubusercontent.com githubusercontent.com gitlab.com bitbucket.org codeberg.org".split()
 )
 _KNOWN = (
-    (Place.PASTE, _PASTES),
-    (Place.COLLECTOR, _COLLECTORS),
-    (Place.INSTALLER, _INSTALLERS),
-    (Place.SHORTENER, _SHORTENERS),
+    (HostKind.PASTE, _PASTES),
+    (HostKind.COLLECTOR, _COLLECTORS),
+    (HostKind.INSTALLER, _INSTALLERS),
+    (HostKind.SHORTENER, _SHORTENERS),
 )
 
 
-def place_of(host: str, path: str = "") -> Place:
+def host_kind(host: str, path: str = "") -> HostKind:
     """The kind of place of one host, with the path where that tells more."""
     name = host.rpartition("@")[2].lower().removesuffix(".")
     bare = name.partition(":")[0] if not name.startswith("[") else name.strip("[]")
     if _LOCAL.match(name):
-        return Place.LOCAL
+        return HostKind.LOCAL
     if _is_number(bare):
-        return Place.NUMBER
+        return HostKind.NUMBER
     if _MESSENGERS.match(f"{bare}{path}"):
-        return Place.MESSENGER
+        return HostKind.MESSENGER
     for kind, known in _KNOWN:
         if any(end in known for end in _ends(bare)):
             return kind
     if _HOSTILE.search(bare):
-        return Place.HOSTILE
+        return HostKind.HOSTILE
     first = path.lstrip("/").partition("/")[0].lower()
     if f"{bare}/{first}" in _INSTALLERS:
-        return Place.INSTALLER
-    return Place.CODE if any(end in _CODE_HOSTS for end in _ends(bare)) else Place.UNKNOWN
+        return HostKind.INSTALLER
+    return HostKind.CODE if any(end in _CODE_HOSTS for end in _ends(bare)) else HostKind.UNKNOWN
 
 
-def places(text: str) -> list[tuple[Place, re.Match[str]]]:
+def addresses_in(text: str) -> list[tuple[HostKind, re.Match[str]]]:
     """The kind of every address in a text."""
-    return [(place_of(match[1], match[2]), match) for match in URL.finditer(text)]
+    return [(host_kind(match[1], match[2]), match) for match in URL.finditer(text)]
 
 
 def is_well_known(text: str) -> bool:
     """Whether a text names addresses, and nothing but well-known installers."""
-    found = places(text)
-    return bool(found) and all(place is Place.INSTALLER for place, _ in found)
+    found = addresses_in(text)
+    return bool(found) and all(place is HostKind.INSTALLER for place, _ in found)
 
 
 def _ends(host: str) -> list[str]:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.text.bundled_files import Sort, bytes_of, read_as_text, sort_of, text_of
+from tacit.text.bundled_files import FileKind, bytes_of, file_kind, read_as_text, text_of
 
 MEMBERS_MAX = 200
 BYTES_MAX = 4 << 20
@@ -133,7 +133,7 @@ def _tarred(data: bytes, found: Unpacked) -> Iterator[tuple[str, bytes]]:
 
 
 def _leave(name: str, found: Unpacked) -> None:
-    if sort_of(name) is not Sort.DATA:
+    if file_kind(name) is not FileKind.DATA:
         found.left.append(name)
 
 
@@ -188,7 +188,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A text to be looked at, and where it stands."""
 
     field: str
@@ -265,10 +265,10 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1] + "…"
 
 
-_last: tuple[SkillContent, tuple[Piece, ...]] | None = None
+_last: tuple[SkillContent, tuple[TextPiece, ...]] | None = None
 
 
-def pieces(content: SkillContent) -> tuple[Piece, ...]:
+def pieces(content: SkillContent) -> tuple[TextPiece, ...]:
     """Return every text of a skill: its fields, its files, and the code blocks in both."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
@@ -276,9 +276,9 @@ def pieces(content: SkillContent) -> tuple[Piece, ...]:
     return _last[1]
 
 
-def _split(content: SkillContent) -> Iterator[Piece]:
+def _split(content: SkillContent) -> Iterator[TextPiece]:
     for path, text in _fields(content):
-        whole = Piece(path, text[:TEXT_MAX], text)
+        whole = TextPiece(path, text[:TEXT_MAX], text)
         yield whole
         yield from blocks(whole)
     for taken in taken_files(content.files)[0]:
@@ -286,7 +286,7 @@ def _split(content: SkillContent) -> Iterator[Piece]:
             yield from _packed(taken)
             continue
         text, file = taken.text, taken.file
-        piece = Piece(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
+        piece = TextPiece(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
         yield piece
         if piece.language == "markdown":
             yield from blocks(piece)
@@ -319,12 +319,12 @@ def taken_files(files: Sequence[SkillFile]) -> tuple[list[Taken], list[SkillFile
     return sorted(taken, key=lambda each: each.index), left
 
 
-def _sort(file: SkillFile) -> Sort:
+def _sort(file: SkillFile) -> FileKind:
     head = file.content[:4].encode("utf-8", "replace") if file.encoding != "base64" else b""
-    return sort_of(file.path, head, executable=file.executable)
+    return file_kind(file.path, head, executable=file.executable)
 
 
-def _packed(taken: Taken) -> Iterator[Piece]:
+def _packed(taken: Taken) -> Iterator[TextPiece]:
     """The texts in an archive; a finding on one speaks of the archive as a whole."""
     file = taken.file
     for name, data in taken.packed.files:
@@ -333,10 +333,10 @@ def _packed(taken: Taken) -> Iterator[Piece]:
             continue
         path = f"{file.path}/{name}" if name else file.path
         language = language_of(name, text)
-        yield Piece(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
+        yield TextPiece(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
 
 
-def blocks(piece: Piece) -> Iterator[Piece]:
+def blocks(piece: TextPiece) -> Iterator[TextPiece]:
     """The fenced code blocks of a Markdown text, in lists and quotes too; one that nothing closes goes on to the end."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(piece.text):
@@ -349,11 +349,11 @@ def blocks(piece: Piece) -> Iterator[Piece]:
         yield from _block(piece, opened, len(piece.text))
 
 
-def _block(piece: Piece, opened: re.Match[str], end: int) -> Iterator[Piece]:
+def _block(piece: TextPiece, opened: re.Match[str], end: int) -> Iterator[TextPiece]:
     text = piece.text[opened.end() + 1 : end]
     language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
     if text:
-        yield Piece(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
+        yield TextPiece(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
 
 
 def language_of(path: str, text: str) -> str:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.checks.pieces import TextPiece, pieces
 from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
 _NEAR = 70
@@ -167,7 +167,7 @@ def reduced(severity: Severity, levels: int) -> Severity:
     return severity
 
 
-def severity_reduction(piece: Piece, content: SkillContent) -> int:
+def severity_reduction(piece: TextPiece, content: SkillContent) -> int:
     """Levels to take off all that a piece says."""
     if not piece.path:
         list_of, _, number = piece.field.partition(".")
@@ -188,7 +188,7 @@ def is_quoted(text: str) -> bool:
     return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
 
 
-def prose_pieces(content: SkillContent) -> Iterator[tuple[Piece, int]]:
+def prose_pieces(content: SkillContent) -> Iterator[tuple[TextPiece, int]]:
     """The pieces of a content that are read as words, with the levels to take off."""
     room = FILES_MAX
     for piece in pieces(content):
@@ -207,7 +207,7 @@ def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
     return tuple(sentences(text[:PROSE_MAX], code=code))
 
 
-def unread_pieces(content: SkillContent) -> Iterable[Piece]:
+def unread_pieces(content: SkillContent) -> Iterable[TextPiece]:
     """Pieces whose sentences are not all read for their length."""
     room = FILES_MAX
     for piece in pieces(content):
@@ -332,7 +332,7 @@ class ProseCheck:
             yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
-def _piece_findings(piece: Piece, levels: int) -> Iterator[Finding]:
+def _piece_findings(piece: TextPiece, levels: int) -> Iterator[Finding]:
     request = piece.field.partition(".")[0] in REQUESTS
     for sentence in sentences_in(piece.text, code=piece.is_code):
         span = (sentence.start, sentence.end)

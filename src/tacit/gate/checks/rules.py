@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.pieces import TextPiece
 from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
@@ -32,7 +32,7 @@ class Rule:
     unless: re.Pattern[str] | None = None
     """What in the match, or in the rest of its line, takes the weight away."""
 
-    def matches(self, piece: Piece) -> Iterator[re.Match[str]]:
+    def matches(self, piece: TextPiece) -> Iterator[re.Match[str]]:
         """Where it speaks in a piece, at most a few times."""
         if self.languages is not None and piece.language not in self.languages:
             return
@@ -66,7 +66,7 @@ def rule(
     )
 
 
-def apply(rules: Sequence[Rule], pieces: Iterable[Piece]) -> Iterator[Finding]:
+def apply(rules: Sequence[Rule], pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """All that the rules say of the pieces. A block is part of its text, so only rules for a language look at it again."""
     for piece in pieces:
         for each in rules:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.hosts import Place, place_of, places
-from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.hosts import HostKind, addresses_in, host_kind
+from tacit.gate.checks.pieces import TextPiece
 from tacit.gate.checks.rules import PER_RULE_MAX
 from tacit.text.prefilter import GuardedPattern
 
@@ -82,7 +82,7 @@ _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
 )
-_SEND_SECRETLY = frozenset({Place.COLLECTOR, Place.HOSTILE, Place.NUMBER, Place.PASTE, Place.MESSENGER})
+_SEND_SECRETLY = frozenset({HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.NUMBER, HostKind.PASTE, HostKind.MESSENGER})
 _ORDER_TO_SEND = GuardedPattern(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
 )
@@ -107,9 +107,9 @@ class _Spot(NamedTuple):
     """Whether an honest script seldom does it, even alone."""
 
 
-def secret_flows(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def secret_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
     """What reads secrets beside a way out: in the same text, or in two scripts of one skill."""
-    reads: list[tuple[Piece, _Spot]] = []
+    reads: list[tuple[TextPiece, _Spot]] = []
     sends: set[str] = set()
     for piece in pieces:
         sources = list(_sources(piece))
@@ -129,7 +129,7 @@ def secret_flows(pieces: Iterable[Piece]) -> Iterator[Finding]:
         yield piece.finding(rule, weight, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
 
-def _met(piece: Piece, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
+def _met(piece: TextPiece, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
     for source in sources[:PER_RULE_MAX]:
         sender = min(senders, key=lambda spot: abs(spot.start - source.start))
         near = abs(sender.start - source.start) <= _NEAR
@@ -144,21 +144,21 @@ def _met(piece: Piece, sources: list[_Spot], *, senders: list[_Spot]) -> Iterato
         return
 
 
-def _collected(piece: Piece, senders: list[_Spot]) -> Iterator[Finding]:
+def _collected(piece: TextPiece, senders: list[_Spot]) -> Iterator[Finding]:
     """Code that sends to where nobody honest receives."""
     if not piece.is_code:
         return
-    named = ((place_of(match[1]), match) for match in _HOST.finditer(piece.text))
-    for place, match in (*places(piece.text), *named):
-        if place in (Place.COLLECTOR, Place.HOSTILE, Place.NUMBER, Place.PASTE) and not _in_comment(
+    named = ((host_kind(match[1]), match) for match in _HOST.finditer(piece.text))
+    for place, match in (*addresses_in(piece.text), *named):
+        if place in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.NUMBER, HostKind.PASTE) and not _in_comment(
             piece, match.start()
         ):
-            weight = Severity.MEDIUM if place is Place.PASTE and not senders else Severity.HIGH
+            weight = Severity.MEDIUM if place is HostKind.PASTE and not senders else Severity.HIGH
             reason = f"talks to {place} ({match[1][:60]})"
             yield piece.finding("odd_address", weight, reason=reason, span=match.span())
 
 
-def _sources(piece: Piece) -> Iterator[_Spot]:
+def _sources(piece: TextPiece) -> Iterator[_Spot]:
     for pattern, what in _SOURCES:
         for match in pattern.finditer(piece.text, piece.lowered):
             if not _in_comment(piece, match.start()):
@@ -166,23 +166,23 @@ def _sources(piece: Piece) -> Iterator[_Spot]:
                 yield _Spot(*match.span(), description, not what)
 
 
-def _senders(piece: Piece) -> Iterator[_Spot]:
+def _senders(piece: TextPiece) -> Iterator[_Spot]:
     if not piece.is_code:
         for match in _ORDER_TO_SEND.finditer(piece.text, piece.lowered):
-            kinds = [place for place, _ in places(match[0])]
-            if kinds and kinds[0] not in (Place.LOCAL, Place.INSTALLER, Place.CODE):
+            kinds = [place for place, _ in addresses_in(match[0])]
+            if kinds and kinds[0] not in (HostKind.LOCAL, HostKind.INSTALLER, HostKind.CODE):
                 yield _Spot(*match.span(), str(kinds[0]))
     for match in SENDING.finditer(piece.text, piece.lowered):
         if _in_comment(piece, match.start()):
             continue
         after = piece.text[match.start() : match.end() + 300]
-        kinds = [place for place, _ in places(after)]
-        if kinds and kinds[0] is Place.LOCAL:
+        kinds = [place for place, _ in addresses_in(after)]
+        if kinds and kinds[0] is HostKind.LOCAL:
             continue
         yield _Spot(*match.span(), str(kinds[0]) if kinds else "somewhere")
 
 
-def _in_comment(piece: Piece, at: int) -> bool:
+def _in_comment(piece: TextPiece, at: int) -> bool:
     mark = _COMMENT.get(piece.language)
     if mark is None:
         return False

@@ -16,7 +16,7 @@ from string import ascii_letters, digits
 from typing import Any
 
 from tacit.text.redaction.contexts import COMMAND_WORDS, FINDERS, TAIL, TWO_WORDS, TWO_WORDS_REACH, url_secrets
-from tacit.text.redaction.patterns import SHAPES, SecretName, Span, convincing, secret_name, shaped_secrets
+from tacit.text.redaction.patterns import SHAPES, SecretName, SecretSpan, convincing, secret_name, shaped_secrets
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
 # one letter lets a single literal search find them all; an alternation of forty prefixes is fifteen times slower.
@@ -176,7 +176,7 @@ def redact_value(value: Any) -> RedactedValue:
     return RedactedValue(_walk(value, None, found=found), tuple(found))
 
 
-def _secrets(text: str) -> Iterator[Span]:
+def _secrets(text: str) -> Iterator[SecretSpan]:
     yield from shaped_secrets(text)
     yield from url_secrets(text)
     # The capital dotted I is the only character whose lower case is longer, which would shift every position.
@@ -185,15 +185,15 @@ def _secrets(text: str) -> Iterator[Span]:
         yield from find(text, lowered)
 
 
-def _disjoint(spans: Iterable[Span]) -> list[Span]:
+def _disjoint(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     """Join what overlaps. The first finder to see a secret names it: a vendor's kind says more than `password`."""
     order = {span: rank for rank, span in reversed(list(enumerate(spans)))}
-    joined: list[Span] = []
+    joined: list[SecretSpan] = []
     for span in sorted(order):
         if joined and span.start < joined[-1].end:
             last = joined.pop()
             kind = min(last, span, key=lambda one: order.get(one, len(order))).kind
-            merged = Span(last.start, max(last.end, span.end), kind)
+            merged = SecretSpan(last.start, max(last.end, span.end), kind)
             order[merged] = min(order.get(last, len(order)), order[span])
             joined.append(merged)
         else:
@@ -201,22 +201,22 @@ def _disjoint(spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def _free_of_placeholders(text: str, spans: list[Span]) -> list[Span]:
+def _free_of_placeholders(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
     if not spans or "<redacted:" not in text:
         return spans
     taken = [match.span() for match in _PLACEHOLDER.finditer(text)]
-    pieces: list[Span] = []
+    pieces: list[SecretSpan] = []
     for start, end, kind in spans:
         rest = start
         for low, high in taken:
             if rest < high and low < end:
-                pieces.append(Span(rest, low, kind))
+                pieces.append(SecretSpan(rest, low, kind))
                 rest = high
-        pieces.append(Span(rest, end, kind))
+        pieces.append(SecretSpan(rest, end, kind))
     return [piece for piece in pieces if piece.start < piece.end]
 
 
-def _replaced(text: str, spans: list[Span]) -> str:
+def _replaced(text: str, spans: list[SecretSpan]) -> str:
     parts: list[str] = []
     rest = 0
     for start, end, kind in spans:
@@ -240,7 +240,7 @@ def _walk(value: Any, promise: _Promise | None, *, found: list[str]) -> Any:
     if isinstance(value, dict):
         return _mapping(value, found=found)
     if isinstance(value, list | tuple):
-        items = [_walk(item, _told_before(value, index) or promise, found=found) for index, item in enumerate(value)]
+        items = [_walk(item, _named_before(value, index) or promise, found=found) for index, item in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
     return value
 
@@ -294,7 +294,7 @@ def _fresh(key: str, taken: dict[Any, Any]) -> str:
     return fresh
 
 
-def _told_before(items: list[Any] | tuple[Any, ...], index: int) -> _Promise | None:
+def _named_before(items: list[Any] | tuple[Any, ...], index: int) -> _Promise | None:
     """What the item before says: a flag, as in `["--password", …]`, or a name in pairs, as in `["X-Api-Key", …]`."""
     before = items[index - 1] if index else None
     if not isinstance(before, str):

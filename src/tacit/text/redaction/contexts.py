@@ -11,7 +11,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator
 
-from tacit.text.redaction.patterns import SecretName, Span, convincing, machine_made, password_shaped, secret_name
+from tacit.text.redaction.patterns import SecretName, SecretSpan, convincing, machine_made, password_shaped, secret_name
 
 KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -54,7 +54,7 @@ _MORE = re.compile(rf"{_PLAIN}*+")
 _TRAILING = ")]},;:."
 
 
-def named_secrets(text: str, lowered: str) -> Iterator[Span]:
+def named_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Values assigned to a telling name, in any of the usual notations."""
     for keyword, pattern in NAMED:
         if keyword not in lowered:
@@ -108,7 +108,7 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
     return match.start() - len(left), left + name
 
 
-def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: int) -> Span | None:
+def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: int) -> SecretSpan | None:
     value = _VALUE.match(text, match.end())
     if value is None or (promise.kind == "cookie" and "=" in value.group().rstrip("=\"'")):
         return None  # a whole Cookie header is judged pair by pair
@@ -131,7 +131,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
         return None
     if not quoted and end - begin >= _BARE_LONG:
         end = max(end, more.end() if (more := _MORE.match(text, end)) else end)
-    return Span(begin, end, promise.kind)
+    return SecretSpan(begin, end, promise.kind)
 
 
 def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
@@ -185,16 +185,16 @@ _URL_LOGIN = re.compile(
 _LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port x xxx".split())
 
 
-def url_secrets(text: str) -> Iterator[Span]:
+def url_secrets(text: str) -> Iterator[SecretSpan]:
     """The password of `scheme://user:password@host`, or a long token in the user's place."""
     if "@" not in text or "://" not in text:
         return
     for match in _URL_LOGIN.finditer(text):
         if match.group(3):
             if machine_made(match.group(3)):
-                yield Span(*match.span(3), "url-credential")
+                yield SecretSpan(*match.span(3), "url-credential")
         elif match.group(2).lower() not in _LITERAL_LOGIN and not _is_reference(match.group(2)):
-            yield Span(*match.span(2), "password")
+            yield SecretSpan(*match.span(2), "password")
 
 
 _REFERENCE = re.compile(r"[$%{*]\(?\{?\w*|\w*\(|\*+$|<|\.{3}|x{3,}$")
@@ -213,7 +213,7 @@ _BARE_BEARER = 20
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
 
 
-def header_secrets(text: str, lowered: str) -> Iterator[Span]:
+def header_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """What follows an authorization scheme: `Bearer …`, `Basic …`, `Authorization: token …`."""
     if not any(word in lowered for word in ("authorization", "bearer")):
         return
@@ -226,7 +226,7 @@ def header_secrets(text: str, lowered: str) -> Iterator[Span]:
         if match.group(2) and len(body) < _BARE_BEARER:
             continue
         if _is_login(body) if scheme == "basic" else machine_made(body):
-            yield Span(value.start(), value.start() + len(body), "authorization")
+            yield SecretSpan(value.start(), value.start() + len(body), "authorization")
 
 
 def _is_login(value: str) -> bool:
@@ -245,14 +245,14 @@ _PAIR = re.compile(r"([\w.!%\-]+)=([^\s;\"'\\,]{8,4096})")
 _ATTRIBUTES = frozenset("path domain expires max-age samesite version".split())
 
 
-def cookie_secrets(text: str, lowered: str) -> Iterator[Span]:
+def cookie_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Session values in Cookie and Set-Cookie headers and in curl's cookie flags."""
     if "cookie" not in lowered and ("curl" not in lowered or " -b" not in lowered):
         return
     for header in _COOKIES.finditer(lowered):
         for pair in _PAIR.finditer(text, *header.span(1)):
             if pair.group(1).lower() not in _ATTRIBUTES and machine_made(pair.group(2)):
-                yield Span(*pair.span(2), "cookie")
+                yield SecretSpan(*pair.span(2), "cookie")
 
 
 _QUOTED = r"[\"'\\]{0,4}"
@@ -283,11 +283,11 @@ _STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def command_secrets(text: str, lowered: str) -> Iterator[Span]:
+def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Passwords in the flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
     for match in _command_matches(lowered):
         if not _is_reference(text[slice(*match.span(1))]):
-            yield Span(*match.span(1), "password")
+            yield SecretSpan(*match.span(1), "password")
 
 
 def _command_matches(lowered: str) -> Iterator[re.Match[str]]:
@@ -300,5 +300,5 @@ def _command_matches(lowered: str) -> Iterator[re.Match[str]]:
             yield from pattern.finditer(lowered)
 
 
-Finder = Callable[[str, str], Iterator[Span]]
+Finder = Callable[[str, str], Iterator[SecretSpan]]
 FINDERS: tuple[Finder, ...] = (named_secrets, header_secrets, cookie_secrets, command_secrets)

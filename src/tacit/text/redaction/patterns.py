@@ -201,7 +201,7 @@ def entropy(value: str) -> float:
     return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """Where a secret stands in the text, and its kind."""
 
     start: int
@@ -213,7 +213,7 @@ Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TokenShape:
     """One kind's form: any of the literals must occur before the pattern is tried; group 1 is the secret.
 
     `glued` judges a token that is the tail of a longer word, as in `key-ghp_…`; without it such a tail is no token.
@@ -240,11 +240,11 @@ def _shape(
     literals: tuple[str, ...] = (),
     check: Check | None = None,
     glued: Check | None = None,
-) -> Shape:
+) -> TokenShape:
     # The prefix comes first and its left edge is checked after it, so that the search can jump from literal to literal.
     edge = "" if glued else "(?:" + "|".join(edge.replace("{}", prefix) for edge in _EDGES) + ")"
     pattern = re.compile(f"({prefix}{edge}{body})")
-    return Shape(kind, literals or (prefix.replace("\\", ""),), pattern, check, prefix, glued)
+    return TokenShape(kind, literals or (prefix.replace("\\", ""),), pattern, check, prefix, glued)
 
 
 def has_digit(token: str) -> bool:
@@ -293,7 +293,7 @@ _A = r"[A-Za-z0-9]"
 _END = r"(?![A-Za-z0-9])"
 
 # Tokens behind a word are looked for where the prefix is no word's end, or the body then has to look drawn at random.
-SHAPES: tuple[Shape, ...] = (
+SHAPES: tuple[TokenShape, ...] = (
     _shape("aws-access-key", "A(?:K|S)IA", body=rf"[A-Z0-9]{{16}}{_END}", literals=("AKIA", "ASIA"), check=has_digit, glued=has_digit),
     _shape("github-token", "gh[pousr]_", body=rf"{_A}{{20,255}}", literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), glued=_drawn),
     _shape("tacit-token", "tacit_", body=rf"[0-9a-f]{{64}}{_END}"),
@@ -304,7 +304,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("slack-token", "xox[abeprs]-", body=r"[A-Za-z0-9\-]{10,250}", literals=("xox",), check=has_digit, glued=has_digit),
     _shape("slack-token", "xapp-", body=r"[A-Za-z0-9\-]{20,250}", check=has_digit),
     _shape("slack-token", "xapp-1-A", body=r"[A-Z0-9]{8,12}-\d{8,16}-[0-9a-f]{20,128}", glued=has_digit),
-    Shape("slack-webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_]{20,200})")),
+    TokenShape("slack-webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_]{20,200})")),
     _shape("stripe-key", "sk_(?:live|test)_", body=rf"{_A}{{16,250}}", literals=("sk_live_", "sk_test_"), glued=_drawn),
     _shape("stripe-key", "rk_(?:live|test)_", body=rf"{_A}{{16,250}}", literals=("rk_live_", "rk_test_"), glued=_drawn),
     _shape("stripe-key", "whsec_", body=r"[A-Za-z0-9+/=]{24,100}", glued=_drawn),
@@ -327,8 +327,8 @@ SHAPES: tuple[Shape, ...] = (
     _shape("digitalocean-token", "do[opr]_v1_", body=r"[0-9a-f]{40,80}", literals=("dop_v1_", "doo_v1_", "dor_v1_"), glued=has_digit),
     _shape("databricks-token", "dapi(?=[0-9a-f]{32})", body=rf"[0-9a-f]{{32}}(?:-\d)?{_END}", literals=("dapi",), glued=has_digit),
     _shape("vault-token", r"hv[sbr]\.", body=rf"{_W}{{20,300}}", literals=("hvs.", "hvb.", "hvr."), glued=_drawn),
-    Shape("telegram-token", (":AA",), re.compile(rf"(?<!\d)(\d{{7,11}}:AA{_W}{{32,34}}){_END}")),
-    Shape("discord-token", (".",), re.compile(rf"(?:(?<![A-Za-z0-9_.\-])|(?<=\dm)|(?<=\\[nrt]))([MNO][A-Za-z0-9_\-]{{22,30}}\.{_W}{{6}}\.{_W}{{25,40}})(?![A-Za-z0-9_\-])"), _has_digit_and_capital),
+    TokenShape("telegram-token", (":AA",), re.compile(rf"(?<!\d)(\d{{7,11}}:AA{_W}{{32,34}}){_END}")),
+    TokenShape("discord-token", (".",), re.compile(rf"(?:(?<![A-Za-z0-9_.\-])|(?<=\dm)|(?<=\\[nrt]))([MNO][A-Za-z0-9_\-]{{22,30}}\.{_W}{{6}}\.{_W}{{25,40}})(?![A-Za-z0-9_\-])"), _has_digit_and_capital),
     _shape("age-key", "AGE-SECRET-KEY-1", body=r"[A-Z0-9]{40,80}", glued=has_digit),
     _shape("shopify-token", "shp(?:at|ca|pa|ss)_", body=r"[0-9a-fA-F]{32}", literals=("shpat_", "shpca_", "shppa_", "shpss_"), glued=has_digit),
     _shape("square-token", "sq0[a-z]{3}-", body=rf"{_W}{{22,60}}", literals=("sq0",), glued=_has_digit_and_capital),
@@ -348,10 +348,10 @@ SHAPES: tuple[Shape, ...] = (
     _shape("planetscale-token", "pscale_tkn_", body=r"[A-Za-z0-9_\-.]{32,64}", glued=_drawn),
     _shape("linear-key", "lin_api_", body=rf"{_A}{{32,64}}", glued=_drawn),
     _shape("groq-key", "gsk_", body=rf"{_A}{{40,60}}", glued=_drawn),
-    Shape("password-hash", ("$1$", "$5$", "$6$", "$y$", "$7$", "$2"), re.compile(r"(\$(?:[1567y]|2[abxy])\$[A-Za-z0-9./$=,]{20,200})")),
-    Shape("password-hash", ("$argon2", "$scrypt$", "$pbkdf2"), re.compile(r"(\$(?:argon2(?:id?|d)|scrypt|pbkdf2(?:-sha\d+)?)\$[A-Za-z0-9./$=,+\-]{20,300})")),
-    Shape("ssh-private-key", ("b3BlbnNzaC1rZXktdjEA",), re.compile(r"(b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=]{0,8192})")),
-    Shape("signature", ("sig=", "Signature="), re.compile(r"[?&;](?:sig|X-Amz-Signature|Signature|X-Goog-Signature)=([A-Za-z0-9%+/=\-_]{27,1024})")),
+    TokenShape("password-hash", ("$1$", "$5$", "$6$", "$y$", "$7$", "$2"), re.compile(r"(\$(?:[1567y]|2[abxy])\$[A-Za-z0-9./$=,]{20,200})")),
+    TokenShape("password-hash", ("$argon2", "$scrypt$", "$pbkdf2"), re.compile(r"(\$(?:argon2(?:id?|d)|scrypt|pbkdf2(?:-sha\d+)?)\$[A-Za-z0-9./$=,+\-]{20,300})")),
+    TokenShape("ssh-private-key", ("b3BlbnNzaC1rZXktdjEA",), re.compile(r"(b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=]{0,8192})")),
+    TokenShape("signature", ("sig=", "Signature="), re.compile(r"[?&;](?:sig|X-Amz-Signature|Signature|X-Goog-Signature)=([A-Za-z0-9%+/=\-_]{27,1024})")),
 )  # fmt: skip
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40})PRIVATE KEY(?: BLOCK)?-----")
@@ -365,7 +365,7 @@ _BODY_LINES = re.compile(
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
 
-def shaped_secrets(text: str) -> Iterator[Span]:
+def shaped_secrets(text: str) -> Iterator[SecretSpan]:
     """Every secret in the text that its own shape gives away."""
     for shape in SHAPES:
         if not any(literal in text for literal in shape.literals):
@@ -373,21 +373,21 @@ def shaped_secrets(text: str) -> Iterator[Span]:
         for match in shape.pattern.finditer(text):
             check = shape.check if shape.glued is None or _ALONE.match(text, match.start()) else shape.glued
             if check is None or check(match.group(1)):
-                yield Span(*match.span(1), shape.kind)
+                yield SecretSpan(*match.span(1), shape.kind)
                 if shape.kind == "aws-access-key":
-                    yield from _secret_beside(text, match.end())
+                    yield from _secret_after(text, match.end())
     if "-----BEGIN " in text:
         yield from _key_blocks(text)
 
 
-def _secret_beside(text: str, start: int) -> Iterator[Span]:
+def _secret_after(text: str, start: int) -> Iterator[SecretSpan]:
     # An access key is often followed by its secret with no name at all: a CSV row, a prompt's answers.
     for match in _AWS_SECRET.finditer(text, start, start + 200):
         if _has_digit_and_capital(match.group()):
-            yield Span(*match.span(), "aws-secret-key")
+            yield SecretSpan(*match.span(), "aws-secret-key")
 
 
-def _key_blocks(text: str) -> Iterator[Span]:
+def _key_blocks(text: str) -> Iterator[SecretSpan]:
     for match in _BLOCK.finditer(text):
         label = match.group(1)
         kind = "pgp-private-key" if "PGP" in label else "ssh-private-key" if "OPENSSH" in label else "private-key"
@@ -401,4 +401,4 @@ def _key_blocks(text: str) -> Iterator[Span]:
             end = body.end() if body else match.end()
         # Code that only mentions the markers has no body between them.
         if _BODY_RUN.search(text, match.end(), end):
-            yield Span(match.start(), end, kind)
+            yield SecretSpan(match.start(), end, kind)

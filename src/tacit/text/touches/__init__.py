@@ -29,8 +29,8 @@ from tacit.text.touches.addresses import (
     is_six,
     plain_host,
 )
-from tacit.text.touches.code_in_text import Piece, forms_of, lines_of, portions, spoken
-from tacit.text.touches.commands import effects_said, touched_by
+from tacit.text.touches.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
+from tacit.text.touches.commands import stated_effects, touched_by
 
 _MAX_DEPTH = 24
 _NAME = re.compile(r"[\w-]*")
@@ -65,8 +65,8 @@ def _all(content: SkillContent) -> Iterator[tuple[str, str]]:
     for name in ("signature", "compatibility", "license", "category"):
         yield name, getattr(content, name)
     for name in ("example_queries", "tags", "after", "sub_skills", "surroundings", "allowed_tools"):
-        for number, said in enumerate(getattr(content, name)):
-            yield f"{name}.{number}", said
+        for number, text_part in enumerate(getattr(content, name)):
+            yield f"{name}.{number}", text_part
     yield "metadata", "\n".join(f"{key}: {value}" for key, value in sorted(content.metadata.items()))
     for number, file in enumerate(content.files):
         yield f"files.{number}", text_of(file) or ""
@@ -111,8 +111,8 @@ def touches_in(path: str, text: str, *, file: str = "") -> list[Touch]:
     """What one field's text touches, in the order of its characters; `file` is the path of a bundled file."""
     found: list[tuple[Touched, str, int, int]] = [*_names(text)]
     run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
-    said = effects_said(text, code=bool(file) and not file.endswith(_PROSE_FILES))
-    found += [*run, *((Touched.EFFECT, effect, start, end) for effect, start, end in said)]
+    text_part = stated_effects(text, code=bool(file) and not file.endswith(_PROSE_FILES))
+    found += [*run, *((Touched.EFFECT, effect, start, end) for effect, start, end in text_part)]
     starts = _line_starts(text)
     written = {value for kind, value, _, _ in found if kind is Touched.WRITE}
     logins = {(value, _line(starts, start)) for kind, value, start, _ in run if kind is Touched.HOST}
@@ -187,29 +187,29 @@ class _Covered:
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
-def _shell_code(text: str, *, file: str, step: bool) -> Iterator[Piece]:
+def _shell_code(text: str, *, file: str, step: bool) -> Iterator[CodePiece]:
     """Pieces that a shell would be given, with where they start."""
     if file and (
         file.endswith(_SHELL_FILES) or re.match(r"#!\S*(?:\benv )?[^\n]{0,20}\b(?:ba|z|k|da|fi)?sh\b", text[:80])
     ):
-        yield Piece(0, text)
+        yield CodePiece(0, text)
         return
     if file and not file.endswith(_PROSE_FILES):
-        yield from (Piece(start, said) for start, said in spoken(text, 0, len(text)))
+        yield from (CodePiece(start, text_part) for start, text_part in commands_in_prose(text, 0, len(text)))
         return
     forms = forms_of(text)
     yield from forms.shell
     begins = [start for start, _ in forms.inline]
     for start, end in forms.rest:
-        for at, said in spoken(text, start, end):
+        for at, text_part in commands_in_prose(text, start, end):
             place = bisect_right(begins, at) - 1
             if place < 0 or at >= forms.inline[place][1]:
-                yield Piece(at, said)
+                yield CodePiece(at, text_part)
     if step:
-        yield Piece(0, text)
+        yield CodePiece(0, text)
 
 
-def _run(pieces: Iterable[Piece]) -> Iterator[tuple[Touched, str, int, int]]:
+def _run(pieces: Iterable[CodePiece]) -> Iterator[tuple[Touched, str, int, int]]:
     """What the commands of a text touch; what comes behind as many as no skill holds is left, and told by a check."""
     room = COMMANDS_MAX
     for piece in pieces:
@@ -233,8 +233,8 @@ def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[Touched, s
     found = [(kind, value, at, at + len(line)) for kind, value in touched_by(line, known=not prompted)]
     yield from found
     if all(kind is not Touched.COMMAND for kind, *_ in found):  # `RUN curl …` and `- run: curl …` hold one further on
-        for start, said in spoken(line, 0, len(line)):
-            yield from ((kind, value, at + start, at + start + len(said)) for kind, value in touched_by(said))
+        for start, text_part in commands_in_prose(line, 0, len(line)):
+            yield from ((kind, value, at + start, at + start + len(text_part)) for kind, value in touched_by(text_part))
 
 
 def _line_starts(text: str) -> list[int]:
@@ -245,13 +245,13 @@ def _line(starts: list[int], at: int) -> int:
     return bisect_right(starts, at)
 
 
-def run_by_a_shell(
-    content: SkillContent, texts: dict[str, str], told: Collection[tuple[str, Touched, str]]
+def shell_touches(
+    content: SkillContent, texts: dict[str, str], known_touches: Collection[tuple[str, Touched, str]]
 ) -> Iterator[Touch]:
     """Touches beside those that were told already, as field, kind and value; `texts` are the fields' texts."""
     scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
     scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
-    known = set(told)
+    known = set(known_touches)
     for field, script in scripts:
         start = max(0, texts.get(field, "").find(script)) if script else 0
         line, end = line_of(texts.get(field, ""), start), start + len(script)
@@ -276,8 +276,8 @@ def touches(content: SkillContent) -> tuple[Touch, ...]:
     texts = dict(_within(field_texts(content)))
     for path, text in texts.items():
         found.extend(touches_in(path, text, file=names.get(path, "")))
-    told = {(touch.field, touch.kind, touch.value) for touch in found}
-    return (*found, *run_by_a_shell(content, texts, told))
+    known_touches = {(touch.field, touch.kind, touch.value) for touch in found}
+    return (*found, *shell_touches(content, texts, known_touches))
 
 
 def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

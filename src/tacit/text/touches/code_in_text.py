@@ -41,7 +41,7 @@ OTHER_LANGUAGES = frozenset(
 )
 
 
-class Piece(NamedTuple):
+class CodePiece(NamedTuple):
     """Some code for a shell, and where it starts in the text."""
 
     start: int
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 class Forms(NamedTuple):
     """A text taken apart."""
 
-    shell: list[Piece]
+    shell: list[CodePiece]
     rest: list[tuple[int, int]]
     """Spans that are prose or code in another language; what stands in back-ticks is left in them."""
     inline: list[tuple[int, int]]
@@ -63,7 +63,7 @@ class Forms(NamedTuple):
 def forms_of(text: str) -> Forms:
     """Take a text of Markdown apart."""
     shell, rest = _blocks(text)
-    inline: list[Piece] = []
+    inline: list[CodePiece] = []
     for start, end in rest:
         inline += _ticked(text, start, end)
         inline += _elements(text, start, end)
@@ -72,9 +72,9 @@ def forms_of(text: str) -> Forms:
     return Forms([*shell, *inline], rest, spans)
 
 
-def _blocks(text: str) -> tuple[list[Piece], list[tuple[int, int]]]:
+def _blocks(text: str) -> tuple[list[CodePiece], list[tuple[int, int]]]:
     """Fenced blocks for a shell, and the spans outside of them; an open fence goes on to the end of its quote or the text."""
-    shell: list[Piece] = []
+    shell: list[CodePiece] = []
     rest: list[tuple[int, int]] = []
     mark, quoted, is_shell, since, at = "", False, False, 0, 0
     for line in text.split("\n"):
@@ -95,14 +95,14 @@ def _blocks(text: str) -> tuple[list[Piece], list[tuple[int, int]]]:
     return shell, [span for span in rest if span[0] < span[1]]
 
 
-def _keep(text: str, span: tuple[int, int], *, shell: list[Piece] | None, rest: list[tuple[int, int]]) -> None:
+def _keep(text: str, span: tuple[int, int], *, shell: list[CodePiece] | None, rest: list[tuple[int, int]]) -> None:
     if shell is None:
         rest.append(span)
     else:
-        shell.append(Piece(span[0], text[span[0] : span[1]]))
+        shell.append(CodePiece(span[0], text[span[0] : span[1]]))
 
 
-def _ticked(text: str, start: int, end: int) -> Iterator[Piece]:
+def _ticked(text: str, start: int, end: int) -> Iterator[CodePiece]:
     """What stands between as many back-ticks as before it, within one paragraph."""
     runs = [(match.start(), match.end(), match.group()) for match in _TICKS.finditer(text, start, end)]
     following: dict[str, int] = {}
@@ -118,27 +118,27 @@ def _ticked(text: str, start: int, end: int) -> Iterator[Piece]:
     while index < len(runs):
         if closing[index] > 0:
             inside = text[runs[index][1] : runs[closing[index]][0]]
-            yield Piece(runs[index][1], inside.replace("\n", " "))
+            yield CodePiece(runs[index][1], inside.replace("\n", " "))
             index = closing[index]
         index += 1
 
 
-def _elements(text: str, start: int, end: int) -> Iterator[Piece]:
+def _elements(text: str, start: int, end: int) -> Iterator[CodePiece]:
     """What stands in an element of HTML for code, closed or not."""
     opened = -1
     for match in _ELEMENT.finditer(text, start, end):
         if opened >= 0 and match.start() > opened:
-            yield Piece(opened, html.unescape(text[opened : match.start()]))
+            yield CodePiece(opened, html.unescape(text[opened : match.start()]))
         opened = -1 if match[1] else match.end()
     if opened >= 0:
-        yield Piece(opened, html.unescape(text[opened:end]))
+        yield CodePiece(opened, html.unescape(text[opened:end]))
 
 
-def _prompted(text: str, start: int, end: int) -> Iterator[Piece]:
+def _prompted(text: str, start: int, end: int) -> Iterator[CodePiece]:
     at = start
     for line in text[start:end].split("\n"):
         if prompt := _PROMPT.match(line):
-            yield Piece(at + prompt.end(), line[prompt.end() :], prompted=True)
+            yield CodePiece(at + prompt.end(), line[prompt.end() :], prompted=True)
         at += len(line) + 1
 
 
@@ -168,12 +168,12 @@ def portions(line: str) -> Iterator[tuple[int, str]]:
 
 
 _WORD = re.compile(r"(?<![\w./$@~-])[a-z][\w+-]{0,30}(?:\.exe)?(?=[ \t]+[^\s]|[\"'.,;:!)\]]|[ \t]*$)", re.MULTILINE)
-_TOLD = re.compile(
+_COMMAND_INTRO = re.compile(
     r"\b(?:runs?|running|execut(?:e|es|ing)|exec|invok(?:e|es|ing)|issue|type|enter|launch|shell|bash|command|cmd|script|RUN|CMD)"
     r"(?:[ \t]+(?:this|the|following|command|with))*(?:[ \t]*[:=][ \t]*\|?|[ \t]+)[\"'\[@-]{0,3}[ \t]*\Z",
     re.IGNORECASE,
 )
-_TOLD_AT_ONCE = re.compile(
+_COMMAND_INTRO_STRICT = re.compile(
     r"\b(?:run|running|execute|executing|exec|invoke)(?:[ \t]*:)?[ \t]+[\"'\[@-]{0,3}\Z", re.IGNORECASE
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*(?:=\S*)?")
@@ -215,7 +215,7 @@ _BEFORE = 48
 _WORDS = 8
 
 
-def spoken(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+def commands_in_prose(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Commands in these characters of a text that no mark sets apart, each with where it starts."""
     after = start
     for match in _WORD.finditer(text, start, end):
@@ -226,12 +226,12 @@ def spoken(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         if not is_known and (name in _STOP or text[match.end() : match.end() + 1] not in " \t"):
             continue
         before = text[max(start, match.start() - _BEFORE) : match.start()]
-        if not is_known and not _TOLD_AT_ONCE.search(before):
+        if not is_known and not _COMMAND_INTRO_STRICT.search(before):
             continue
         if _is_command(name, _next_words(text, match.start(), end), before=before, is_known=is_known):
-            said = _said(text, match.start(), end)
-            after = match.start() + len(said)
-            yield match.start(), said
+            command_text = _command_text(text, match.start(), end)
+            after = match.start() + len(command_text)
+            yield match.start(), command_text
 
 
 def _next_words(text: str, start: int, end: int) -> list[str]:
@@ -256,13 +256,13 @@ def _in_table(text: str, at: int) -> bool:
     return bool(line or not begin) and _ROW.match(text, line) is not None
 
 
-def _said(text: str, start: int, end: int) -> str:
+def _command_text(text: str, start: int, end: int) -> str:
     """The words from here to the end of the line, of the sentence or of what can be a command."""
     line = text.find("\n", start, min(end, start + _LOOKED_AT))
     stop = line if line >= 0 else min(end, start + _LOOKED_AT)
     cut = _END.search(text, start, stop)
-    said = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
-    return said.partition("|")[0] if _in_table(text, start) else said
+    command_text = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
+    return command_text.partition("|")[0] if _in_table(text, start) else command_text
 
 
 def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> bool:
@@ -272,7 +272,7 @@ def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> 
         return strong
     if name in _ORDINARY:
         return flagged or (name in _SHORT and strong)
-    if strong or _TOLD.search(before):
+    if strong or _COMMAND_INTRO.search(before):
         return True
     if not words:
         return False

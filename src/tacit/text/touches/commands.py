@@ -158,7 +158,7 @@ def words_of(text: str) -> list[str]:
         return text.split()
 
 
-_SAID = {
+_EFFECT_WORDS = {
     "deletes": (("delete!", "overwrite!"), ("data", "private", "secret", "all", "result")),
     "sends": (("send!",), ("literal", "outside", "public", "private", "secret")),
     "publishes": (("publish!",), ("public",)),
@@ -186,7 +186,7 @@ _SENDING_FLAGS = frozenset(
 )
 
 
-def effects_said(text: str, *, code: bool = False) -> Iterator[tuple[str, int, int]]:
+def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int, int]]:
     """Effects that a text's sentences order, with their places."""
     for sentence in sentences(text, code=code):
         if sentence.kind == "heading":
@@ -197,8 +197,8 @@ def effects_said(text: str, *, code: bool = False) -> Iterator[tuple[str, int, i
 
 
 def _ordered(meaning: Meaning) -> Iterator[str]:
-    for effect, (deeds, things) in _SAID.items():
-        if meaning.holds(*deeds) and meaning.holds(*things):
+    for effect, (actions, objects) in _EFFECT_WORDS.items():
+        if meaning.holds(*actions) and meaning.holds(*objects):
             yield effect
     if "install" in meaning.text.lower() and meaning.holds("install!"):
         yield "installs"

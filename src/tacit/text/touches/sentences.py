@@ -177,10 +177,10 @@ def _sentence(line: str, begin: int, end: int, placed: tuple[int, str]) -> Itera
     start, kind = placed
     marks = _MARKS.match(line, begin, end)
     begin = marks.end() if marks else begin
-    said = line[begin:end].rstrip(" \t\r*_|").removesuffix("-->").rstrip()
-    if len(said) >= 8 and any(c.isalpha() for c in said):
-        for cut in range(0, len(said), MAX_SENTENCE):
-            part = said[cut : cut + MAX_SENTENCE]
+    sentence_text = line[begin:end].rstrip(" \t\r*_|").removesuffix("-->").rstrip()
+    if len(sentence_text) >= 8 and any(c.isalpha() for c in sentence_text):
+        for cut in range(0, len(sentence_text), MAX_SENTENCE):
+            part = sentence_text[cut : cut + MAX_SENTENCE]
             yield Sentence(part, start + begin + cut, start + begin + cut + len(part), kind)
 
 
