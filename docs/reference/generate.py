@@ -11,21 +11,44 @@ from pathlib import Path
 import click
 
 from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.table import MOVED
 
 TARGET = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
 # Command line
 
 Every command takes `--json` (exactly one JSON document on stdout) and `--store PATH`. Exit codes: 0 done, 1 a bug,
-2 a mistake in the input, 3 refused by the rules, 4 something outside failed; see [errors](errors.md).
+2 a mistake in the input, 3 refused by the rules, 4 something outside failed; see [errors](errors.md). With `--json` an error is
+`{"error": {"code": …, "kind": …, "message": …, "hint": …}}`. JSON keys that were renamed are in [JSON aliases](json-aliases.md).
 
 This page is written by `python docs/reference/generate.py`.
 """
+OLD_NAMES = """
+## Old names
+
+These names keep working; the command on the right is the one to use.
+
+| old | now |
+| --- | --- |
+"""
+FOLDED = {
+    "tacit feedback": "tacit record --helpful / --not-helpful",
+    "tacit compose NAME PART…": "tacit propose NAME --part PART",
+    "tacit skills list": "tacit skills",
+    "tacit skills diff": "tacit skills show --diff",
+    "tacit skills lift": "tacit skills stats --lift",
+    "tacit skills pin": "tacit review NAME --pin",
+    "tacit skills invalidate": "tacit review NAME --invalidate",
+    "tacit skills rollback": "tacit undo NAME --to VERSION",
+    "tacit config token": "tacit config --new-token",
+}
 
 
 def reference() -> str:
     """The whole page."""
-    return INTRODUCTION + "".join(_pages(cli, "tacit"))
+    moved = {f"tacit {old}": f"tacit {group} {name}" for old, (group, name) in MOVED.items()}
+    rows = (f"| `{old}` | `{new}` |\n" for old, new in (moved | FOLDED).items())
+    return INTRODUCTION + "".join(_pages(cli, "tacit")) + OLD_NAMES + "".join(rows)
 
 
 def _pages(command: click.Command, path: str) -> Iterator[str]:
@@ -36,7 +59,7 @@ def _pages(command: click.Command, path: str) -> Iterator[str]:
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             found = command.get_command(context, name)
-            if found is not None:
+            if found is not None and not found.hidden:
                 yield from _pages(found, f"{path} {name}")
 
 

@@ -305,3 +305,30 @@ def test_the_demo_tells_the_whole_story(terminal: Terminal) -> None:
     assert told["reliability"][1]["trials"] == 1.0
     assert told["reliability"][2] == told["reliability"][1], "self-reports must not move reliability"
     assert not (terminal.project / ".tacit").exists(), "the demo must not touch the user's project"
+
+
+def test_learning_creates_no_store_where_there_is_no_project(terminal: Terminal, transcripts: Path) -> None:
+    plain = terminal.project.parent / "notes"
+    plain.mkdir()
+    for folder in (plain, terminal.home):
+        here = Terminal(project=folder, home=terminal.home)
+        refused = here.run("learn", str(transcripts), "--json")
+        assert (refused.code, refused.json["error"]["code"]) == (2, "not_a_project")
+        assert here.run("learn").code == 0, "there is nothing to learn"
+        assert not (folder / ".tacit" / "tacit.db").exists()
+    (plain / "pyproject.toml").touch()
+    assert Terminal(project=plain, home=terminal.home).run("learn", str(transcripts)).code == 0
+    assert (plain / ".tacit" / "tacit.db").is_file()
+
+
+def test_a_store_that_the_repository_names_is_not_used(learned: Terminal, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs.db"
+    settings = learned.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"env": {"TACIT_STORE": str(theirs)}}))
+    learned.variables["TACIT_STORE"] = str(theirs)
+    found = learned.run("config", "--json")
+    assert found.json["store"]["value"] == str(learned.project / ".tacit" / "tacit.db")
+    assert "TACIT_STORE" in found.err
+    findings = learned.run("doctor", "--json").json["findings"]
+    assert [finding["about"] for finding in findings].count("environment") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.features.cards.commands.record import place
+from tacit.features.cards.commands.recording_commands import place
 from tests.e2e.conftest import Ran, Terminal
 
 SCRIPT = ".claude/skills/self-learning-skills/scripts/self_learning.py"

@@ -77,7 +77,7 @@ def test_a_pin_and_an_invalidation_are_told_in_the_history(shop: Terminal) -> No
 
 def test_figures_say_that_nothing_is_known_yet(shop: Terminal) -> None:
     said = shop.run("stats").out
-    assert "not known yet" in said
+    assert "reliability unknown" in said
     assert shop.run("stats", "--json").json["records"][0]["reliability"] is None
 
 

@@ -174,7 +174,7 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     assert told.code == 3
     [found] = told.json["found"]
     assert (found["version_id"], found["after"]) == (version, "candidate")
-    assert found["reasons"] == ["it was approved under another policy"]
+    assert found["reasons"] == [{"code": "policy_changed"}]
     token = proposing.variables.pop("TACIT_TOKEN")
     assert proposing.run("check", "--library", "--apply").code == 3, "that is for a person"
     assert proposing.run("stats", "--json").json["skills"] == {"trial": 1}
@@ -187,3 +187,20 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     assert again["version_id"] == version
     assert any(finding["rule"] == "approval_stale" for finding in again["findings"])  # type: ignore[attr-defined]
     assert proposing.run("check").code == 2
+
+
+def test_an_approval_with_json_at_a_terminal_is_refused_because_it_asks_nothing(proposing: Terminal) -> None:
+    (waiting,) = proposing.run("review", "--json").json["waiting"]
+    refused = proposing.type("review", waiting["version_id"], "--approve", "--by", "ann", "--json")
+    assert refused.code == 3
+    assert json.loads(refused.out)["error"]["code"] == "approval_needs_question"
+    (still,) = proposing.run("review", "--json").json["waiting"]
+    assert still["version_id"] == waiting["version_id"]
+
+
+def test_an_approval_at_a_terminal_asks_and_no_is_no(proposing: Terminal) -> None:
+    (waiting,) = proposing.run("review", "--json").json["waiting"]
+    answers = {"these findings? [y/N]:": "y\n", RIGHT: "y\n", "Let agents use": "n\n"}
+    refused = proposing.type("review", waiting["version_id"], "--approve", "--by", "ann", answers=answers)
+    assert refused.code == 3
+    assert len(proposing.run("review", "--json").json["waiting"]) == 1

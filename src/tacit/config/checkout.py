@@ -1,7 +1,7 @@
-"""A folder → the git checkout around it and the commit that is checked out there, read from git's own small files.
+"""The git checkout around a folder and its current commit, read from git's own files.
 
-No program is run and nothing is written. Where it is not sure (no repository, a branch without commits, a form of storage
-that this does not know) it says nothing: an empty text, or `None`.
+Runs no program and writes nothing. If it is not sure (no repository, a branch without commits, an unknown storage format)
+the result is an empty text or `None`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from tacit.config.location import project_root
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = re.compile(r"ref: (refs/(?!.*\.\.)[^\s~^:?*\[\\]+)")
-"""Whatever git takes as the name of a branch; nothing that leads out of the folder."""
+"""What git accepts as the name of a branch; nothing that leads out of the folder."""
 _LONGEST = 4096
 _PACKED_BYTES = 16 * 1024 * 1024
 
 
 def commit_at_work(project: Path | None) -> str:
-    """The commit that is checked out where a project is worked on; empty where nobody knows."""
+    """Return the commit that is checked out where a project is worked on; empty if unknown."""
     return checked_out(workspace(project)) if project else ""
 
 
 def workspace(project: Path) -> Path:
-    """The checkout that is worked in: the worktree that one stands in if it is one of this project, else the project."""
+    """Return the checkout to work in: the current worktree if it belongs to this project, else the project."""
     try:
         here = Path.cwd()
     except OSError:
@@ -34,13 +34,13 @@ def workspace(project: Path) -> Path:
 
 
 def checkout_around(start: Path) -> Path | None:
-    """The nearest folder, from here upwards, that git has checked something out into."""
+    """Return the nearest folder, upwards from here, with a git checkout."""
     start = start.absolute()
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
 
 
 def checked_out(start: Path) -> str:
-    """The commit that is checked out around a folder; empty where that cannot be told."""
+    """Return the commit that is checked out around a folder; empty if unknown."""
     found = checkout_around(start)
     git = git_folder(found) if found else None
     if git is None:
@@ -58,7 +58,7 @@ def checked_out(start: Path) -> str:
 
 
 def git_folder(checkout: Path) -> Path | None:
-    """Where git keeps what belongs to this checkout; of a worktree or submodule, the folder that its `.git` file names."""
+    """Return the git folder of a checkout; for a worktree or submodule, the folder that its `.git` file names."""
     marker = checkout / ".git"
     if marker.is_dir():
         return marker
@@ -70,7 +70,7 @@ def git_folder(checkout: Path) -> Path | None:
 
 
 def shared_folder(git: Path) -> Path:
-    """What worktrees have in common with their main checkout."""
+    """Return the git folder that worktrees share with their main checkout."""
     common = _line(git / "commondir")
     return git / common if common else git
 
@@ -88,7 +88,7 @@ def _packed(file: Path, branch: str) -> str:
 
 
 def _line(file: Path) -> str:
-    """The only line of a small file; empty if it is not there, or is something else."""
+    """Return the only line of a small file; empty if there is no such file or line."""
     try:
         with file.open(encoding="utf-8") as opened:
             text = opened.read(_LONGEST).strip()

@@ -204,12 +204,12 @@ def working_folder() -> str:
 
 
 def account_home() -> str:
-    """The home folder that the account database gives; empty outside Unix, or for an account it does not know."""
+    """Return the home folder from the account database; empty outside Unix, or for an unknown account."""
     return _account()[0]
 
 
 def account_name() -> str:
-    """Who works here, by the account database: no variable of a shell makes anybody somebody else. Empty as above."""
+    """Return the name of the account from the account database, whatever the environment says. Empty as above."""
     return _account()[1]
 
 
@@ -224,7 +224,7 @@ def _account() -> tuple[str, str]:
 
 
 def owners(sudo_uid: str) -> frozenset[int]:
-    """User ids whose folders are this person's; empty where the system has none."""
+    """Return the user ids whose folders belong to this person; empty where the system has none."""
     if not hasattr(os, "getuid"):
         return frozenset()
     return frozenset({os.getuid(), *([int(sudo_uid)] if sudo_uid.isdecimal() and os.getuid() == 0 else [])})
@@ -233,7 +233,7 @@ def owners(sudo_uid: str) -> frozenset[int]:
 def locate(
     here: str, *, home: str, owners: Collection[int] = frozenset(), store: str = "", variable: str = ""
 ) -> StoreLocation:
-    """Decide which store is meant: the option, then the environment, then the nearest `.tacit`, then this project's."""
+    """Find the store: the option, then the environment, then the nearest `.tacit`, then this project's default."""
     here = os.path.realpath(here)
     project = project_root(here)
     for address, chosen_by in zip((store, variable), CHOSEN, strict=True):
@@ -268,7 +268,7 @@ def find_location(environment: UserEnvironment, *, store: str = "", start: Path 
 
 
 def database_path(address: str, chosen_by: str) -> str:
-    """The file that an address names; a folder stands for the database in it."""
+    """Return the file of an address; for a folder, the database in it."""
     hint = "give a file path such as .tacit/tacit.db"
     if address.startswith(("postgresql://", "postgres://")):
         raise ConfigError(f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL", hint=hint)
@@ -283,7 +283,7 @@ def database_path(address: str, chosen_by: str) -> str:
 
 
 def project_root(start: str) -> str:
-    """The main checkout of the git repository around `start`, or `start` itself. Worktrees lead to the main one."""
+    """Return the main checkout of the git repository around `start`, or `start` itself."""
     for folder in _upwards(start):
         marker = os.path.join(folder, ".git")
         if os.path.isdir(marker):
@@ -317,7 +317,7 @@ def paused_until(folder: str) -> float | None:
 
 
 class CardPlaces:
-    """Where the card workflow keeps its files: the repository's root, the account's name, the folder that projects share."""
+    """Where the card workflow keeps its files: the repository, the account's name, and the shared folder."""
 
     __slots__ = ("account", "root", "shared")
 
@@ -329,12 +329,12 @@ class CardPlaces:
 
     @property
     def home(self) -> str:
-        """The account's home folder, in which the shared folder lies unless somebody moved it."""
+        """The account's home folder, with the shared folder unless it was moved."""
         return os.path.expanduser("~")
 
 
 def card_places(here: str, variables: Mapping[str, str] | None = None) -> CardPlaces:
-    """Find the repository that cards belong to: the one named, the nearest with `.git`, a client's folder's, or `here`."""
+    """Find the repository of the cards: the named one, the nearest with `.git`, that of a client's folder, or `here`."""
     env = os.environ if variables is None else variables
     account = env.get("USER") or env.get("USERNAME") or ""
     shared = env.get("SELF_LEARNING_GLOBAL_DIR", "")
@@ -368,7 +368,7 @@ def _is_home_or_root(folder: str) -> bool:
 
 
 def is_tracked(folder: str, below: str = FOLDER) -> bool:
-    """Whether git tracks something below a folder, or anything in it. Asks git itself: it alone knows all its ways."""
+    """Whether git tracks something below a folder. Runs git, because only git knows all its rules."""
     if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
         return False
     words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", below]
@@ -392,7 +392,7 @@ def is_tracked(folder: str, below: str = FOLDER) -> bool:
 
 
 def _is_in_index(folder: str, below: str) -> bool:
-    """The same without git, as far as an ordinary index shows it."""
+    """The same without running git, for an ordinary index."""
     try:
         with open(os.path.join(folder, ".git", "index"), "rb") as file:
             return f"{below}/".encode() in file.read()
@@ -401,7 +401,7 @@ def _is_in_index(folder: str, below: str) -> bool:
 
 
 def _main_checkout(marker: str) -> str | None:
-    """Follow a worktree's `.git` file to the repository it belongs to; a submodule stands for itself."""
+    """Follow a worktree's `.git` file to its main checkout; None for a submodule."""
     try:
         with open(marker, encoding="utf-8", errors="replace") as file:
             line = file.read().strip()
@@ -415,7 +415,7 @@ def _main_checkout(marker: str) -> str | None:
 
 
 def _upwards(folder: str) -> list[str]:
-    """A folder and all above it."""
+    """Return a folder and all above it."""
     found = [folder]
     while (above := os.path.dirname(folder)) != folder:
         folder = above

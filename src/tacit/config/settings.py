@@ -1,7 +1,7 @@
-"""Settings: `tacit.toml` and options → one frozen `Config`, with where each value came from.
+"""Settings: `tacit.toml` and options → one frozen `Config`, with the source of each value.
 
-Flag beats environment beats file beats default. Unknown keys and wrong types are errors that name the key, the file and
-what would be right. Defaults work without any file.
+Flag beats environment beats file beats default. Unknown keys and wrong types are errors that name the key, the file and a
+right value. Defaults work without any file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tacit.domain.identity import digest
 
 FILE_NAME = "tacit.toml"
 _LARGEST = 1_000_000
-"""Beyond any sensible number of days, megabytes, tokens or steps."""
+"""Larger than any sensible number of days, megabytes, tokens or steps."""
 
 
 class Strictness(StrEnum):
-    """The one dial of the gate."""
+    """How strict the gate is."""
 
     OPEN = "open"
     STANDARD = "standard"
@@ -34,27 +34,27 @@ class Strictness(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """How long experience is kept and how much room it may take."""
+    """How long experience is kept and how much space it may use."""
 
     keep_days: int = 365
     """Steps of learned trajectories older than this are dropped; their summary and hash stay."""
     cap_mb: int = 1024
-    """Room for trajectories; the oldest learned ones go first."""
+    """Space for trajectories; the oldest learned ones are dropped first."""
     exclude: tuple[str, ...] = ()
     """Glob patterns of workspace paths that are never captured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
-    """How much comes back, and when nothing does."""
+    """How much recall gives, and when it abstains."""
 
     k: int = 3
     budget_tokens: int = 1500
     min_relevance: float = 0.18
-    """Below this relevance, 0 to 1, recall says nothing."""
+    """Below this relevance, 0 to 1, recall abstains."""
     embedder: str = "auto"
-    """What finds skills by meaning: auto (a model that is installed here; none without one), none, a folder with a model,
-    hub:NAME of a model to be fetched once, or openai:NAME of a remote one."""
+    """The embedder for search by meaning: auto (an installed model, if there is one), none, a folder with a model, hub:NAME
+    of a model that is fetched once, or openai:NAME of a remote one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,42 +62,41 @@ class Policy:
     """What may become a skill, and what needs a person."""
 
     strictness: Strictness = Strictness.STANDARD
-    """open: what several independent, machine-verified successes stand behind, and nothing speaks against, goes on trial by
-    itself; standard: a person decides on everything learned; strict: candidates with external text are quarantined, one-time
-    tasks rejected."""
+    """open: candidates with several independent, machine-verified successes and no findings go on trial by themselves;
+    standard: a person decides on everything; strict: candidates with external text are quarantined, one-time tasks rejected."""
     independent_successes: int = 2
-    """So many sessions must have shown each part of it before policy alone lets something in; only `open` does."""
+    """How many sessions must have shown each part before `open` accepts it without a person."""
     min_steps: int = 3
     duplicate_similarity: float = 0.72
     hold_out: float = 0.0
-    """The share of fitting runs, 0 to 0.5, that go without a skill of which nothing is known yet, so that what it adds can be
-    measured; less of what is known better, nothing of what a run must not miss. 0: every skill is always given."""
+    """The share of fitting runs, 0 to 0.5, that are control runs without a skill whose effect is unknown, so that its lift
+    can be measured; fewer once it is known better, none for skills that a run must not miss. 0: no control runs."""
 
     def hash(self) -> str:
-        """What approvals and verdicts are bound to: all that decides on skills, and so not how often one is held back."""
+        """Return the hash that approvals and verdicts are bound to: everything that decides on skills, so not `hold_out`."""
         return digest(dataclasses.replace(self, hold_out=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Which language model may help to word what was learned, and what that may cost in one run."""
+    """The language model that may word what was learned, and its limits for one run."""
 
     name: str = ""
     """Such as `openai:gpt-5-mini`; empty: learn without one."""
     base_url: str = ""
-    """A server that speaks OpenAI's protocol, instead of the provider's own."""
+    """A server with OpenAI's protocol, instead of the provider's own."""
     max_calls: int = 40
     max_tokens: int = 200_000
     max_usd: float = 1.0
     timeout_s: int = 60
     price_in: float | None = None
-    """US dollars per million tokens read; known by itself for the models of the large providers."""
+    """US dollars per million input tokens; built in for the models of the large providers."""
     price_out: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchSettings:
-    """Where papers are looked up: the two services, or mirrors of them that the person chose."""
+    """Where papers are looked up: the two services, or mirrors of them."""
 
     arxiv_url: str = "https://export.arxiv.org"
     scholar_url: str = "https://api.semanticscholar.org"
@@ -105,7 +104,7 @@ class ResearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationSettings:
-    """Which base model is trained on verified experience, and how large. How much experience that takes is no setting."""
+    """The base model that is trained on verified experience, and the size of the adapter."""
 
     base: str = ""
     """A folder with a model, a GGUF file, or the hub's id of one; empty: name it with --base."""
@@ -126,7 +125,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One value with its key and where it came from."""
+    """One value with its key and its source."""
 
     key: str
     value: Any
@@ -138,8 +137,8 @@ def load_config(
 ) -> tuple[Config, tuple[Setting, ...]]:
     """Read the person's file in `home`, and over it the named file or the first `tacit.toml` found in the folders.
 
-    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it,
-    keep what was captured longer, never shorter, and may not choose to whom it is sent or spend more.
+    A stranger or an agent may have written a project's file, so it may tighten the policy but never loosen it, keep data longer
+    but never shorter, and neither choose where data is sent nor spend more.
     """
     known: dict[str, Setting] = {
         f"{field.name}.{item.name}": Setting(
@@ -156,7 +155,7 @@ def load_config(
             if tighter:
                 known[key] = Setting(key=key, value=value, source=str(path))
             else:
-                source = f"{known[key].source} ({path} may not change it that way)"
+                source = f"{known[key].source} ({path} may not loosen it)"
                 known[key] = dataclasses.replace(known[key], source=source)
     sections = {
         field.name: type(getattr(Config(), field.name))(
@@ -171,30 +170,30 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
     "policy.independent_successes": lambda new, old: new >= old,
     "policy.min_steps": lambda new, old: new >= old,
-    "policy.hold_out": lambda new, old: new <= old,  # nobody goes without skills whom the person did not ask to
-    "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
+    "policy.hold_out": lambda new, old: new <= old,  # only the person may turn control runs on
+    "store.keep_days": lambda new, old: new >= old,  # dropped data cannot be restored
     "store.cap_mb": lambda new, old: new >= old,
-    "recall.embedder": lambda new, old: new == "none",  # nor is a folder of a stranger's weights loaded
-    "model.name": lambda new, old: not new,  # what agents did goes to nobody whom the person did not choose
+    "recall.embedder": lambda new, old: new == "none",  # a stranger's weights are not loaded
+    "model.name": lambda new, old: not new,  # data is sent only to a model that the person chose
     "model.base_url": lambda new, old: new == old,
     "model.max_calls": lambda new, old: new <= old,
     "model.max_tokens": lambda new, old: new <= old,
     "model.max_usd": lambda new, old: new <= old,
     "model.price_in": lambda new, old: new == old,
     "model.price_out": lambda new, old: new == old,
-    "research.arxiv_url": lambda new, old: new == old,  # what is asked of whom, a stranger's file does not say
+    "research.arxiv_url": lambda new, old: new == old,  # only the person chooses the services
     "research.scholar_url": lambda new, old: new == old,
     "consolidation.base": lambda new, old: new == old,  # a stranger's weights are not loaded
     "consolidation.size": lambda new, old: list(Size).index(new) <= list(Size).index(old),
 }
-"""Settings that a project's file may only move one way, with the test for it."""
+"""Settings that a project's file may only change in one direction, with the test for it."""
 _MOST = {"policy.hold_out": CHANCE_MOST}
 """Shares that may not be larger than this; all others may be 1."""
 _DOLLARS = frozenset({"model.max_usd", "model.price_in", "model.price_out"})
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
-    """Every setting that a file gives, as key and value of the right type."""
+    """Yield every setting of a file, as key and value of the right type."""
     table = _read(path)
     names = [field.name for field in dataclasses.fields(Config)]
     for name in table:
@@ -208,7 +207,8 @@ def _find(folders: tuple[Path, ...], *, file: str) -> Path | None:
     if file:
         path = Path(file).expanduser()
         if not path.is_file():
-            raise ConfigError(f"TACIT_CONFIG names {file}, which is not a file", hint="correct or unset TACIT_CONFIG")
+            hint = "correct or unset TACIT_CONFIG"
+            raise ConfigError(f"TACIT_CONFIG names {file}, which is not a file", code="no_config_file", hint=hint)
         return path
     return next((folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file()), None)
 
@@ -217,7 +217,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}", hint="mend the file; it must be TOML in UTF-8") from error
+        raise ConfigError(f"{path}: {error}", hint="fix the file; it must be TOML in UTF-8") from error
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}", hint="check the file's permissions") from error
 
@@ -225,7 +225,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _section(kind: type[Any], values: Any, *, at: tuple[str, Path | None]) -> Any:
     name, path = at
     if not isinstance(values, Mapping):
-        raise ConfigError(f"{path}: `{name}` must be a table", hint=f"write [{name}] and its keys below")
+        raise ConfigError(
+            f"{path}: `{name}` must be a table", code="wrong_setting", hint=f"write [{name}] and its keys below"
+        )
     fields = {field.name: field for field in dataclasses.fields(kind)}
     defaults = kind()
     parsed: dict[str, Any] = {}
@@ -241,26 +243,36 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
         kind = type(default)
         if isinstance(value, str) and value in set(kind):
             return kind(value)
-        raise ConfigError(f"{path}: {key} = {value!r} is not known", hint=f"use one of: {', '.join(kind)}")
+        raise ConfigError(
+            f"{path}: {key} = {value!r} is not known", code="wrong_setting", hint=f"use one of: {', '.join(kind)}"
+        )
     if isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        raise ConfigError(f"{path}: {key} must be a list of strings", hint=f'for example {key} = ["**/private/**"]')
+        raise ConfigError(
+            f"{path}: {key} must be a list of strings",
+            code="wrong_setting",
+            hint=f'for example {key} = ["**/private/**"]',
+        )
     if isinstance(default, str):
         if isinstance(value, str):
             return value.strip()
-        raise ConfigError(f"{path}: {key} must be a string, not {value!r}", hint=f'default: "{default}"')
+        raise ConfigError(
+            f"{path}: {key} must be a string, not {value!r}", code="wrong_setting", hint=f'default: "{default}"'
+        )
     if key in _DOLLARS:
         right, wanted = isinstance(value, int | float) and 0 <= value <= _LARGEST, f"dollars from 0 to {_LARGEST}"
-    elif isinstance(default, float):  # every other one is a share
+    elif isinstance(default, float):  # all other floats are shares
         most = _MOST.get(key, 1)
         right, wanted = isinstance(value, int | float) and 0 <= value <= most, f"a number from 0 to {most}"
     else:
         right, wanted = isinstance(value, int) and 0 <= value <= _LARGEST, f"a whole number from 0 to {_LARGEST}"
     if isinstance(value, bool) or not right:
-        raise ConfigError(f"{path}: {key} must be {wanted}, not {value!r}", hint=f"default: {default}")
+        raise ConfigError(
+            f"{path}: {key} must be {wanted}, not {value!r}", code="wrong_setting", hint=f"default: {default}"
+        )
     return float(value) if key in _DOLLARS else type(default)(value)
 
 
 def _unknown_key(key: str, path: Path | None, known: list[str]) -> ConfigError:
-    return ConfigError(f"{path}: unknown setting `{key}`", hint=f"known here: {', '.join(known)}")
+    return ConfigError(f"{path}: unknown setting `{key}`", code="unknown_setting", hint=f"known: {', '.join(known)}")

@@ -33,7 +33,7 @@ def test_no_question_and_no_held_out_task_is_one_that_was_trained_on():
     assert not set(questions) & (learned | held_out)
 
 
-def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_said(smollm: BaseModel):
+def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_stated(smollm: BaseModel):
     messages = example(1).messages
     (encoded,) = encode_all([example(1)], smollm.tokenizer)
     for place in (2, 4):
@@ -41,9 +41,9 @@ def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_sai
         assert list(encoded.ids[: len(question)]) == question
         assert encoded.labels[len(question) - 1] == IGNORED
         assert encoded.labels[len(question)] == encoded.ids[len(question)]
-    said = [token for token in encoded.labels if token != IGNORED]
+    text_seen = [token for token in encoded.labels if token != IGNORED]
     spoken = "".join(f"{messages[place].content}<|im_end|>" for place in (2, 4))
-    assert smollm.tokenizer.decode(said) == spoken
+    assert smollm.tokenizer.decode(text_seen) == spoken
 
 
 def test_an_adapter_changes_what_the_model_says_and_taking_it_off_gives_the_model_back(
@@ -71,10 +71,10 @@ def test_peft_and_llama_cpp_say_the_same_as_we_do_with_the_adapter(
         for done in LocalModel(smollm, {"a": adapter.folder}).complete(asked(COUNT), adapter="a", max_tokens=32)
     ]
     # Every program rounds in its own way, and an adapter of a few steps is not sure of every question: one may differ.
-    assert alike(said_by_peft(smollm, adapter.folder), ours) >= COUNT - 1
+    assert alike(stated_by_peft(smollm, adapter.folder), ours) >= COUNT - 1
     written = export_gguf(adapter.folder, str(weights), tmp_path / "adapter.gguf")
-    assert alike(said_by_llama(weights, written), ours) >= COUNT - 1
-    assert alike(said_by_llama(weights, None), ours) < COUNT - 1
+    assert alike(stated_by_llama(weights, written), ours) >= COUNT - 1
+    assert alike(stated_by_llama(weights, None), ours) < COUNT - 1
 
 
 def alike(one: list[str], other: list[str]) -> int:
@@ -82,23 +82,23 @@ def alike(one: list[str], other: list[str]) -> int:
     return sum(first_tool(here) == first_tool(there) for here, there in zip(one, other, strict=True))
 
 
-def said_by_peft(base: BaseModel, folder: Path) -> list[str]:
+def stated_by_peft(base: BaseModel, folder: Path) -> list[str]:
     from peft import PeftModel
 
     model = PeftModel.from_pretrained(base.model, folder)
     try:
-        said = []
+        text_seen = []
         for question in prompts(asked(COUNT), base.tokenizer):
             import torch
 
             ids = model.generate(input_ids=torch.tensor([question]), max_new_tokens=32, do_sample=False)[0]
-            said.append(base.tokenizer.decode(ids[len(question) :], skip_special_tokens=True))
-        return said
+            text_seen.append(base.tokenizer.decode(ids[len(question) :], skip_special_tokens=True))
+        return text_seen
     finally:
         model.unload()
 
 
-def said_by_llama(weights: Path, adapter: Path | None) -> list[str]:
+def stated_by_llama(weights: Path, adapter: Path | None) -> list[str]:
     sys.path.insert(0, str(MODELS))
     try:
         import xllamacpp

@@ -9,6 +9,7 @@ import click
 from rich.markup import escape
 
 from tacit.config.checkout import workspace
+from tacit.domain.care import BY_ITSELF
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status, Transition
@@ -16,7 +17,6 @@ from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.reliability import votes
-from tacit.learn.skill_usage import BY
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
@@ -186,7 +186,7 @@ def _status_changes(ctx: CommandContext, kept: list[Evidence]) -> list[Transitio
         move
         for item in kept
         for move in ctx.memory.archive.transitions(item.version_id)
-        if move.by == BY and move.at >= item.at and item.grade.verified
+        if move.by == BY_ITSELF and move.at >= item.at and item.grade.verified
     ]
 
 

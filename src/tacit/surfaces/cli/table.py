@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("tacit.features.scan.commands", FEATURES, "Scan skills for dangerous content"),
     "cards": ("tacit.features.cards.commands", FEATURES, "Record and graduate aha cards"),
     "backport": (
-        "tacit.features.cards.commands.backport",
+        "tacit.features.cards.commands.backport_commands",
         FEATURES,
         "Write proven knowledge into skills and AGENTS.md",
     ),
