@@ -177,5 +177,8 @@ def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:
         tail = f" and failed {'once' if bad == 1 else f'{bad} times'}" if bad else ""
         detail = {"command": label, "ok": str(ok[label]), "failed": str(bad)}
         yield AttemptNote(
-            kind=AttemptNoteKind.WORKING_COMMAND, text=f"{code(label)} worked {times}{tail}.", step=last[label], detail=detail
+            kind=AttemptNoteKind.WORKING_COMMAND,
+            text=f"{code(label)} worked {times}{tail}.",
+            step=last[label],
+            detail=detail,
         )

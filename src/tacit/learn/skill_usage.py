@@ -22,7 +22,7 @@ from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence.attribution import Alignment, align
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
-from tacit.evidence.operation_pairs import plain_skill, wanted_of
+from tacit.evidence.operation_pairs import plain_skill, wanted_operations
 from tacit.evidence.usage import was_used
 from tacit.recall.filters import current_only
 from tacit.recall.retrieval import parts_of
@@ -227,7 +227,7 @@ def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -
     for name, step in reversed(steps.items()):
         held = current_only(store.catalogue(statuses=RECALLABLE, name=name)) if name else []
         version = held[0].version if len(held) == 1 else None
-        if version is None or version.id in known or not wanted_of(version.content):
+        if version is None or version.id in known or not wanted_operations(version.content):
             continue
         at = step.at or trajectory.started_at
         if at is not None and version.created_at <= at:

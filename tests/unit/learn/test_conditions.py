@@ -150,7 +150,9 @@ def test_nothing_is_learned_from_failures_alone() -> None:
 def test_an_effect_that_nothing_explains_gets_no_case() -> None:
     dice = random.Random(1)
     attempts = [
-        AttemptRecord(known=a.known, task=a.task, took=frozenset({"pray"} if dice.random() < 0.5 else ()), final=a.final)
+        AttemptRecord(
+            known=a.known, task=a.task, took=frozenset({"pray"} if dice.random() < 0.5 else ()), final=a.final
+        )
         for a in houses() * 2
     ]
     assert learn_cases(attempts, {"pray": "pray. Nothing happens"}) == {"pray": ()}
@@ -177,7 +179,9 @@ def test_readings_that_others_need_are_preferred_to_a_reading_for_one_alone() ->
 
 def test_masks_tell_in_which_attempts_a_literal_holds() -> None:
     attempts = [seen(power=False), seen(), AttemptRecord(known={}, task="cold", took=frozenset())]
-    table = dict(masks_of([Predicate("read_panel", "Power", "is", "OFF"), Predicate("task", "", "has", "cold")], attempts))
+    table = dict(
+        masks_of([Predicate("read_panel", "Power", "is", "OFF"), Predicate("task", "", "has", "cold")], attempts)
+    )
     assert table == {Predicate("read_panel", "Power", "is", "OFF"): 0b001, Predicate("task", "", "has", "cold"): 0b111}
 
 
@@ -194,7 +198,9 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
     for number in range(400):
         row = {key: (str((int(value[0]) + number) % (3 + int(value[0]))),) for key, value in wide.items()}
         took = frozenset({"fix"} if number % 5 == 0 else ())
-        attempts.append(AttemptRecord(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took))
+        attempts.append(
+            AttemptRecord(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took)
+        )
     found = learn_cases(attempts, {"fix": "fix state"})
     assert said(found["fix"]) == [["`look` shows `State: bad`"]]
 
@@ -216,9 +222,12 @@ def test_a_reading_that_only_takers_took_explains_nothing() -> None:
 
 def test_a_threshold_is_sought_where_values_have_a_gap() -> None:
     low = [
-        AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"})) for n in range(2, 9)
+        AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"}))
+        for n in range(2, 9)
     ]
-    high = [AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)]
+    high = [
+        AttemptRecord(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)
+    ]
     (case,) = learn_cases([*low, *high], {"order": "order charge"})["order"]
     assert (case.support, case.against) == (7, 0)
     assert 8 < float(case.conditions[0].value) < 40

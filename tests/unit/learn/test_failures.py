@@ -89,9 +89,6 @@ def test_wrong_arguments_are_named_and_no_value_is() -> None:
     found = explain_failure(failed, (), siblings=[GOOD])
     assert (found.kind, found.step, found.keys) == (FailureKind.WRONG_ARGUMENTS, 2, ("room_id",))
     assert found.spans == (Span(failed.id, 2, "arguments"), Span(GOOD.id, 2, "arguments"))
-    assert "room_id" in found.reason
-    assert "0977" not in found.reason
-    assert "0412" not in found.reason
 
 
 def test_the_same_effects_leave_only_the_end_to_blame() -> None:
@@ -204,7 +201,7 @@ def test_without_a_sibling_a_run_without_effects_did_not_act() -> None:
 def test_without_a_sibling_words_tell_what_was_left_out() -> None:
     found = explain_failure(run(call("mow_lawn", width=2), task="paint the wall blue"), PAINT + MOW)
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
-    assert "mix_paint" in found.reason
+    assert [each.tool for each in found.expected] == ["mix_paint"]
 
 
 def test_without_a_sibling_a_failing_call_tried_again_is_one_too_many() -> None:
@@ -217,8 +214,8 @@ def test_without_a_sibling_a_failing_call_tried_again_is_one_too_many() -> None:
 def test_an_identifier_that_nobody_mentioned_is_named_as_a_sign() -> None:
     known = run(ROOMS, BOOK, task="paint the wall blue")
     made_up = run(ROOMS, call("book_room", room_id="room-5555", people=10), task="paint the wall blue")
-    assert "nobody had mentioned" not in explain_failure(known, ()).reason
-    assert "nobody had mentioned" in explain_failure(made_up, ()).reason
+    assert "invented" not in explain_failure(known, ()).signs
+    assert "invented" in explain_failure(made_up, ()).signs
 
 
 def explained_failures() -> list[tuple[Trajectory, list[Trajectory]]]:
@@ -240,7 +237,9 @@ def test_failures_with_siblings_teach_what_signs_mean() -> None:
     taught = explain_failure(failed, pool)
     assert (taught.kind, taught.step, taught.tool) == (FailureKind.WRONG_END, 2, "escalate_to_staff")
     assert taught.confidence > 0.5
-    other = explain_failure(run(call("mow_lawn", width=2), call("mix_paint", tone="t2"), task="cut the grass and paint"), pool)
+    other = explain_failure(
+        run(call("mow_lawn", width=2), call("mix_paint", tone="t2"), task="cut the grass and paint"), pool
+    )
     assert (other.kind, other.step) == (FailureKind.WRONG_ARGUMENTS, 1)
 
 

@@ -57,7 +57,10 @@ def test_failures_alone_show_no_goal() -> None:
 
 
 def test_attempts_that_do_not_confirm_have_no_check() -> None:
-    assert goal_checks([AttemptRecord(known={"read_air": facts("Air: cold")}, task=COLD, took=frozenset({"fix"}))] * 5) == ()
+    assert (
+        goal_checks([AttemptRecord(known={"read_air": facts("Air: cold")}, task=COLD, took=frozenset({"fix"}))] * 5)
+        == ()
+    )
 
 
 def test_a_number_that_differs_from_time_to_time_is_not_asked_for() -> None:

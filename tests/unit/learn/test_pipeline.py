@@ -153,7 +153,7 @@ def test_where_a_limit_is_reached_the_rest_is_as_it_was_mined_and_a_remark_says_
     report = loop.learn(model=model)
     assert report.model is not None
     assert (report.model.worded, report.model.news, report.model.stopped) == (1, 2, True)
-    assert ["limit is 1" in remark.text for remark in report.model.remarks] == [True]
+    assert [remark.reason.code for remark in report.model.remarks] == ["over_budget"]
     assert len(report.held) == 2
 
 

@@ -299,7 +299,7 @@ def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
         step=fault.index if fault else None,
         tool=fault.tool if fault else "",
         expected=tuple(ExpectedCall(tool=what) for what in signs.wanted),
-        reason=_reason(kind, signs, fault),
+        signs=tuple(name for name, value in signs.features.items() if value and name not in ("effects", "turns")),
         spans=_spans(run, signs, fault),
         confidence=confidence,
     )
@@ -318,26 +318,6 @@ def _fault(kind: FailureKind, run: AttemptChanges) -> Step | None:
     if kind is FailureKind.WRONG_END:
         return run.handed_over
     return None if kind in (FailureKind.NO_ACTION, FailureKind.MISSING_STEP) else run.done[0].action.step
-
-
-def _reason(kind: FailureKind, signs: FailureSigns, fault: Step | None) -> str:
-    shown = []
-    if signs.handed_over:
-        shown.append("the task was handed over")
-    if signs.wanted:
-        shown.append(f"the words call for {', '.join(signs.wanted)}, which was not called")
-    if signs.retried:
-        shown.append(f"{signs.retried.what} failed and was called again")
-    if signs.invented:
-        shown.append(f"{signs.invented.what} was given an identifier that nobody had mentioned")
-    if signs.declined:
-        shown.append("the agent said that it could not do something")
-    if signs.untouched:
-        shown.append("something that the person named and the agent looked at was left as it was")
-    opening = "Nothing was changed" if kind is FailureKind.NO_ACTION else f"By its signs {kind}"
-    if fault:
-        opening += f", from {fault.tool} on"
-    return f"{opening}: {'; '.join(shown)}." if shown else f"{opening}."
 
 
 def _spans(run: AttemptChanges, signs: FailureSigns, fault: Step | None) -> tuple[Span, ...]:

@@ -56,7 +56,6 @@ def contrast(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> Fail
         tool=tool,
         keys=keys,
         expected=_expected(found, siblings),
-        reason=_reason(kind, found, failed, tool=tool, keys=keys),
         spans=_spans(failed, found, step=step, rival=rival),
         confidence=(found.agreeing + 1) / (found.compared + 2),
         by_sibling=True,
@@ -126,40 +125,6 @@ def _expected(found: EffectDifference, siblings: Sequence[AttemptChanges]) -> tu
         )
         for call in found.missing
     )
-
-
-def _reason(
-    kind: FailureKind, found: EffectDifference, failed: AttemptChanges, *, tool: str, keys: tuple[str, ...]
-) -> str:
-    successes = f"{found.agreeing} of {found.compared} successful attempts at the same task"
-    lacking = _names(found.missing)
-    match kind:
-        case FailureKind.NO_ACTION:
-            before = "handed the task over without a change" if failed.handed_over else "changed nothing"
-            return f"It {before}; {successes} called {lacking}."
-        case FailureKind.MISSING_STEP:
-            return f"It never called {lacking} as needed; {successes} did." + (
-                f" {tool} differs as well." if tool else ""
-            )
-        case FailureKind.EXTRA_STEP:
-            instead = f" where {successes} called {lacking}" if lacking else f" beyond what {successes} did"
-            return f"It called {_names(found.wrong)}{instead}."
-        case FailureKind.WRONG_TOOL:
-            return f"It called {_names(found.wrong)} where {successes} called {lacking}."
-        case FailureKind.WRONG_ARGUMENTS:
-            values = f"other values for {', '.join(keys)}" if keys else "other values"
-            return f"It called {tool} with {values} than {successes}."
-        case FailureKind.WRONG_END:
-            if tool:
-                return f"It ended with {tool}; {successes} went on with {lacking}."
-            if not all(call.worked for call in failed.done):
-                return f"It called what {successes} called, and the call failed."
-            return f"Its changes are those of {successes}; what it said or how it ended is at fault."
-
-
-def _names(calls: Sequence[ComparedCall]) -> str:
-    counts = Counter(call.what for call in calls)
-    return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
 
 
 def _spans(

@@ -60,8 +60,8 @@ class FailureCause:
     keys: tuple[str, ...] = ()
     """For wrong arguments: the names of those that differ, where known."""
     expected: tuple[ExpectedCall, ...] = ()
-    reason: str = ""
-    """One sentence with tool and argument names only, no values and no observed text."""
+    signs: tuple[str, ...] = ()
+    """Without a successful attempt at the same task: the signs of failure that were seen."""
     spans: tuple[Span, ...] = ()
     confidence: float = 0.0
     """Confidence in the kind, from 0 to 1."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
+from tacit.domain.coded_reason import CodedReason, coded
 from tacit.learn.language.material import Material
 from tacit.learn.values import HOST, VARIABLE, particular, quoted, run_specific
 from tacit.text.redaction import redact
@@ -89,63 +91,104 @@ class AnswerCheck:
         return _stems(self.material.all)
 
 
-def name_fault(name: str, ground: AnswerCheck) -> str:
-    """Return what is wrong with a skill's name."""
+class AnswerFault(StrEnum):
+    """Why a text of a model is refused or missing."""
+
+    BAD_NAME = "bad_name"
+    BAD_LENGTH = "bad_length"
+    HIDDEN_CHARACTERS = "hidden_characters"
+    SECRET = "secret"
+    NOT_A_SENTENCE = "not_a_sentence"
+    RUN_VALUE = "run_value"
+    UNKNOWN_NAME = "unknown_name"
+    UNKNOWN_ORDER = "unknown_order"
+    UNKNOWN_ACTION = "unknown_action"
+    UNKNOWN_WORDS = "unknown_words"
+    BAD_FORM = "bad_form"
+    UNKNOWN_RECORD = "unknown_record"
+    NO_WORKING_CALL = "no_working_call"
+    OVER_BUDGET = "over_budget"
+    NO_ANSWER = "no_answer"
+    MODEL_STOPPED = "model_stopped"
+
+
+FAULT_TEXT = {
+    AnswerFault.BAD_NAME: "was not used: it is not a name of two to eight lower-case words",
+    AnswerFault.BAD_LENGTH: "was not used: it has {length} characters instead of {least} to {most}",
+    AnswerFault.HIDDEN_CHARACTERS: "was not used: it contains invisible characters",
+    AnswerFault.SECRET: "was not used: it contains a possible secret",
+    AnswerFault.NOT_A_SENTENCE: "was not used: it contains {text!r}, so it is not a plain sentence",
+    AnswerFault.RUN_VALUE: "was not used: it names {text!r}, a value of one run",
+    AnswerFault.UNKNOWN_NAME: "was not used: it names {text!r}, which the skill does not",
+    AnswerFault.UNKNOWN_ORDER: "was not used: it says {text!r}, which no attempt shows",
+    AnswerFault.UNKNOWN_ACTION: "was not used: it mentions {text!r}, which no attempt shows",
+    AnswerFault.UNKNOWN_WORDS: "was not used: only {known} of its {words} words occur in the attempts",
+    AnswerFault.BAD_FORM: "was not used: it does not have the required form",
+    AnswerFault.UNKNOWN_RECORD: "was not used: it cites records that were not shown",
+    AnswerFault.NO_WORKING_CALL: "was not used: it cites no call of the agent that worked",
+    AnswerFault.OVER_BUDGET: "was not requested: {message}",
+    AnswerFault.NO_ANSWER: "did not arrive: {message}",
+    AnswerFault.MODEL_STOPPED: "did not arrive: {message}; the model is not called again",
+}
+
+
+def name_fault(name: str, check: AnswerCheck) -> CodedReason | None:
+    """Return what is wrong with a skill's name; nothing if it may be used."""
     if len(name) > 64 or not _NAME.fullmatch(name):
-        return "is no name of two to eight lower-case words"
-    return text_fault(name.replace("-", " "), ground, least=3, most=64)
+        return coded(AnswerFault.BAD_NAME)
+    return text_fault(name.replace("-", " "), check, least=3, most=64)
 
 
-def text_fault(text: str, ground: AnswerCheck, *, least: int, most: int) -> str:
-    """Return what is wrong with a sentence; empty if nothing."""
+def text_fault(text: str, check: AnswerCheck, *, least: int, most: int) -> CodedReason | None:
+    """Return what is wrong with a sentence; nothing if it may be used."""
     if not least <= len(text) <= most:
-        return f"has {len(text)} characters, not {least} to {most}"
+        return coded(AnswerFault.BAD_LENGTH, length=len(text), least=least, most=most)
     if clean(text) != text or not text.isprintable():
-        return "holds characters that people do not see"
+        return coded(AnswerFault.HIDDEN_CHARACTERS)
     if redact(text).found:
-        return "holds what looks like a secret"
+        return coded(AnswerFault.SECRET)
     return (
-        _unknown_things(text, ground)
-        or _unknown_orders(text, ground)
-        or _unknown_acts(text, ground)
-        or _unknown_words(text, ground)
+        _unknown_names(text, check)
+        or _unknown_orders(text, check)
+        or _unknown_actions(text, check)
+        or _unknown_words(text, check)
     )
 
 
-def _unknown_things(text: str, ground: AnswerCheck) -> str:
-    """Return tools, commands, files, addresses, options and values that no trusted text contains."""
+def _unknown_names(text: str, check: AnswerCheck) -> CodedReason | None:
+    """Find tools, commands, files, addresses, options and values that no trusted text contains."""
     bare = _CODE.sub(" ", text)
     if found := _SHELL.search(bare):
-        return f"holds {found.group()!r}, which is no plain sentence"
+        return coded(AnswerFault.NOT_A_SENTENCE, text=found.group())
     named = (*_CODE.findall(text), *quoted(text), *particular(text), *_PLACEHOLDER.findall(text), *_FLAG.findall(text))
     matched = (match.group() for pattern in (HOST, VARIABLE, _NUMBERED) for match in pattern.finditer(text))
     programs = (word for word in _WORD.findall(text) if word.casefold() in _PROGRAMS)
     for thing in dict.fromkeys((*named, *matched, *programs)):
         if run_specific(thing):
-            return f"names {thing!r}, a value of one run"
-        if not _stands_in(thing.casefold(), ground.names):
-            return f"names {thing!r}, which the skill does not"
-    return ""
+            return coded(AnswerFault.RUN_VALUE, text=thing)
+        if not _stands_in(thing.casefold(), check.names):
+            return coded(AnswerFault.UNKNOWN_NAME, text=thing)
+    return None
 
 
-def _unknown_orders(text: str, ground: AnswerCheck) -> str:
+def _unknown_orders(text: str, check: AnswerCheck) -> CodedReason | None:
     for match in _ORDERS.finditer(text):
         order = " ".join(match.group().casefold().split())
-        if not _stands_in(order, ground.own):
-            return f"says {order!r}, which nothing shows"
-    return ""
+        if not _stands_in(order, check.own):
+            return coded(AnswerFault.UNKNOWN_ORDER, text=order)
+    return None
 
 
-def _unknown_acts(text: str, ground: AnswerCheck) -> str:
-    """Return significant actions that the material does not mention, or not on that object."""
+def _unknown_actions(text: str, check: AnswerCheck) -> CodedReason | None:
+    """Find significant actions that the material does not mention, or not on that object."""
     words = [word.casefold() for word in _WORD.findall(text)]
     for at, word in enumerate(words):
         root = stem(word)
-        if root in _EFFECTS and root not in ground.own_stems:
-            return f"speaks of {word!r}, which nothing shows"
-        if word in _ACTING and (thing := _object(words[at + 1 : at + 4])) and not _known(thing, ground.own_stems):
-            return f"wants to {word} {thing!r}, which nothing shows"
-    return ""
+        if root in _EFFECTS and root not in check.own_stems:
+            return coded(AnswerFault.UNKNOWN_ACTION, text=word)
+        if word in _ACTING and (thing := _object(words[at + 1 : at + 4])) and not _known(thing, check.own_stems):
+            return coded(AnswerFault.UNKNOWN_ACTION, text=f"{word} {thing}")
+    return None
 
 
 def _object(following: list[str]) -> str:
@@ -158,13 +201,13 @@ def _object(following: list[str]) -> str:
     return ""
 
 
-def _unknown_words(text: str, ground: AnswerCheck) -> str:
+def _unknown_words(text: str, check: AnswerCheck) -> CodedReason | None:
     words = [word for word in terms(text) if word not in STOP_WORDS]
-    known = [word for word in words if _known(word, ground.stems)]
-    shared = [word for word in words if word in ground.stems]
+    known = [word for word in words if _known(word, check.stems)]
+    shared = [word for word in words if word in check.stems]
     if words and (len(known) < MIN_KNOWN * len(words) or not shared):
-        return f"shares {len(known)} of its {len(words)} words with what is known"
-    return ""
+        return coded(AnswerFault.UNKNOWN_WORDS, known=len(known), words=len(words))
+    return None
 
 
 def _known(word: str, stems: frozenset[str]) -> bool:

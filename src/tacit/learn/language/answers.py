@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.evidence import Assessment
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.language.answer_checks import AnswerCheck, name_fault, text_fault
+from tacit.learn.language.answer_checks import FAULT_TEXT, AnswerCheck, AnswerFault, name_fault, text_fault
 from tacit.learn.parameters import generalise
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, slug, step_text, tags_of
@@ -33,12 +34,12 @@ class ModelRemark:
 
     skill: str
     field: str
-    reason: str
+    reason: CodedReason
 
     @property
     def text(self) -> str:
-        """Return the remark as a sentence."""
-        why = self.reason if self.field == ANSWER else f"was left out: it {self.reason}"
+        """The remark as a sentence."""
+        why = FAULT_TEXT[AnswerFault(self.reason.code)].format(**self.reason.values)
         return f"The model's {self.field} for `{self.skill}` {why}."
 
 
@@ -47,33 +48,33 @@ class _Draft:
     """A rewording in progress."""
 
     candidate: Candidate
-    ground: AnswerCheck
+    check: AnswerCheck
     content: SkillContent
     origins: dict[str, Origin]
     grounding: dict[str, tuple[Span, ...]]
     remarks: list[ModelRemark] = field(default_factory=list)
     changed: bool = False
 
-    def accepts(self, path: str, fault: str) -> bool:
+    def accepts(self, path: str, fault: CodedReason | None) -> bool:
         """Record a fault, if there is one, and return whether the text may be used."""
         if fault:
             self.remarks.append(ModelRemark(skill=self.candidate.content.name, field=path, reason=fault))
-        return not fault
+        return fault is None
 
     def write(self, path: str, **changes: Any) -> None:
         """Change the content and lower the origin of the field to that of the material."""
         self.content = dataclasses.replace(self.content, **changes)
-        self.origins[path] = lowest((self.origins.get(path, Origin.EXTERNAL), self.ground.material.origin))
+        self.origins[path] = lowest((self.origins.get(path, Origin.EXTERNAL), self.check.material.origin))
         self.changed = True
 
 
 def reworded(
-    candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, renames: bool
+    candidate: Candidate, answer: Mapping[str, Any], *, check: AnswerCheck, renames: bool
 ) -> tuple[Candidate, tuple[ModelRemark, ...]]:
     """Use the parts of a model's answer that pass the checks; `renames`: nothing refers to the candidate by name."""
     draft = _Draft(
         candidate=candidate,
-        ground=ground,
+        check=check,
         content=candidate.content,
         origins=dict(candidate.origins),
         grounding=dict(candidate.provenance.grounding),
@@ -94,7 +95,7 @@ def reworded(
 def _name(draft: _Draft, name: Any) -> None:
     if not isinstance(name, str) or name in ("", draft.content.name):
         return
-    if draft.accepts("name", name_fault(name, draft.ground)):
+    if draft.accepts("name", name_fault(name, draft.check)):
         draft.write("name", name=name)
 
 
@@ -156,8 +157,8 @@ def _pitfalls(draft: _Draft, wordings: Any) -> None:
             draft.write(path, pitfalls=tuple(found))
 
 
-def _fault(draft: _Draft, text: str, *, least: int, most: int) -> str:
-    return text_fault(text.strip(), draft.ground, least=least, most=most)
+def _fault(draft: _Draft, text: str, *, least: int, most: int) -> CodedReason | None:
+    return text_fault(text.strip(), draft.check, least=least, most=most)
 
 
 def _numbered(wordings: Any, key: str, *, of: int) -> Iterator[tuple[int, str]]:
@@ -271,15 +272,15 @@ _UNTRIED = Assessment(reason="a language model proposed it from records; no atte
 
 
 def proposals(
-    candidate: Candidate, answer: Mapping[str, Any], *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
+    candidate: Candidate, answer: Mapping[str, Any], *, check: AnswerCheck, trajectories: Mapping[str, Trajectory]
 ) -> tuple[tuple[Candidate, ...], tuple[ModelRemark, ...]]:
     """Return the proposals of a model's answer that pass the checks."""
     made: list[Candidate] = []
     remarks: list[ModelRemark] = []
     listed = answer.get("lessons")
     for entry in [e for e in listed if isinstance(e, dict)][:_MAX_PROPOSALS] if isinstance(listed, list) else []:
-        found = _proposal(entry, candidate, ground=ground, trajectories=trajectories)
-        if isinstance(found, str):
+        found = _proposal(entry, candidate, check=check, trajectories=trajectories)
+        if isinstance(found, CodedReason):
             remarks.append(ModelRemark(skill=candidate.content.name, field="proposal", reason=found))
         else:
             made.append(found)
@@ -287,17 +288,17 @@ def proposals(
 
 
 def _proposal(
-    entry: Mapping[str, Any], candidate: Candidate, *, ground: AnswerCheck, trajectories: Mapping[str, Trajectory]
-) -> Candidate | str:
+    entry: Mapping[str, Any], candidate: Candidate, *, check: AnswerCheck, trajectories: Mapping[str, Trajectory]
+) -> Candidate | CodedReason:
     """Return one proposal, or what is wrong with it."""
     title, lesson, cited = entry.get("title"), entry.get("lesson"), entry.get("spans")
     if not isinstance(title, str) or not isinstance(lesson, str) or not isinstance(cited, list):
-        return "is not of the agreed form"
-    known = ground.material.spans
+        return coded(AnswerFault.BAD_FORM)
+    known = check.material.spans
     if not cited or any(not isinstance(each, str) or each not in known for each in cited):
-        return "points at records that were not shown"
+        return coded(AnswerFault.UNKNOWN_RECORD)
     name = slug(title.split())
-    fault = name_fault(name, ground) or text_fault(lesson.strip(), ground, least=20, most=300)
+    fault = name_fault(name, check) or text_fault(lesson.strip(), check, least=20, most=300)
     if fault:
         return fault
     spans = tuple(dict.fromkeys(known[each] for each in cited))
@@ -305,8 +306,8 @@ def _proposal(
     own = [span for span in spans if span.trajectory_id == source.id]
     done = [action for action in tool_calls(source) if _shows(action, own)]
     if not done:
-        return "points at nothing that the agent did and that worked"
-    return _candidate(candidate, (name, lesson.strip()), actions=done, spans=own, ground=ground, source=source)
+        return coded(AnswerFault.NO_WORKING_CALL)
+    return _candidate(candidate, (name, lesson.strip()), actions=done, spans=own, check=check, source=source)
 
 
 def _shows(action: ToolCall, spans: Sequence[Span]) -> bool:
@@ -320,7 +321,7 @@ def _candidate(
     *,
     actions: Sequence[ToolCall],
     spans: Sequence[Span],
-    ground: AnswerCheck,
+    check: AnswerCheck,
     source: Trajectory,
 ) -> Candidate:
     timeline, field_origins = Timeline(source), FieldOrigins(source)
@@ -349,7 +350,7 @@ def _candidate(
             parameters=general.parameters,
         ),
         scope=mined.scope,
-        origins=field_origins.origins | dict.fromkeys(_WORDED, ground.material.origin),
+        origins=field_origins.origins | dict.fromkeys(_WORDED, check.material.origin),
         provenance=Provenance(trajectory_ids=(source.id,), grounding=field_origins.grounding, made_by=MADE_BY),
         assessment=_UNTRIED,
     )

@@ -15,11 +15,12 @@ from importlib import resources
 from typing import Any
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.model import LanguageModel, Prompt, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.language.answer_checks import AnswerCheck
+from tacit.learn.language.answer_checks import AnswerCheck, AnswerFault
 from tacit.learn.language.answers import ANSWER, ModelRemark, does_the_same, kept_wording, proposals, reworded
 from tacit.learn.language.material import Material, records_material, wording_material
 
@@ -153,7 +154,7 @@ class Refiner:
         answer = self._ask(prompt, material, skill=candidate.content.name)
         if answer is None:
             return candidate
-        made, remarks = reworded(candidate, answer, ground=AnswerCheck(material), renames=renames)
+        made, remarks = reworded(candidate, answer, check=AnswerCheck(material), renames=renames)
         self._remarks += remarks
         return made if made is candidate else self._signed(made, prompt)
 
@@ -168,7 +169,7 @@ class Refiner:
         answer = self._ask(prompt, material, skill=candidate.content.name)
         if answer is None:
             return []
-        made, remarks = proposals(candidate, answer, ground=AnswerCheck(material), trajectories=trajectories)
+        made, remarks = proposals(candidate, answer, check=AnswerCheck(material), trajectories=trajectories)
         self._remarks += remarks
         return [self._signed(each, prompt) for each in made]
 
@@ -178,12 +179,12 @@ class Refiner:
             answer = self._model.ask(prompt.about(material.text))
         except OverBudget as refusal:
             self._over = True
-            self._tell(skill, f"was not asked for: {refusal.message}")
+            self._remark(skill, coded(AnswerFault.OVER_BUDGET, message=refusal.message))
             return None
         except ModelOutage as outage:
             self._failures += 1
-            last = "; the model is not asked again" if self.ended else ""
-            self._tell(skill, f"did not come: {outage.message}{last}")
+            fault = AnswerFault.MODEL_STOPPED if self.ended else AnswerFault.NO_ANSWER
+            self._remark(skill, coded(fault, message=outage.message))
             return None
         self._failures = 0
         return answer
@@ -193,7 +194,7 @@ class Refiner:
         provenance = dataclasses.replace(candidate.provenance, model=self._model.name, prompt_version=prompt.version)
         return dataclasses.replace(candidate, provenance=provenance)
 
-    def _tell(self, skill: str, reason: str) -> None:
+    def _remark(self, skill: str, reason: CodedReason) -> None:
         self._remarks.append(ModelRemark(skill=skill, field=ANSWER, reason=reason))
 
     def _take_remarks(self) -> tuple[ModelRemark, ...]:
