@@ -3,8 +3,8 @@
 Machine-verified success needs a check (tests, build, linter, a condition that the person named) that ran after the last
 change, ended with exit status 0 that nothing could mask, that the agent did not rewrite on the way, and that leaves no
 earlier failure unanswered. A check that failed last is a verified failure; one that could not run is no evidence. A
-person's plain "no" outweighs a check that passed; their plain "yes" does not outweigh one that fails as things stand. All
-else is unknown. An outcome written in an imported document counts only if the importing person trusts it.
+person's plain "no" outweighs a check that passed; their plain "yes" does not outweigh one that fails as things stand.
+All else is unknown. An outcome written in an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]
 
 
 def _places(made: _Made, workspace: str) -> list[str]:
-    """Where the work was done: the workspace, and what was changed outside it; scratch files count only if nothing else was."""
+    """Where the work was done: the workspace, and what was changed outside it; scratch files count only if nothing
+    else was."""
     files = [change.file for found in made.values() for change in found if change.file and change.reach is Reach.NAMED]
     outside = [file for file in files if file.startswith("/") and not _is_in(file, workspace)]
     lasting = [file for file in outside if not file.startswith(_SCRATCH)]

@@ -1,7 +1,7 @@
-"""A run as assumptions are held against it: its calls since one was stated, what each ran, and which files it changed. Pure.
+"""Evidence on assumptions in a run: its calls and changed files, messages of the user, readings, checks and missing programs.
 
-Knows what is sure and what is not: an editor's file is a change, a redirection is one, and of most other commands it is only
-known that they may have changed something. Judges nothing.
+A message of the user counts only where it contradicts the assumption or chooses the same. A reading counts only where
+the output has the field. Of commands only exit statuses and the standard messages of shells and loaders count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tacit.text.tool_calls import (
 COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
 """Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""
 SAME_MOMENT = timedelta(seconds=10)
-"""Clocks of a client and of its hooks differ by so much."""
+"""The largest difference between the clocks of a client and of its hooks."""
 _SCRATCH = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/")
 _INSTALLING = re.compile(r"\b(?:install|add|remove|uninstall|update|upgrade|i|ci|sync|lock|tidy|get)\b")
 _INSTALLERS = frozenset("npm pnpm yarn bun pip pip3 uv poetry pdm cargo go gem bundle composer".split())
@@ -47,14 +47,14 @@ _QUOTED_MAX = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionResult:
-    """How an assumption came out, and what shows it."""
+    """The result of an assumption, and what shows it."""
 
     held: Held
     reason: str
     instead: str = ""
-    """What was the case, where it was wrong; in words of our own and of the assumption."""
+    """What was true instead, where it was wrong; in words of our own and of the assumption."""
     quote: str = ""
-    """What an observation or a person said of it, as it stood there."""
+    """The text of the output or of the user, word for word."""
     spans: tuple[Span, ...] = ()
     """The steps that show it."""
 
@@ -68,16 +68,16 @@ class AssumptionCall:
 
     step: Step
     command: str = ""
-    """The shell text in the form to compare by; empty for other tools."""
+    """The canonical shell text; empty for other tools."""
     commands: tuple[Command, ...] = ()
     files: tuple[str, ...] = ()
-    """Files that it surely changed, as seen from the workspace."""
+    """Files that it certainly changed, relative to the workspace."""
     vague: bool = False
-    """Whether it may have changed files that nobody can name."""
+    """Whether it may have changed further files."""
 
     @property
     def worked(self) -> bool | None:
-        """Whether it ended well; nothing where its status tells nothing."""
+        """Whether it succeeded; None where its status shows nothing."""
         step = self.step
         if step.result in (StepResult.DENIED, StepResult.INTERRUPTED) or step.exit_code in COULD_NOT_RUN:
             return None
@@ -89,7 +89,7 @@ class AssumptionCall:
 
     @property
     def only_reads(self) -> bool:
-        """Whether it leaves everything as it was."""
+        """Whether it changes nothing."""
         if self.commands:
             return all(map(changes_nothing, self.commands))
         name = plain_name(self.step.tool)
@@ -103,22 +103,22 @@ class AssumptionCall:
 
 @dataclass(frozen=True)
 class AssumptionRun:
-    """What happened in a run since something was assumed."""
+    """A run since an assumption was stated."""
 
     trajectory: Trajectory
     stated_at: datetime | None = None
 
     @cached_property
     def calls(self) -> tuple[AssumptionCall, ...]:
-        """The calls since then, without Tacit's own and those that only serve the agent itself."""
+        """The calls since then, without Tacit's own and internal ones of the client."""
         since = (step for step in self.trajectory.steps if step.is_action and self._is_later(step))
         return tuple(self._call(step) for step in since if not _is_aside(step))
 
     @cached_property
     def user_messages(self) -> tuple[tuple[str, Span], ...]:
-        """What a person said, in order; last their word on how it ended."""
+        """The messages of the user in order; last their reply to the result."""
         if self.trajectory.parent_session_id:
-            return ()  # what stands in the person's place is another agent's
+            return ()  # the messages to a subagent come from another agent
         spoken = [
             (step.text, self.span(step, "text"))
             for step in self.trajectory.steps
@@ -133,7 +133,7 @@ class AssumptionRun:
 
     @cached_property
     def changed(self) -> dict[str, Step]:
-        """Files that were surely changed, each with the first step that did."""
+        """Files that were certainly changed, each with the first step that did."""
         found: dict[str, Step] = {}
         for call in self.calls:
             for file in call.files:
@@ -142,19 +142,19 @@ class AssumptionRun:
 
     @property
     def vague(self) -> bool:
-        """Whether files may have been changed that nobody can name."""
+        """Whether unknown files may have been changed."""
         return any(call.vague for call in self.calls)
 
     def span(self, step: Step, part: str = "arguments") -> Span:
-        """A place in this run."""
+        """Return the span of a step."""
         return Span(self.trajectory.id, step.index, part)
 
     def seen(self, path: str) -> str:
-        """A path as seen from the workspace."""
+        """Return a path relative to the workspace."""
         return canonical_path(path, workspace=self.trajectory.environment.workspace)
 
     def comparable(self, command: str, directory: str = "") -> str:
-        """A shell text in the form to compare by."""
+        """Return a canonical shell text."""
         return canonical_command(command, workspace=self.trajectory.environment.workspace, directory=directory)
 
     def _is_later(self, step: Step) -> bool:
@@ -179,19 +179,19 @@ class AssumptionRun:
 
 
 def _lasting(files: Iterable[str]) -> tuple[str, ...]:
-    """Files as seen from the workspace, each once, without scratch: a workspace may itself lie where scratch files do."""
+    """Files relative to the workspace, each once, without temporary ones."""
     return tuple(dict.fromkeys(file for file in files if not file.startswith(_SCRATCH)))
 
 
 def quoted(text: str) -> str:
-    """The line of an observation that says most, shortened."""
+    """Return the most informative line of an output, shortened."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"(?i)error|not found|no such|fail|denied|cannot|no rule", line)]
     return (telling or lines or [""])[0][:_QUOTED_MAX]
 
 
 def _spreads(command: Command) -> bool:
-    """Whether a command writes files that it does not name: formatters, and what keeps lists of dependencies."""
+    """Whether a command writes files that it does not name: formatters and package managers."""
     formats = command.program in FORMATTERS and not {"--check", "--diff", "-c"} & set(command.flags)
     return formats or (command.program in _INSTALLERS and bool(_INSTALLING.match(command.subcommand)))
 
@@ -202,7 +202,7 @@ def _is_aside(step: Step) -> bool:
 
 
 _MESSAGE_MAX = 2_000
-"""A longer message states a task or holds pasted text."""
+"""A longer message states a task or contains pasted text."""
 _WANTS = re.compile(
     r"^\W*(?:the (?:person|user|customer|team|project)|they|he|she|we|i)\s+(?:wants? (?:me |us )?to|prefers?|likes?(?: to)?|"
     r"expects?|may|can|should|must)\s+|^\W*it(?:'s| is) (?:fine|ok(?:ay)?|allowed|all right) to\s+",
@@ -212,13 +212,13 @@ _HEARSAY = re.compile(
     r"\b(?:somebody|someone|they|he|she|docs?|documentation|readme) (?:told|said|says?|thinks?|wants?|wanted)\b",
     re.IGNORECASE,
 )
-"""What somebody else is said to have said is not the person's own word."""
+"""A report of another person's words is not the user's own statement."""
 _PREFERRING = re.compile(r"\b(?:prefer|like)", re.IGNORECASE)
 _ERROR = re.compile(r"`([^`\n]{3,120})`|[“\"]([^“”\"\n]{3,120})[”\"]")
 
 
 def by_people(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """A person's words that plainly say otherwise, or plainly the same; the last such words count."""
+    """Messages of the user that clearly contradict or confirm the assumption; the last one counts."""
     found: AssumptionResult | None = None
     for statement, span in run.user_messages:
         if len(statement) > _MESSAGE_MAX or statement.rstrip().endswith("?") or _HEARSAY.search(statement):
@@ -239,7 +239,7 @@ def by_people(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def by_refusal(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """A command that an assumption names and that was not allowed."""
+    """A command that an assumption names and that was denied."""
     for named in re.findall(r"`([^`\n]{1,200})`", text):
         wanted = run.comparable(named) if parse_command(named) else ""
         for call in run.calls:
@@ -253,7 +253,7 @@ def by_refusal(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def by_reading(run: AssumptionRun, condition: Condition | None) -> AssumptionResult | None:
-    """The first answer of a tool that has the field which a condition speaks of."""
+    """The first output of a tool that has the field of the condition."""
     if condition is None or not condition.relation or condition.reading in ("", TASK):
         return None
     answers = [(call, facts(call.step.observation)) for call in run.calls if _is_reading(call.step.tool, condition)]
@@ -275,7 +275,7 @@ def by_reading(run: AssumptionRun, condition: Condition | None) -> AssumptionRes
 
 
 def by_error(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """A feared error, named word for word, that a failing call showed."""
+    """A feared error, named word for word, that a failing call printed."""
     for pair in _ERROR.findall(text):
         wanted = (pair[0] or pair[1]).casefold()
         for call in run.calls:
@@ -287,7 +287,7 @@ def by_error(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def _as_rule(text: str) -> str:
-    """What somebody is taken to want as the sentence in which they would say it."""
+    """A wish of the user as the sentence in which they would state it."""
     match = _WANTS.match(text)
     if match is None:
         return text
@@ -296,7 +296,7 @@ def _as_rule(text: str) -> str:
 
 
 def _chooses_alike(rule: str, statement: str) -> bool:
-    """Whether both take the same in place of the same."""
+    """Whether both prefer the same over the same."""
     ours, theirs = sayings(rule), sayings(statement)
     return any(
         one.chosen and one.left and one.chosen & other.chosen and one.left & other.left
@@ -329,7 +329,7 @@ _ELSEWHERE = re.compile(
     r"on (?:the|a|every) (?:server|runner|host|cluster)s?)\b",
     re.IGNORECASE,
 )
-"""What is said of another place, or under a condition, this run need not show."""
+"""A statement about another place, or under a condition, is not decided by this run."""
 _NEGATED = re.compile(r"\b(?:not|no|never|cannot|without|missing|lacks?|fails?)\b|n['’]t\b", re.IGNORECASE)
 _OPENING = r"^\W*(?:(?:i|we) (?:assume|expect|think|believe)(?: that)?\s+)?"
 _SURELY = r"(?:\s+(?:will|should|can|still|already|just|also|now|simply|does|do|not|won['’]t|doesn['’]t|be))*"
@@ -340,7 +340,7 @@ _CLAIM = re.compile(
     r"|" + _OPENING + r"\w+ can (?:run|build|test|start|lint|check|install)\b[^,;.\0]{0,40} (?:with|by) \0\W*$",
     re.IGNORECASE,
 )  # fmt: skip
-"""A sentence that says of one command, standing for which there is a nought, that it works or fails, and nothing else."""
+"""A sentence that states only that one command (replaced by a NUL) works or fails."""
 _THERE = re.compile(
     r"\b(?:installed|available|at hand|exists?|present|on the path|imported|importable|there (?:is|are)|is there|to be had)\b",
     re.IGNORECASE,
@@ -358,17 +358,17 @@ _NO_FILE = re.compile(r"no such file|does not exist|not found|enoent|cannot find
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """Files and folders that a text names: with a known ending or a slash at the end, or set as code."""
+    """Return the files and folders that a text names: with a known suffix or a final slash, or as code."""
     return tuple(dict.fromkeys((*_PATH.findall(text), *_CODED_PATH.findall(text))))
 
 
 def by_check(run: AssumptionRun, check: str) -> AssumptionResult | None:
-    """What the run's own use of a check shows; nothing where it never ran it, or the status tells nothing."""
+    """The result of the run's own check; None where it was not run, or its status shows nothing."""
     return _from_runs(run, check) if check.strip() else None
 
 
 def by_claim(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """An assumption that names one command and says that it works, or that it does not."""
+    """An assumption that one named command works, or that it does not."""
     named = [each for each in _CODE.findall(text) if parse_command(each)]
     prose = _CODE.sub("\0", text)
     if len(named) != 1 or prose.count("\0") != 1 or not _CLAIM.search(prose):
@@ -378,7 +378,7 @@ def by_claim(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def by_presence(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """An assumption that a program, a file or a module is there, or that it is not."""
+    """An assumption that a program, a file or a module exists, or that it does not."""
     if not _THERE.search(text) or _ELSEWHERE.search(_CODE.sub(" ", text)):
         return None
     looks = [*(_program(run, name) for name in _programs(text)), *(_file(run, path) for path in paths_in(text))]
@@ -390,22 +390,22 @@ def by_presence(run: AssumptionRun, text: str) -> AssumptionResult | None:
     if _NEGATED.search(_CODE.sub(" ", text)):
         return _turned(first)
     more = first.held is Held.HELD and _MORE.search(_CODE.sub(" ", text))
-    return None if more else first  # that one part of it holds does not bear out the whole
+    return None if more else first  # one part that holds does not confirm the whole
 
 
 def _from_runs(run: AssumptionRun, command: str) -> AssumptionResult | None:
     wanted = run.comparable(command)
-    description = [(call, result) for call in run.calls if (result := _result(run, call, wanted)) is not None]
-    if not description:
+    results = [(call, result) for call in run.calls if (result := _result(run, call, wanted)) is not None]
+    if not results:
         return None
-    if _wavers(run, description):
-        spans = tuple(run.span(call.step) for call, _ in description)
+    if _wavers(run, results):
+        spans = tuple(run.span(call.step) for call, _ in results)
         return AssumptionResult(
             held=Held.UNKNOWN, reason="it ended now well and now badly with nothing done in between", spans=spans
         )
-    first = description[0]
+    first = results[0]
     untouched = all(call.only_reads or call.step.index >= first[0].step.index for call in run.calls)
-    call, well = first if untouched else description[-1]
+    call, well = first if untouched else results[-1]
     when = "before anything was done" if untouched else "in the end"
     status = f" with exit status {call.step.exit_code}" if call.step.exit_code is not None else ""
     ended = f"ended well{status}" if well else f"failed{status}"
@@ -420,7 +420,7 @@ def _from_runs(run: AssumptionRun, command: str) -> AssumptionResult | None:
 
 
 def _result(run: AssumptionRun, call: AssumptionCall, wanted: str) -> bool | None:
-    """How one call ended as far as the wanted command goes: its whole line, or one of several that all had to end well."""
+    """The result of the wanted command in a call: of its whole line, or of one of several that all had to succeed."""
     if call.command == wanted or _same_words(call.commands, parse_command(wanted)):
         return call.worked
     parts = call.commands
@@ -430,20 +430,20 @@ def _result(run: AssumptionRun, call: AssumptionCall, wanted: str) -> bool | Non
 
 
 def _same_words(calls: Sequence[Command], wanted: Sequence[Command]) -> bool:
-    """Whether both are one command that differs only in what it is started by: `python -m pytest -q`."""
+    """Whether both are one command that differs only in its runner: `python -m pytest -q`."""
     if len(calls) != 1 or len(wanted) != 1 or calls[0].directory or calls[0].assignments:
         return False
     one, other = calls[0], wanted[0]
     return one.program == other.program and one.words[1:] == other.words[1:] and len(other.words) > 1
 
 
-def _wavers(run: AssumptionRun, description: Sequence[tuple[AssumptionCall, bool]]) -> bool:
-    """Whether results differ though nothing was done between them."""
-    own = {call.step.index for call, _ in description}
+def _wavers(run: AssumptionRun, results: Sequence[tuple[AssumptionCall, bool]]) -> bool:
+    """Whether results differ although nothing was changed between them."""
+    own = {call.step.index for call, _ in results}
     done = [call.step.index for call in run.calls if not call.only_reads and call.step.index not in own]
     return any(
         before[1] != after[1] and not any(before[0].step.index < index < after[0].step.index for index in done)
-        for before, after in pairwise(description)
+        for before, after in pairwise(results)
     )
 
 
@@ -455,7 +455,7 @@ def _programs(text: str) -> Iterable[str]:
 
 
 def _program(run: AssumptionRun, name: str) -> AssumptionResult | None:
-    """Whether a program could be called, the first time that somebody tried."""
+    """Whether a program existed at its first call."""
     missing = re.compile(
         rf"(?:^|[\s:/]){re.escape(name)}: (?:command )?not found|not found: {re.escape(name)}\b", re.I | re.M
     )
@@ -465,13 +465,13 @@ def _program(run: AssumptionRun, name: str) -> AssumptionResult | None:
             continue
         if missing.search(call.step.observation):
             return _absent(f"`{name}` was not found (step {call.step.index})", f"`{name}` is not there", call, spans)
-        if call.worked or (call.worked is False and len(call.commands) == 1):  # it was there to fail
+        if call.worked or (call.worked is False and len(call.commands) == 1):  # a program that fails exists
             return AssumptionResult(held=Held.HELD, reason=f"`{name}` ran (step {call.step.index})", spans=spans)
     return None
 
 
 def _file(run: AssumptionRun, path: str) -> AssumptionResult | None:
-    """Whether a file was there, the first time that somebody looked and before the run itself made it."""
+    """Whether a file existed at the first look, before the run itself created it."""
     wanted = run.seen(path.rstrip("/"))
     for call in run.calls:
         if any(_same_path(file, wanted) for file in call.files):
@@ -492,7 +492,7 @@ def _file(run: AssumptionRun, path: str) -> AssumptionResult | None:
 
 
 def _module(run: AssumptionRun, name: str) -> AssumptionResult | None:
-    """Whether a module could be loaded."""
+    """Whether a module could be imported."""
     missing = re.compile(rf"(?:No module named|Cannot find (?:module|package)) ['\"]?{re.escape(name)}(?![\w-])")
     loads = re.compile(rf"\b(?:import|from|require\(['\"])\s*{re.escape(name)}\b")
     for call in run.calls:
@@ -517,7 +517,7 @@ def _absent(reason: str, instead: str, call: AssumptionCall, spans: tuple[Span, 
 
 
 def _turned(found: AssumptionResult) -> AssumptionResult:
-    """The answer to an assumption that says the opposite."""
+    """The result for the opposite assumption."""
     if found.held is Held.HELD:
         description = found.reason.rpartition(" (step ")[0] or found.reason
         return AssumptionResult(held=Held.WRONG, reason=found.reason, instead=description, spans=found.spans)

@@ -1,8 +1,9 @@
-"""What was taken for granted against what happened: assumption and run → held, wrong or unknown, and the steps that show it.
+"""Assumptions: did an assumption hold in a run? Returns held, wrong or unknown, with the steps that show it.
 
-Evidence in this order: a person's plain words or refusal, a check that the run itself ran, a reading, a named command, what is
-there, the files that were changed, stated amounts. *Unknown* is the usual answer: that two texts use the same words shows
-nothing. Runs nothing.
+Evidence in this order: clear words or a refusal of the user, a check that the run made, a reading, a named command,
+what exists, the changed files, stated amounts. *Unknown* is the usual answer: that two texts use the same words shows
+nothing. An amount counts only with its unit; an estimate is right within 1.5 times and wrong beyond twice. Runs
+nothing.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from tacit.evidence.assumption_evidence import (
 __all__ = ["AssumptionResult", "compare"]
 
 _CONDITIONAL = re.compile(r"\b(?:if|unless|whenever|in case|suppose)\b|^\W*(?:when|once)\b", re.IGNORECASE)
-"""What holds only under a condition, a run that may not have met it does not show."""
+"""A run that may not have met a condition does not decide an assumption that depends on it."""
 
 
 def compare(
     assumption: Assumption, trajectory: Trajectory, *, condition: Condition | None = None, since_stated: bool = True
 ) -> AssumptionResult:
-    """Say how an assumption came out in a run.
+    """Return the result of an assumption in a run.
 
-    `condition` is the same in a form that a tool's answer can show, where there is one. What came before it was stated counts
-    only without `since_stated`.
+    `condition` is the assumption in a form that a tool's output can confirm, where there is one. Steps from before it
+    was stated count only without `since_stated`.
     """
     run = AssumptionRun(trajectory, assumption.at if since_stated else None)
     text, aspect = assumption.text, assumption.aspect
@@ -105,7 +106,7 @@ _HARD = re.compile(r"\b(?:hard|complex|complicated|difficult|large|long)\b", re.
 _NOT = re.compile(r"\b(?:not|never|hardly)\b|n['’]t\b", re.IGNORECASE)
 
 _DESCRIBES = re.compile(r"\b(?:has|have(?! to)|had|contains?|consists? of|there (?:is|are))\b", re.IGNORECASE)
-"""What is said of a thing is no estimate of the work."""
+"""A description of a thing is no estimate of the work."""
 _REPEATED = re.compile(r"\b(?:each|every|per)\b(?! of (?:them|these))", re.IGNORECASE)
 _CLAUSE = re.compile(r"[;!?]\s+|\.\s+|,\s+(?:but|and)\s+(?!nothing)")
 _CHANGING = r"(?:touch|chang|edit|modif|updat|adapt|affect)\w*"
@@ -123,7 +124,7 @@ _ONLY = re.compile(
     re.IGNORECASE,
 )
 _BUT = re.compile(r"\b(?:except|apart from|aside from|besides|other than|but not|unless)\b", re.IGNORECASE)
-"""Names what a limit does not hold for; which is which is not told apart here."""
+"""Names exceptions of a limit; a clause with an exception is not judged."""
 _MUST = re.compile(
     rf"\b(?:has|have|needs?|must|will|should|got)(?: to)?(?: be)? {_CHANGING}|\b(?:is|are) (?:also )?affected\b", re.I
 )
@@ -136,7 +137,7 @@ class _Bound(StrEnum):
 
 
 def by_amount(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """What the run did against the amounts that an assumption states; nothing where it states none that can be counted."""
+    """Compare the run with the amounts that an assumption states; None where it states none that can be counted."""
     found = [_counted(run, unit, number, bound) for unit, number, bound in _amounts(text)]
     wrong = next((each for each in found if each is not None and each.held is Held.WRONG), None)
     if wrong is not None or not found or None in found:
@@ -145,7 +146,7 @@ def by_amount(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def by_difficulty(run: AssumptionRun, text: str) -> AssumptionResult | None:
-    """A run that plainly was what the assumption calls it, or plainly was not."""
+    """Compare the run with the stated difficulty; None where the run is not clearly easy or hard."""
     easy, hard = bool(_EASY.search(text)), bool(_HARD.search(text))
     if easy == hard or not run.calls:
         return None
@@ -160,16 +161,16 @@ def by_difficulty(run: AssumptionRun, text: str) -> AssumptionResult | None:
 
 
 def by_place(run: AssumptionRun, text: str, *, of_scope: bool = True) -> AssumptionResult | None:
-    """The files that were changed against those that an assumption names as the only ones, as none, or as some of them.
+    """Compare the changed files with those that an assumption names as the only, excluded or required ones.
 
-    Where the assumption is not `of_scope`, it must itself speak of changing.
+    An assumption that is not `of_scope` must mention changing.
     """
-    amount_text = [
+    clauses = [
         (clause, tuple(run.seen(path.rstrip("/")) for path in paths))
         for clause in _CLAUSE.split(text)
         if (paths := paths_in(clause)) and not _BUT.search(clause) and (of_scope or _SPEAKS_OF_CHANGE.search(clause))
     ]
-    found = [_placed(run, clause, paths) for clause, paths in amount_text]
+    found = [_placed(run, clause, paths) for clause, paths in clauses]
     wrong = next((each for each in found if each is not None and each.held is Held.WRONG), None)
     if wrong is not None or None in found:
         return wrong
@@ -182,17 +183,17 @@ def _amounts(text: str) -> Iterator[tuple[str, int, _Bound]]:
     if _FIRST_TRY.search(text):
         yield "retries", 0, _Bound.MOST
     for match in _AMOUNT.finditer(text):
-        amount_text, bound = (match["number"] or "").casefold(), " ".join((match["bound"] or "").casefold().split())
+        amount, bound = (match["number"] or "").casefold(), " ".join((match["bound"] or "").casefold().split())
         unit = next(name for name, words in _UNITS.items() if re.fullmatch(words, match["unit"], re.IGNORECASE))
         before, after = text[: match.start()], text[match.end() :]
-        if not amount_text or _OF_SOMETHING.search(before) or not _GOES_ON.match(after):
+        if not amount or _OF_SOMETHING.search(before) or not _GOES_ON.match(after):
             continue
-        number = int(amount_text) if amount_text.isdigit() else _NUMBERS[amount_text]
+        number = int(amount) if amount.isdigit() else _NUMBERS[amount]
         yield unit, number, _Bound.MOST if _TOPS.match(after) else _bound_of(bound, number)
 
 
-def _bound_of(amount_text: str, number: int) -> _Bound:
-    if amount_text in (
+def _bound_of(bound: str, number: int) -> _Bound:
+    if bound in (
         "at least",
         "more than",
         "over",
@@ -202,7 +203,7 @@ def _bound_of(amount_text: str, number: int) -> _Bound:
         "not less than",
     ):
         return _Bound.LEAST
-    return _Bound.MOST if amount_text or number <= 1 else _Bound.ABOUT
+    return _Bound.MOST if bound or number <= 1 else _Bound.ABOUT
 
 
 def _counted(run: AssumptionRun, unit: str, stated: int, bound: _Bound) -> AssumptionResult | None:
@@ -231,7 +232,7 @@ def _estimated(measured: int, stated: int) -> bool | None:
 
 
 def _measure(run: AssumptionRun, unit: str) -> tuple[int | None, tuple[Span, ...], bool]:
-    """How much there was, the steps that show it, and whether that is all there was."""
+    """The measured amount, the steps that show it, and whether it is complete."""
     if not run.calls:
         return None, (), False
     if unit == "steps":
@@ -247,7 +248,7 @@ def _measure(run: AssumptionRun, unit: str) -> tuple[int | None, tuple[Span, ...
 
 
 def _retries(run: AssumptionRun) -> tuple[Span, ...]:
-    """Calls that had failed before and were made again."""
+    """Repeated calls that had failed before."""
     failed: set[str] = set()
     again: list[Span] = []
     for call in run.calls:

@@ -1,14 +1,14 @@
-"""Attribution: a run and a skill that it was shown → whether it was followed, how far, and where it went another way.
+"""Attribution: was a skill that a run was shown followed, how far, and where did the run deviate?
 
-Steps with a tool are looked for by tool and laid-down values, shell steps by program, subcommand and the options that
-matter, prose by what it sets as code. A skill is *followed* when the changes that it requires were made, in its order;
-*partly* when some were; *ignored* when none was; *contradicted* when the run did what it says not to, decided the opposite of
-a value that it lays down, or went on in the way that a lesson says fails. Whether a call worked makes no difference: a skill
-that was followed into a failure has failed. What cannot be told is `None`, and no evidence.
+Steps with a tool are matched by tool and fixed values, shell steps by program, subcommand and the relevant options,
+prose by what it marks as code. A skill is *followed* when its required changes were made in order, *partly* when some
+were, *ignored* when none was, and *contradicted* when the run did what it forbids, used the opposite of a fixed value,
+or continued in the way that a lesson says fails. Whether a call worked makes no difference: a skill that was followed
+into a failure has failed. What cannot be decided is `None`, and no evidence.
 
-Where the client itself says that a skill was taken up (it was loaded, or steps name it), half of its changes are enough, and
-a skill of prose alone is followed if anything was done under its name. Causes are not found here: a run may do by itself what
-a skill says, and only a comparison with runs that did not see it tells what it brought.
+Where the client reports that a skill was loaded, or names it for steps, half of its changes are enough, and a skill of
+prose alone is followed if anything was done under its name. This shows no causes: a run may do by itself what a skill
+says, and only a comparison with control runs shows what the skill adds.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tacit.evidence.operation_pairs import (
     OperationPairs,
     RunStretch,
     WantedOperation,
-    banned_of,
+    forbidden_operations,
     match,
-    wanted_of,
+    wanted_operations,
     wrong_ends,
 )
 from tacit.text.error_signatures import error_signature, without_name
@@ -38,12 +38,12 @@ from tacit.text.shell import shell_text
 from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of
 
 ENOUGH = 0.95
-"""The share of required changes that must have been made: of a long skill one may be found in no form that is known."""
+"""The share of required changes that must have been made; in a long skill one may not be recognised."""
 ENOUGH_TAKEN_UP = 0.5
-"""The same where the client says that the skill was taken up."""
+"""The same where the client reports that the skill was loaded."""
 ENOUGH_LOOKING = 0.75
 SOME_LOOKING = 1 / 3
-"""For skills that change nothing: the share of their looks and checks."""
+"""For skills that change nothing: the share of their reads and checks."""
 
 
 def align(
@@ -54,14 +54,14 @@ def align(
     end: int | None = None,
     parts: Mapping[str, SkillContent] | None = None,
 ) -> Alignment | None:
-    """How the steps from `start` up to `end` stand to a skill; nothing where that cannot be told.
+    """Return how the steps from `start` to `end` follow a skill; None where that cannot be decided.
 
     `parts` are the skills that a composite is made of, by name.
     """
     run = RunStretch(trajectory, start=start, end=end)
     if content.sub_skills:
         found = {name: align(trajectory, part, start=start, end=end) for name, part in (parts or {}).items()}
-        return _composed(content, found)
+        return _composite_alignment(content, found)
     if content.kind is Kind.LESSON:
         return align_lesson(run, content, followed=_judge)
     if content.kind is not Kind.PROCEDURE and not content.steps:
@@ -70,16 +70,16 @@ def align(
 
 
 def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]) -> Alignment | None:
-    """By what was done of its steps; by the client's word where nothing of it can be looked for."""
-    wanted, under = wanted_of(content), run.under(content.name)
+    """Judge by the steps that were done; by the client's report where no step can be matched."""
+    wanted, under = wanted_operations(content), run.under(content.name)
     acted = [step.index for step in under if step in run.actions and step.tool.casefold() != "skill"]
     if not wanted:
-        return _by_word(done, content, acted)
-    if run.is_blind and _lays_down(wanted, done):
+        return _by_client_report(done, content, acted)
+    if run.is_blind and _fixes_values_of(wanted, done):
         return None
     found = match(wanted, done)
-    following, reasons = _measured(found, taken_up=bool(under), acted=bool(acted))
-    against = _against(found, content)
+    following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
+    against = _contradictions(found, content)
     if against:
         following = Following.CONTRADICTED
     total = found.weight()
@@ -96,9 +96,9 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
     )
 
 
-def _by_word(done: Sequence[DoneOperation], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
-    """A skill of which nothing can be looked for: by what it forbids, or by the client's word."""
-    against = _banned(done, banned_of(content))
+def _by_client_report(done: Sequence[DoneOperation], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
+    """Judge a skill without matchable steps: by what it forbids, or by the client's report."""
+    against = _forbidden(done, forbidden_operations(content))
     if against:
         reasons = ("what it advises against was done",)
         return Alignment(following=Following.CONTRADICTED, adherence=0.0, diverged=tuple(against), reasons=reasons)
@@ -108,14 +108,14 @@ def _by_word(done: Sequence[DoneOperation], content: SkillContent, acted: Sequen
     return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=reasons)
 
 
-def _lays_down(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> bool:
-    """Whether a skill lays down values for calls that the run made."""
-    made = {each.act.name for each in done}
-    return any(each.act.name in made and fixes_values(each.act) for each in wanted)
+def _fixes_values_of(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> bool:
+    """Whether a skill fixes values for calls that the run made."""
+    made = {each.operation.name for each in done}
+    return any(each.operation.name in made and fixes_values(each.operation) for each in wanted)
 
 
-def _measured(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
-    """Followed, partly or ignored, by the share of what counts; looking is not enough where there is anything to change."""
+def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
+    """Followed, partly or ignored, by the share of changes; reads are not enough where there is anything to change."""
     counting = Effect.WRITE if found.weight(of=Effect.WRITE) else None
     total, made = found.weight(of=counting), found.weight(of=counting, matched=True)
     share = made / total if total else 0.0
@@ -124,7 +124,7 @@ def _measured(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Fo
     if taken_up:
         reasons.append("the client says that it was taken up")
     enough, some = (ENOUGH, 0.0) if counting else (ENOUGH_LOOKING, SOME_LOOKING)
-    idle = not counting and any(each.act.effect is Effect.WRITE for each in found.wanted)
+    idle = not counting and any(each.operation.effect is Effect.WRITE for each in found.wanted)
     if total and share >= (ENOUGH_TAKEN_UP if taken_up else enough) and not idle:
         return Following.FOLLOWED, reasons
     if share > some or (taken_up and acted):
@@ -132,40 +132,49 @@ def _measured(found: OperationPairs, *, taken_up: bool, acted: bool) -> tuple[Fo
     return Following.IGNORED, reasons
 
 
-def _against(found: OperationPairs, content: SkillContent) -> list[Divergence]:
-    """What the run did against the skill."""
+def _contradictions(found: OperationPairs, content: SkillContent) -> list[Divergence]:
+    """Operations of the run that contradict the skill."""
     wrong = [
         Divergence(
-            step=found.done[at].step.index, instead_of=found.wanted[place].step, what=found.done[at].act.label[:80]
+            step=found.done[at].step.index,
+            instead_of=found.wanted[place].step,
+            what=found.done[at].operation.label[:80],
         )
         for place, at in found.opposed()
     ]
     missing = found.missing()
     for tool, due in wrong_ends(content.pitfalls, content.steps):
-        ended = [done for done in found.done if done.act.name == tool and due in missing]
-        wrong += [Divergence(step=done.step.index, instead_of=due, what=done.act.label[:80]) for done in ended[-1:]]
-    return [*wrong, *_banned(found.done, banned_of(content))]
+        ended = [done for done in found.done if done.operation.name == tool and due in missing]
+        wrong += [
+            Divergence(step=done.step.index, instead_of=due, what=done.operation.label[:80]) for done in ended[-1:]
+        ]
+    return [*wrong, *_forbidden(found.done, forbidden_operations(content))]
 
 
-def _banned(done: Sequence[DoneOperation], banned: Sequence[Operation]) -> list[Divergence]:
-    """What was done though the skill says not to."""
+def _forbidden(done: Sequence[DoneOperation], forbidden: Sequence[Operation]) -> list[Divergence]:
+    """Operations of the run that the skill forbids."""
     return [
-        Divergence(step=each.step.index, what=each.act.label[:80])
+        Divergence(step=each.step.index, what=each.operation.label[:80])
         for each in done
-        if any(_is(act, each.act) for act in banned)
+        if any(_is_named(operation, each.operation) for operation in forbidden)
     ]
 
 
-def _is(named: Operation, done: Operation) -> bool:
-    """Whether an act is what a text names: a program alone means every use of it."""
+def _is_named(named: Operation, done: Operation) -> bool:
+    """Whether an operation is what a text names; a program alone means every use of it."""
     bare = named.command is not None and len(named.command.words) == 1
     return named.name == done.name if bare else compare_operations(named, done) is OperationMatch.SAME
 
 
 def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
-    """A norm, preference or reference without steps: only what it names as code, or the client's word, can tell."""
-    against = _banned(run.done, banned_of(content))
-    kept = [(each, done) for each in wanted_of(content) for done in run.done if _is(each.act, done.act)]
+    """Judge a norm, preference or reference without steps: by what it names as code, or by the client's report."""
+    against = _forbidden(run.done, forbidden_operations(content))
+    kept = [
+        (each, done)
+        for each in wanted_operations(content)
+        for done in run.done
+        if _is_named(each.operation, done.operation)
+    ]
     matched = {0: tuple(sorted({done.step.index for _, done in kept}))} if kept else {}
     if against:
         reasons = ("what it advises against was done",)
@@ -181,8 +190,8 @@ def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
     return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: acted}, reasons=reasons)
 
 
-def _composed(content: SkillContent, parts: Mapping[str, Alignment | None]) -> Alignment | None:
-    """A composite by its parts: followed where all were that it requires; where it requires none, where any was."""
+def _composite_alignment(content: SkillContent, parts: Mapping[str, Alignment | None]) -> Alignment | None:
+    """Judge a composite by its parts: followed where all required ones were; where none is required, where any was."""
     known = [(number, part) for number, name in enumerate(content.sub_skills) if (part := parts.get(name)) is not None]
     if not known:
         return None
@@ -191,7 +200,7 @@ def _composed(content: SkillContent, parts: Mapping[str, Alignment | None]) -> A
     deciding = [part for _, part in due] or [best]
     followed = sum(part.following is Following.FOLLOWED for part in deciding)
     return Alignment(
-        following=_together([part.following for part in deciding]),
+        following=_combined([part.following for part in deciding]),
         adherence=sum(part.adherence for part in deciding) / len(deciding),
         matched={n: _steps_of(part) for n, part in known if part.matched},
         missing=tuple(number for number, part in due if part.following is Following.IGNORED),
@@ -204,7 +213,7 @@ def _steps_of(part: Alignment) -> tuple[int, ...]:
     return tuple(sorted({index for steps in part.matched.values() for index in steps}))
 
 
-def _together(parts: Sequence[Following]) -> Following:
+def _combined(parts: Sequence[Following]) -> Following:
     if Following.CONTRADICTED in parts:
         return Following.CONTRADICTED
     if set(parts) == {Following.FOLLOWED}:
@@ -240,4 +249,4 @@ def is_met(signature: str, step: Step) -> bool:
 
 
 def _label(step: Step) -> str:
-    return next((act.label for act in operations_of(step.tool, step.arguments)), step.tool)[:80]
+    return next((operation.label for operation in operations_of(step.tool, step.arguments)), step.tool)[:80]

@@ -1,7 +1,7 @@
 """Shell text → would it show anything that it passes? A check that cannot fail, or that looks at a chosen part, proves nothing.
 
-Reads the text only. `text.exit_status` tells whether a failure could be masked; this tells whether there could be one, `aim`
-whether it looks at the work, and `whole_runs` whether it looks at all tests.
+Reads the text only. `text.exit_status` tells whether a failure could be masked; this tells whether there could be one,
+`aim` whether it looks at the work, and `whole_runs` whether it looks at all tests.
 """
 
 from __future__ import annotations
@@ -188,7 +188,8 @@ def filled_in(command: Command) -> str:
 
 
 def pointed_outside(command: Command, places: Sequence[str], *, above: bool = False) -> str:
-    """Where a check looks outside the places of the work; empty if nowhere. `above` lets it begin in a folder around them."""
+    """Where a check looks outside the places of the work; empty if nowhere. `above` lets it begin in a folder
+    around them."""
     start = command.directory
     moved = _ENV_FOLDER.search(command.text)
     start = inside(start, moved[1]) if moved else start
@@ -202,7 +203,8 @@ def pointed_outside(command: Command, places: Sequence[str], *, above: bool = Fa
 
 
 def misaimed(text: str, folder: str) -> str:
-    """Why a check that somebody named themselves does not look at the work in a folder, be it at a part; empty if it does."""
+    """Why a check that somebody named themselves does not look at the work in a folder, be it at a part; empty if
+    it does."""
     for command in checks_in(text):
         if found := hollow(command):
             return f"`{found}` puts something else in the place of what the check runs"

@@ -1,7 +1,7 @@
 """Control runs: hold selected skills out of some runs at random, and compare these runs with the others.
 
-Off unless a person has set `policy.hold_out`. The random draw comes after everything else was decided, so a control is a run
-in which the skill would have been shown. `unproven` decides how often a skill is held out.
+Off unless a person has set `policy.hold_out`. The random draw comes after everything else was decided, so a control is
+a run in which the skill would have been shown. `unproven` decides how often a skill is held out.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class DrawnSelection:
     def keep(self, store: Store, use: Use) -> Selection:
         """Store the shown versions as this use and the held-out ones as a second use; return the selection with the use id.
 
-        An outcome is recorded for one id: that of the shown use, which leads to its control (`control_uses`), or that of the
-        control itself where nothing was shown.
+        An outcome is recorded for one id: that of the shown use, which leads to its control (`control_uses`), or that
+        of the control itself where nothing was shown.
         """
         selection, shown = self.selection, self.selection.version_ids
         if not shown and not self.held_back:

@@ -1,7 +1,7 @@
 """Credit: a use and its result → one `Evidence` per version, with its share of the credit.
 
-A single shown skill gets all credit. Of several, those that the caller names as followed; otherwise all share it. The parts
-of a composite are credited separately, with outcomes of their own where the caller gives them.
+A single shown skill gets all credit. Of several, those that the caller names as followed; otherwise all share it. The
+parts of a composite are credited separately, with outcomes of their own where the caller gives them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Friction: where a run had trouble with a skill that it was shown, and which step of the skill is at fault.
 
-It finds refused calls, missing files, calls that only worked with other arguments or another tool, objections of the user,
-and deviations from the skill. Only a call that is known to have failed counts; a text that mentions refusals does not. What
-follows from it is decided in `maintain.revision_proposals`.
+It finds refused calls, missing files, calls that only worked with other arguments or another tool, objections of the
+user, and deviations from the skill. Only a call that is known to have failed counts; a text that mentions refusals does
+not. What follows from it is decided in `maintain.revision_proposals`.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tacit.config.files import write_atomically
 from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
 from tacit.domain.extension import JournalLine
@@ -120,8 +121,8 @@ def _waiting_texts(context: StoreContext) -> SessionTexts:
 def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
     """Yield the uses of a journal: what was shown, held back by lot or for want of space, or shown before.
 
-    A subagent is a session of its own, as its captured attempts are. A line dated in the future was not written by a hook:
-    it would make every later check count as evidence.
+    A subagent is a session of its own, as its captured attempts are. A line dated in the future was not written by a
+    hook: it would make every later check count as evidence.
     """
     stem, main = name.removesuffix(SUFFIX), _session(name)
     for line, at in _dated(data):
@@ -231,10 +232,7 @@ def _read_folded(sessions: Path) -> dict[str, int]:
 
 
 def _write_folded(sessions: Path, value: Mapping[str, int]) -> None:
-    path = sessions / FOLDED
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(value), encoding="utf-8")
-    new.replace(path)
+    write_atomically(sessions / FOLDED, json.dumps(value), sync=False)
 
 
 def _texts(value: object) -> list[str]:

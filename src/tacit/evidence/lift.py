@@ -1,9 +1,9 @@
 """Lift: what a skill adds to a run, as an interval from control runs, or not known yet.
 
-Only runs that took part in a random draw are compared, each in the arm it was drawn into, whether it followed the skill or
-not (intention to treat). Only verified outcomes count, and of one session the first run. Estimates of keys (models, scopes)
-with few runs are shrunk towards the other keys. The intervals hold for a single look; repeated looks are tested in
-`maintain.status_changes`.
+Only runs that took part in a random draw are compared, each in the arm it was drawn into, whether it followed the skill
+or not (intention to treat). Only verified outcomes count, and of one session the first run. Estimates of keys (models,
+scopes) with few runs are shrunk towards the other keys. The intervals hold for a single look; repeated looks are tested
+in `maintain.status_changes`.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def lift(
 def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_of) -> dict[str, Lift]:
     """Return the lift for each key (a model, a scope), shrunk towards the other keys where a key has few runs.
 
-    Keys are assumed to differ by `Measure.spread`, or by more where the runs show it. No key is reported before the whole is
-    known.
+    Keys are assumed to differ by `Measure.spread`, or by more where the runs show it. No key is reported before the
+    whole is known.
     """
     runs = _runs(evidence, session)
     split: dict[str, list[Evidence]] = {}
@@ -281,8 +281,8 @@ def shrunk_estimate(
 ) -> EstimateInterval:
     """Return the estimate for one key, shrunk towards that of `count` other keys.
 
-    Keys are assumed to vary around a common value by `spread`. The others then give a prior for this key, as wide as they are
-    uncertain and as keys vary; prior and own data are combined by their precision.
+    Keys are assumed to vary around a common value by `spread`. The others then give a prior for this key, as wide as
+    they are uncertain and as keys vary; prior and own data are combined by their precision.
     """
     forecast = _error(others) ** 2 + spread**2 * (1 + 1 / count)
     centre = (others.low + others.high) / 2

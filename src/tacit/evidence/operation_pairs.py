@@ -1,4 +1,9 @@
-"""How a run stands to a skill, as a value, and the parts of a run that tell of it. Nothing here decides."""
+"""Operations of a skill matched with operations of a run: what a skill requires and forbids, and the best ordered match.
+
+A step with a tool is taken literally; of prose only code is matched: in `Run ``x``, never ``y``` the first is wanted
+and the second forbidden. Changes must come in the order of the skill, except those that are known to be independent.
+Reads and checks may come at any time.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +21,28 @@ from tacit.text.tool_calls import Effect, Operation, operations_of, plain_name, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """Something that a run did in place of what the skill says."""
+    """Something that a run did instead of what the skill says."""
 
     step: int
     """Index of the step in the trajectory."""
     instead_of: int | None = None
-    """The step of the skill that was due there; nothing where the skill only says not to do it."""
+    """The step of the skill that was due there; None where the skill only forbids it."""
     what: str = ""
-    """How a person would name it."""
+    """A readable label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
-    """How a run stands to a skill, and what shows it."""
+    """How a run followed a skill, and what shows it."""
 
     following: Following
     adherence: float
-    """Which part of what can be looked for was done, 0 to 1; changes weigh more than checks, and these more than reads."""
+    """The weighted share of matchable operations that were done, 0 to 1; changes weigh more than checks, checks
+    more than reads."""
     matched: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Step of the skill → steps of the trajectory that carried it out or tried to."""
     missing: tuple[int, ...] = ()
-    """Steps of the skill that it requires and nothing in the run stands for."""
+    """Required steps of the skill without a match in the run."""
     diverged: tuple[Divergence, ...] = ()
     reasons: tuple[str, ...] = ()
     """Why, in sentences without any words of the run."""
@@ -44,14 +50,14 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class DoneOperation:
-    """One act of a run, and where it stands."""
+    """One operation of a run, and its step."""
 
-    act: Operation
+    operation: Operation
     step: Step
 
 
 class RunStretch:
-    """A stretch of a trajectory as acts in order, with the skills that the client says were followed."""
+    """A part of a trajectory as operations in order, with the skills that the client names."""
 
     def __init__(self, trajectory: Trajectory, *, start: int = 0, end: int | None = None) -> None:
         self.trajectory = trajectory
@@ -60,34 +66,34 @@ class RunStretch:
         inside = [step for step in trajectory.steps if step.index >= start and (end is None or step.index < end)]
         self.actions = [step for step in inside if step.is_action]
         self.done = [
-            DoneOperation(act, step)
+            DoneOperation(operation, step)
             for step in self.actions
-            for act in operations_of(step.tool, step.arguments, workspace=workspace)
+            for operation in operations_of(step.tool, step.arguments, workspace=workspace)
         ]
         self._skilled = [step for step in inside if step.skill]
 
     @property
     def is_blind(self) -> bool:
-        """Whether the client kept no arguments of any call, so that no value can be seen."""
+        """Whether the client recorded no arguments, so that values cannot be compared."""
         return bool(self.actions) and not any(step.arguments for step in self.trajectory.actions)
 
     def under(self, name: str) -> list[Step]:
-        """The steps that the client attributes to a skill; loading it is one of them."""
+        """Return the steps that the client attributes to a skill, including loading it."""
         wanted = plain_skill(name)
         return [step for step in self._skilled if plain_skill(step.skill) == wanted]
 
     def after(self, index: int) -> list[DoneOperation]:
-        """What was done after a step."""
+        """Return the operations after a step."""
         return [done for done in self.done if done.step.index > index]
 
 
 def plain_skill(name: str) -> str:
-    """A skill's own name, without the plugin or folder in front that a client may tell."""
+    """Return a skill's own name, without the plugin or folder that a client may prefix."""
     return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].strip().casefold()
 
 
 WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.WRITE: 1.0}
-"""What an act says of having followed a skill: everybody looks around, and most check."""
+"""How much an operation shows that a skill was followed: every run reads, and most check."""
 _SPAN = re.compile(r"`([^`\n]{2,300})`")
 _CALL = re.compile(r"([A-Za-z]\w*)\((.*)\)", re.DOTALL)
 _NOT = r"(?:do not|don['’]?t|never|avoid|instead of|rather than|not|without|no longer|stop)"
@@ -97,54 +103,59 @@ _FORBIDDING = re.compile(
 )
 """A negation right before what is named, or the beginning of a pitfall: "Running `x` first"."""
 _UNCLEAR = re.compile(rf"\b{_NOT}\b|^\s*(?:if|when|where|after|before|unless|once|until)\b", re.IGNORECASE)
-"""What is named in a condition, or further behind a negation, is neither asked for nor forbidden."""
+"""Code in a condition, or not right after a negation, is neither required nor forbidden."""
 _HANGING = re.compile(rf"\b{_NOT}\s*$", re.IGNORECASE)
 _FAILING = re.compile(
     r"\s*(?:does not|doesn['’]?t|is not|isn['’]?t|cannot|can['’]?t|fails?|failed|no longer)\b", re.IGNORECASE
 )
-"""What is said of something right behind its name, where it is no advice."""
+"""A statement right after the code that makes it no advice."""
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
 _CLAUSE_END = re.compile(r"[,:](?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class WantedOperation:
-    """One act that a skill asks for."""
+    """One operation that a skill requires or offers."""
 
-    act: Operation
+    operation: Operation
     step: int
     optional: bool = False
 
     @property
     def weight(self) -> float:
-        """How much doing it says."""
-        return WEIGHTS[self.act.effect]
+        """Its weight."""
+        return WEIGHTS[self.operation.effect]
 
 
-def wanted_of(content: SkillContent) -> tuple[WantedOperation, ...]:
-    """What a skill asks for, in order; the text speaks where there are no steps."""
-    steps = content.steps or (SkillStep(text=_telling(content)),)
+def wanted_operations(content: SkillContent) -> tuple[WantedOperation, ...]:
+    """Return the operations of a skill in order; of its text where there are no steps."""
+    steps = content.steps or (SkillStep(text=_instruction_text(content)),)
     return tuple(
-        WantedOperation(act, number, step.optional)
+        WantedOperation(operation, number, step.optional)
         for number, step in enumerate(steps)
-        for act in _acts(step)
-        if is_specific(act)
+        for operation in _step_operations(step)
+        if is_specific(operation)
     )
 
 
-def banned_of(content: SkillContent) -> tuple[Operation, ...]:
-    """What a skill says not to do: in its rules, its steps, and the pitfalls that somebody wrote."""
+def forbidden_operations(content: SkillContent) -> tuple[Operation, ...]:
+    """Return the operations that a skill forbids: in its rules, its steps, and pitfalls that a person wrote."""
     texts = [step.text for step in content.steps if not step.tool]
     if content.kind in (Kind.NORM, Kind.PREFERENCE) or not content.steps:
         texts += [content.description, content.body]
     written = [pitfall.text for pitfall in content.pitfalls if not pitfall.kind]
-    spoken = [act for text in (*texts, *written) for act, is_meant in _spoken(text) if is_meant is False]
-    wanted = {(each.act.name, each.act.line) for each in wanted_of(content)}
-    return tuple(act for act in spoken if (act.name, act.line) not in wanted)
+    spoken = [
+        operation
+        for text in (*texts, *written)
+        for operation, is_wanted in _named_operations(text)
+        if is_wanted is False
+    ]
+    wanted = {(each.operation.name, each.operation.line) for each in wanted_operations(content)}
+    return tuple(operation for operation in spoken if (operation.name, operation.line) not in wanted)
 
 
 def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Iterator[tuple[str, int]]:
-    """Tools that runs are known to have ended with, or to have called besides, and the step that was due."""
+    """Yield tools that runs wrongly ended with, and the step that was due."""
     for pitfall in pitfalls:
         if pitfall.kind == "wrong end" and pitfall.step is not None and pitfall.step < len(steps):
             named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
@@ -152,29 +163,29 @@ def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Itera
                 yield plain_name(named[1]), pitfall.step
 
 
-def _acts(step: SkillStep) -> tuple[Operation, ...]:
+def _step_operations(step: SkillStep) -> tuple[Operation, ...]:
     if step.tool:
         return operations_of(step.tool, step.arguments)
-    return tuple(act for act, is_meant in _spoken(step.text) if is_meant)
+    return tuple(operation for operation, is_wanted in _named_operations(step.text) if is_wanted)
 
 
-def _telling(content: SkillContent) -> str:
-    """The text that says what to do: of a lesson only the fix, not the problem."""
+def _instruction_text(content: SkillContent) -> str:
+    """The text that gives instructions: of a lesson only the fix, not the problem."""
     fix = content.body.partition("**Fix.**")[2].partition("\n\n")[0] if content.kind is Kind.LESSON else ""
     return fix or f"{content.description}\n{content.body}"
 
 
-def _spoken(text: str) -> Iterator[tuple[Operation, bool | None]]:
-    """What a text names as code, each with whether it is to be done, or not to be done; nothing where that is not clear."""
+def _named_operations(text: str) -> Iterator[tuple[Operation, bool | None]]:
+    """Operations that a text names as code, each with whether it is wanted or forbidden; None where that is not clear."""
     before = 0
     for span in _SPAN.finditer(text):
         lead = _SENTENCE_END.split(text[before : span.start()])[-1]
         before = span.end()
-        is_meant = None if _FAILING.match(text, span.end()) else _is_meant(_CLAUSE_END.split(lead))
-        yield from ((act, is_meant) for act in _read(span[1].strip()))
+        is_wanted = None if _FAILING.match(text, span.end()) else _is_wanted(_CLAUSE_END.split(lead))
+        yield from ((operation, is_wanted) for operation in _read(span[1].strip()))
 
 
-def _is_meant(clauses: Sequence[str]) -> bool | None:
+def _is_wanted(clauses: Sequence[str]) -> bool | None:
     """What the words before a piece of code make of it; the last clause decides."""
     if _FORBIDDING.search(clauses[-1]):
         return False
@@ -193,64 +204,68 @@ def _read(code: str) -> tuple[Operation, ...]:
 
 
 _OPTIONAL = 0.3
-"""An optional act never takes the place of a required one."""
+"""An optional operation never replaces a required one."""
 MAX_DONE = 4000
-"""A run is looked at so far; more is a log, not a run."""
+"""How many operations of a run are matched."""
 MAX_DIVERGED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class OperationPairs:
-    """Which act of the run stands for each wanted one, by their places in the two lists."""
+    """Which operation of the run matches each wanted one, by their positions."""
 
     wanted: Sequence[WantedOperation]
     done: Sequence[DoneOperation]
     pairs: dict[int, int]
 
     def weight(self, *, of: Effect | None = None, matched: bool = False) -> float:
-        """The weight of what is required (optional acts count once they are done), or of what of it was done."""
+        """Return the weight of the required operations (optional ones count once they are done), or of the matched ones."""
         return sum(
             each.weight
             for place, each in enumerate(self.wanted)
-            if (of is None or each.act.effect is of) and (place in self.pairs or not (matched or each.optional))
+            if (of is None or each.operation.effect is of) and (place in self.pairs or not (matched or each.optional))
         )
 
     def steps(self) -> dict[int, tuple[int, ...]]:
-        """Step of the skill → steps of the run, with those before that tried the same between its neighbours."""
+        """Return step of the skill → steps of the run, with earlier attempts of the same between its neighbours."""
         found: dict[int, set[int]] = {}
         taken = sorted(self.pairs.values())
         for place, at in self.pairs.items():
             before = max((other for other in taken if other < at), default=-1)
-            tries = [i for i in range(before + 1, at) if self.done[i].act.retry_key == self.done[at].act.retry_key]
+            tries = [
+                i
+                for i in range(before + 1, at)
+                if self.done[i].operation.retry_key == self.done[at].operation.retry_key
+            ]
             found.setdefault(self.wanted[place].step, set()).update(self.done[i].step.index for i in (*tries, at))
         return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
 
     def missing(self) -> tuple[int, ...]:
-        """Required steps of which nothing that counts was done: no change where it asks for one, nothing at all else."""
+        """Return the required steps without a match: without a change where the step changes something."""
         asked: dict[int, list[int]] = {}
         for place, each in enumerate(self.wanted):
             if not each.optional:
                 asked.setdefault(each.step, []).append(place)
         lacking: list[int] = []
         for step, places in asked.items():
-            changes = [place for place in places if self.wanted[place].act.effect is Effect.WRITE] or places
+            changes = [place for place in places if self.wanted[place].operation.effect is Effect.WRITE] or places
             lacking += [step] if not any(place in self.pairs for place in changes) else []
         return tuple(sorted(lacking))
 
     def opposed(self) -> list[tuple[int, int]]:
-        """Required changes that were nowhere made, each with the act that did the opposite, by their places."""
+        """Return required changes that were not made, each with the operation that did the opposite, by position."""
         used, found = set(self.pairs.values()), []
         for place, each in enumerate(self.wanted):
-            if each.optional or place in self.pairs or each.act.effect is not Effect.WRITE:
+            if each.optional or place in self.pairs or each.operation.effect is not Effect.WRITE:
                 continue
-            stands = [compare_operations(each.act, done.act) for done in self.done]
+            stands = [compare_operations(each.operation, done.operation) for done in self.done]
             against = [i for i, stand in enumerate(stands) if stand is OperationMatch.OPPOSED and i not in used]
             if against and OperationMatch.SAME not in stands:
                 found.append((place, against[0]))
         return found
 
     def diverged(self) -> list[Divergence]:
-        """Changes that the run made where a step was due that it left out."""
+        """Return changes that the run made in place of a step that it skipped."""
         lacking = set(self.missing())
         used, found = set(self.pairs.values()), []
         for place, each in enumerate(self.wanted):
@@ -260,17 +275,20 @@ class OperationPairs:
             low = max((at for other, at in self.pairs.items() if other < place), default=-1)
             high = min((at for other, at in self.pairs.items() if other > place), default=len(self.done))
             for i in range(low + 1, high):
-                if i not in used and self.done[i].act.effect is Effect.WRITE:
+                if i not in used and self.done[i].operation.effect is Effect.WRITE:
                     step = self.done[i].step.index
-                    found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].act.label[:80]))
+                    found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].operation.label[:80]))
                     used.add(i)
         return found[:MAX_DIVERGED]
 
 
 def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> OperationPairs:
-    """Find what stands for what."""
+    """Match wanted operations with those that were done."""
     done = done[:MAX_DONE]
-    same = [[compare_operations(each.act, other.act) is OperationMatch.SAME for other in done] for each in wanted]
+    same = [
+        [compare_operations(each.operation, other.operation) is OperationMatch.SAME for other in done]
+        for each in wanted
+    ]
     worth = [each.weight * (_OPTIONAL if each.optional else 1.0) for each in wanted]
     _, pairs = best_pairs([[value if fits else 0.0 for fits in row] for value, row in zip(worth, same, strict=True)])
     used = set(pairs.values())
@@ -278,19 +296,19 @@ def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> O
         if place in pairs:
             continue
         free = (i for i, fits in enumerate(same[place]) if fits and i not in used)
-        at = next((i for i in free if _may_stand(wanted, done, pairs, place, i)), None)
+        at = next((i for i in free if _may_match(wanted, done, pairs, place, i)), None)
         if at is not None:
             pairs[place] = at
             used.add(at)
     return OperationPairs(wanted, done, pairs)
 
 
-def _may_stand(
+def _may_match(
     wanted: Sequence[WantedOperation], done: Sequence[DoneOperation], pairs: Mapping[int, int], place: int, at: int
 ) -> bool:
-    """Whether an act may stand for a wanted one out of order: nothing that depends on it is passed over."""
-    if wanted[place].act.effect is not Effect.WRITE:
+    """Whether an operation may match a wanted one out of order: all changes in between must be independent of it."""
+    if wanted[place].operation.effect is not Effect.WRITE:
         return True
     passed = [other for mine, other in pairs.items() if (mine < place) != (other < at)]
-    changes = [other for other in passed if done[other].act.effect is Effect.WRITE]
-    return all(is_independent(done[at].act, done[other].act) for other in changes)
+    changes = [other for other in passed if done[other].operation.effect is Effect.WRITE]
+    return all(is_independent(done[at].operation, done[other].operation) for other in changes)

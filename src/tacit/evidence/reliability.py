@@ -78,7 +78,8 @@ def rank(known: Reliability) -> float:
 
 
 def reinforced(version: SkillVersion, evidence: Iterable[Evidence]) -> int:
-    """Return how often a version was confirmed: by further attempts that went the same way, and by verified successful uses."""
+    """Return how often a version was confirmed: by further attempts that went the same way, and by verified
+    successful uses."""
     worked = sum(item.outcome is Outcome.SUCCESS for item in votes(evidence))
     return max(0, len(version.provenance.trajectory_ids) - 1) + worked
 

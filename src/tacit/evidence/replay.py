@@ -1,8 +1,8 @@
-"""Replay: a skill's commands, run in the sandbox on a clean copy of a checkout, then its checks → passed or failed.
+"""Replay: run a skill's commands in the sandbox on a clean copy of a checkout, then its checks.
 
-The checkout is never touched, and the copy holds only what is committed: no secrets that lie about untracked. What cannot be
-told here raises `VerifierOutage`, and is no evidence: steps that are not commands, parameters without a value, programs that
-are not there, a step that needs the network, checks that pass without the steps, and steps that change what the checks rest on.
+The checkout is never changed, and the copy contains only what is committed. What cannot be checked here raises
+`VerifierOutage` and is no evidence: steps that are no commands, parameters without a value, missing programs, steps
+that need the network, checks that pass without the steps, and steps that change what the checks depend on.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from tacit.text.exit_status import masks_exit
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import is_shell
 
+NOT_CHECKABLE_HERE = "not checkable here: "
+"""How the message of an outage begins where a skill cannot be checked here."""
 _SYSTEM = "/usr/bin:/usr/local/bin:/bin"
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _COPY_S = 120.0
@@ -39,20 +41,21 @@ _NO_NETWORK = re.compile(
 )
 _ONLY_A_COMMAND = re.compile(r"\s*(?:(?:run|execute|call|start)\b:?\s*)?`([^`\n]+)`\s*\.?\s*", re.IGNORECASE)
 _SAFE = re.compile(r"[\w@%+=:,./-]+")
-# One shell for all steps, so that a step may change the folder for the next. The first that fails ends it with its status.
+# One shell runs all steps, so that a step may change the folder for the next. The first failure ends it with its status.
+
 _STEPS = 'for step in "$@"; do eval "$step" || exit $?; done'
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Does what a skill says, on a copy, and looks whether its postconditions hold."""
+    """Runs a skill's steps on a copy and checks its postconditions."""
 
     content: SkillContent
     checkout: Path | str
     parameters: Mapping[str, str] = field(default_factory=dict)
     _: KW_ONLY
     sandbox: Sandbox | None = None
-    """None: that of this machine; without one nothing is run."""
+    """None: the sandbox of this machine; without a sandbox nothing is run."""
     confines: Confines = Confines(
         wall_s=300,
         cpu_s=120,
@@ -64,12 +67,12 @@ class Replay:
         workspace_mb=512,
     )
     must_change: bool = True
-    """Whether a check must fail before the steps: one that passes anyway says nothing about them."""
+    """Whether a check must fail before the steps; one that passes anyway shows nothing about them."""
     baseline: WorkspaceBaseline | None = None
-    """What the checkout is held against; not given: nobody looks whether the run committed changes of the checks."""
+    """The earlier state of the checkout; without it, committed changes of the checks are not noticed."""
 
     def on(self, baseline: WorkspaceBaseline) -> Replay:
-        """The same replay, held against what was there when the skill was given."""
+        """Return the same replay, compared with the workspace as it was when the skill was shown."""
         return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
@@ -79,14 +82,19 @@ class Replay:
 
     def _replayed(self) -> Check:
         content, values = self.content, self.parameters
-        steps = [filled(content, command_of(step, at), values, where=f"step {at + 1}") for at, step in _asked(content)]
+        steps = [
+            filled(content, command_of(step, at), values, where=f"step {at + 1}")
+            for at, step in _required_steps(content)
+        ]
         checks = [filled(content, check, values) for check in checks_of(content)]
         sandbox = self.sandbox or _sandbox_of_this_machine()
         with tempfile.TemporaryDirectory(prefix="tacit-replay-") as name:
             copy = Path(name) / "checkout"
             _copy(Path(self.checkout), copy)
             if self.must_change and all(self._run(sandbox, copy, (check,)).passed for check in checks):
-                _not_here("its checks pass without its steps", "give a checkout on which the work is still to be done")
+                _not_checkable(
+                    "its checks pass without its steps", "give a checkout on which the work is still to be done"
+                )
             done = self._run(sandbox, copy, tuple(steps))
             if not done.passed:
                 return self._failed(done, checks)
@@ -95,12 +103,14 @@ class Replay:
                 ran = self._run(sandbox, copy, (check,), after=done.changes)
                 if not ran.passed:
                     return self._failed(ran, checks)
-        return Check(passed=True, verifier=_named(checks), detail=f"{len(steps)} steps and {len(checks)} checks passed")
+        return Check(
+            passed=True, verifier=_verifier_name(checks), detail=f"{len(steps)} steps and {len(checks)} checks passed"
+        )
 
     def _run(self, sandbox: Sandbox, copy: Path, commands: tuple[str, ...], *, after: tuple[Change, ...] = ()) -> Ran:
         shell = "bash" if shutil.which("bash", path=_SYSTEM) else "sh"
         kept = [change for change in after if change.how is not Alteration.REMOVED]
-        errand = Errand(
+        request = Errand(
             command=(shell, "-c", _STEPS, shell, *commands),
             workspace=copy,
             files=tuple(
@@ -110,25 +120,29 @@ class Replay:
             confines=self.confines,
         )
         try:
-            return sandbox.run(errand)
+            return sandbox.run(request)
         except Mistake as mistake:
-            raise VerifierOutage(f"not checkable here: {mistake.message}", hint=mistake.hint) from mistake
+            raise VerifierOutage(
+                f"{NOT_CHECKABLE_HERE}{mistake.message}", code="not_checkable", hint=mistake.hint
+            ) from mistake
 
     def _failed(self, ran: Ran, checks: list[str]) -> Check:
-        """A failure, or an outage where it is the sandbox that stood in the way."""
+        """A failure, or an outage where the sandbox is the cause."""
         tail = ran.output.strip()[-_DETAIL_CHARACTERS:]
         if ran.ended is not Ended.EXIT or ran.alarms:
             why = "; ".join(ran.alarms) or f"the {ran.ended} was reached"
-            _not_here(why, "give larger `confines`, or check something smaller")
+            _not_checkable(why, "give larger `confines`, or check something smaller")
         if ran.status in (_NOT_EXECUTABLE, _NOT_FOUND):
-            _not_here(f"a program is not there ({tail[-200:]})", "only what lies in /usr or in the checkout can be run")
+            _not_checkable(
+                f"a program is not there ({tail[-200:]})", "only programs in /usr or in the checkout can be run"
+            )
         if _NO_NETWORK.search(ran.output):
-            _not_here("it needs the network, which the sandbox has not", "check it where a network is to be had")
-        return Check(passed=False, verifier=_named(checks), detail=tail or f"exit {ran.status}")
+            _not_checkable("it needs the network, which the sandbox has not", "check it outside the sandbox")
+        return Check(passed=False, verifier=_verifier_name(checks), detail=tail or f"exit {ran.status}")
 
 
 def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where: str = "") -> str:
-    """Put values for parameters; a parameter is what the skill declares, so that braces of a shell stay what they are."""
+    """Fill in parameters that the skill declares; other braces of the shell stay as they are."""
     for parameter in content.parameters:
         mark = re.compile(rf"(?<!\$)\{{{re.escape(parameter.name)}\}}")
         if not mark.search(text):
@@ -136,7 +150,9 @@ def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where
         value = values.get(parameter.name)
         if value is None:
             asked = where or f"the check `{text}`"
-            _not_here(f"{asked} needs a value for {{{parameter.name}}}", f"give parameters={{'{parameter.name}': '…'}}")
+            _not_checkable(
+                f"{asked} needs a value for {{{parameter.name}}}", f"give parameters={{'{parameter.name}': '…'}}"
+            )
         *pieces, last = mark.split(text)
         text = ""
         for piece in pieces:
@@ -147,36 +163,36 @@ def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where
 
 
 def command_of(step: SkillStep, at: int) -> str:
-    """The shell text of a step; an outage where it has none."""
+    """Return the shell text of a step; an outage where it has none."""
     if is_shell(step.tool):
         command = shell_text(step.arguments)
     else:
         found = None if step.tool else _ONLY_A_COMMAND.fullmatch(step.text)
         command = found[1] if found else ""
     if not command.strip():
-        _not_here(
+        _not_checkable(
             f"step {at + 1} is no command ({step.text[:80]})", "only skills whose steps are commands can be replayed"
         )
     return command
 
 
 def checks_of(content: SkillContent) -> list[str]:
-    """The commands of the postconditions; an outage where there are none, or where passing them would show nothing."""
+    """Return the commands of the postconditions; an outage where there are none, or where passing them shows nothing."""
     checks = [condition.check for condition in content.postconditions if condition.check.strip()]
     if not checks:
-        _not_here("no postcondition has a check", "give the skill a command whose exit status shows the outcome")
+        _not_checkable("no postcondition has a check", "give the skill a command whose exit status shows the outcome")
     for check in checks:
         if masks_exit(check) or shows_nothing(check):
-            _not_here(
+            _not_checkable(
                 f"the exit status of `{check}` shows nothing", "give a check that fails where the work is not done"
             )
     return checks
 
 
-def _asked(content: SkillContent) -> list[tuple[int, SkillStep]]:
+def _required_steps(content: SkillContent) -> list[tuple[int, SkillStep]]:
     steps = [(at, step) for at, step in enumerate(content.steps) if not step.optional]
     if not steps:
-        _not_here("the skill has no steps", "only skills whose steps are commands can be replayed")
+        _not_checkable("the skill has no steps", "only skills whose steps are commands can be replayed")
     return steps
 
 
@@ -184,14 +200,14 @@ def _refuse_altered(changes: tuple[Change, ...]) -> None:
     altered = [one.path for one in changes if not one.path.startswith(".git/") and decides_checks(one.path, "")]
     if altered:
         shown = ", ".join(altered[:3])
-        _not_here(f"the steps change what the checks rest on ({shown})", "have a person look at the outcome")
+        _not_checkable(f"the steps change what the checks depend on ({shown})", "let a person check the outcome")
 
 
 def _copy(checkout: Path, target: Path) -> None:
-    """A clone of the last commit, without a remote. Git runs none of the checkout's hooks or settings for that."""
+    """Clone the last commit without a remote. Git runs none of the checkout's hooks and reads none of its settings."""
     git = shutil.which("git", path=_SYSTEM)
     if git is None:
-        _not_here("git is not installed", "install git")
+        _not_checkable("git is not installed", "install git")
     line = [git, "clone", "--quiet", "--depth", "1", "--no-tags", "--", checkout.resolve().as_uri(), str(target)]
     plain = {
         "PATH": _SYSTEM,
@@ -206,14 +222,14 @@ def _copy(checkout: Path, target: Path) -> None:
             line = [git, "-C", str(target), "remote", "remove", "origin"]
             done = subprocess.run(line, env=plain, capture_output=True, text=True, timeout=_COPY_S, check=False)
     except subprocess.TimeoutExpired:
-        _not_here("copying the checkout took too long", "give a smaller checkout")
+        _not_checkable("copying the checkout took too long", "give a smaller checkout")
     if done.returncode:
         why = " ".join(done.stderr.split())[-200:]
-        _not_here(f"there is no clean copy of {checkout} ({why})", "give a git checkout with at least one commit")
+        _not_checkable(f"there is no clean copy of {checkout} ({why})", "give a git checkout with at least one commit")
 
 
 def _quoted(value: str, *, before: str) -> str:
-    """A value as one word of a shell; inside quotes only what needs none."""
+    """A value as one shell word; inside quotes only a value that needs no quoting."""
     if _SAFE.fullmatch(value):
         return value
     if before.count("'") % 2 or before.count('"') % 2:
@@ -223,12 +239,12 @@ def _quoted(value: str, *, before: str) -> str:
     return shlex.quote(value)
 
 
-def _named(checks: list[str]) -> str:
+def _verifier_name(checks: list[str]) -> str:
     return "replay: " + "; ".join(checks)
 
 
-def _not_here(why: str, hint: str) -> NoReturn:
-    raise VerifierOutage(f"not checkable here: {why}", hint=hint)
+def _not_checkable(why: str, hint: str) -> NoReturn:
+    raise VerifierOutage(f"{NOT_CHECKABLE_HERE}{why}", code="not_checkable", hint=hint)
 
 
 def _sandbox_of_this_machine() -> Sandbox:

@@ -1,8 +1,8 @@
 """A run that was shown a skill → its tool calls in the skill's own terms: what each did, and at which step. Pure.
 
-This run's values stand as the skill's parameters and paths are seen from the workspace, so that the same deed of two runs
-is the same call. How a run was aligned, what each call does to the world and where a person objected is found out by other
-stages and comes in as plain values. Nothing here judges.
+This run's values stand as the skill's parameters and paths are seen from the workspace, so that the same deed of two
+runs is the same call. How a run was aligned, what each call does to the world and where a person objected is found out
+by other stages and comes in as plain values. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class SkillRun:
     objections: tuple[int, ...] = ()
     """Steps of the run in which a person took exception to what was just done."""
     followed: bool = True
-    """Whether it went the skill's way, at least in part: what it only has in common with it, such as a look, is not that."""
+    """Whether it went the skill's way, at least in part: what it only has in common with it, such as a look, is not
+    that."""
     proven: bool = False
     """Whether somebody other than the agent vouches for its success."""
     values: Mapping[str, str] = field(default_factory=dict)

@@ -75,11 +75,7 @@ def record(store: Store, stored: Stored) -> SkillRecord:
         stored=stored,
         shown=len(shown),
         held_back=sum(use.held_back and bool(use.shares) for use in uses),
-        followed=dict(
-            Counter(
-                following_found for each in evidence if not each.control and (following_found := _following_of(each))
-            )
-        ),
+        followed=_following_counts(evidence),
         worked=sum(each.outcome is Outcome.SUCCESS for each in counted),
         failed=sum(each.outcome is Outcome.FAILURE for each in counted),
         claimed=sum(not each.grade.verified for each in evidence),
@@ -156,8 +152,8 @@ def _result_events(store: Store, stored: Stored) -> Iterator[HistoryEvent]:
     version_id = stored.version.id
     for each in store.evidence([version_id])[version_id]:
         without = "without it: " if each.control else ""
-        following_found = f", {each.following}" if each.following else ""
-        what = f"{without}{each.outcome} ({each.grade}{following_found})"
+        following = f", {each.following}" if each.following else ""
+        what = f"{without}{each.outcome} ({each.grade}{following})"
         yield HistoryEvent(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
 
 
@@ -191,6 +187,11 @@ def _grouped(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
             )
         )
     return merged
+
+
+def _following_counts(evidence: Iterable[Evidence]) -> dict[Following, int]:
+    found = (_following_of(each) for each in evidence if not each.control)
+    return dict(Counter(following for following in found if following))
 
 
 def _following_of(result: Evidence) -> Following | None:

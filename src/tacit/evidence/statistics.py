@@ -1,6 +1,5 @@
-"""Pure statistics: intervals for proportions and for means of whatever was measured; tests that may be looked at after every
-result. No effects, stdlib only.
-"""
+"""Statistics: intervals for proportions and means, and sequential tests that may be checked after every result.
+Stdlib only."""
 
 from __future__ import annotations
 
@@ -17,11 +16,12 @@ T = TypeVar("T")
 Z_ONE_SIDED_95 = 1.6448536269514722
 """Normal quantile for a one-sided 95 % bound, which is a two-sided 90 % interval."""
 BETS = (0.1, 0.2, 0.3, 0.45, 0.6)
-"""What is bet against a mean, as parts of the most that may be bet: small ones find small faults, large ones large faults."""
+"""Bets against a mean, as fractions of the largest allowed bet: small ones detect small deviations, large ones
+large ones."""
 
 
 def wilson(successes: float, trials: float, *, z: float = Z_ONE_SIDED_95) -> tuple[float, float]:
-    """Wilson score interval of a proportion; without trials, everything is possible.
+    """Return the Wilson score interval of a proportion; without trials it is 0 to 1.
 
     Fractional counts are allowed, so that a partial success can weigh a half.
     """
@@ -38,7 +38,7 @@ def wilson(successes: float, trials: float, *, z: float = Z_ONE_SIDED_95) -> tup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A figure with its 95 % interval and the number of measurements it rests on."""
+    """A figure with its 95 % interval and its number of measurements."""
 
     value: float
     low: float
@@ -54,10 +54,10 @@ def bootstrap(
     rounds: int = 2000,
     seed: int = 0,
 ) -> Estimate | None:
-    """A figure of measurements with its bootstrap interval; nothing where the figure says nothing of them.
+    """Return a figure of measurements with its bootstrap interval; None where the figure is not defined for them.
 
-    Measurements of one group hang together, so whole groups are drawn. A draw of which the figure says nothing is left
-    out. The same measurements give the same interval.
+    Measurements of one group are correlated, so whole groups are drawn. A draw for which the figure is not defined is
+    left out. The same measurements give the same interval.
     """
     value = figure(measured) if measured else None
     if value is None:
@@ -81,12 +81,13 @@ def bootstrap(
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The arithmetic mean; nothing of nothing."""
+    """Return the arithmetic mean; None for no values."""
     return math.fsum(values) / len(values) if values else None
 
 
 def auroc(scored: Sequence[tuple[float, bool]]) -> float | None:
-    """How likely a positive scores higher than a negative, a tie counting half; nothing where one sort is missing."""
+    """Return the chance that a positive scores higher than a negative, a tie counting half; None where one class is
+    missing."""
     positives = sum(positive for _, positive in scored)
     negatives = len(scored) - positives
     if not positives or not negatives:
@@ -102,9 +103,9 @@ def auroc(scored: Sequence[tuple[float, bool]]) -> float | None:
 
 
 class Faded:
-    """Counts of which older results weigh ever less: half after `half_life` later ones.
+    """Counts in which older results weigh less: half after `half_life` later ones.
 
-    Age is counted in results, so a small share of one ages the others by as little as it adds.
+    Age is counted in results, so a fraction of a result ages the others by that fraction.
     """
 
     __slots__ = ("_fading", "successes", "trials")
@@ -115,23 +116,23 @@ class Faded:
         self.trials = 0.0
 
     def add(self, value: float, weight: float = 1.0) -> None:
-        """Count one more result, from 0 to 1. A whole one weighs one when new."""
+        """Add one result from 0 to 1. A new one weighs one."""
         kept = self._fading**weight
         fresh = (1 - kept) / (1 - self._fading)
         self.successes = self.successes * kept + fresh * value
         self.trials = self.trials * kept + fresh
 
     def interval(self) -> tuple[float, float]:
-        """Between which shares the truth lies; each end is a one-sided 95 % bound."""
+        """Return the interval of the share; each end is a one-sided 95 % bound."""
         return wilson(min(self.successes, self.trials), self.trials)
 
 
 class EProcess:
-    """Evidence that the mean of values from 0 to 1 lies below a line; may be looked at after every value.
+    """Evidence that the mean of values from 0 to 1 is below a line; may be checked after every value.
 
-    Somebody bets against "the mean is at least `line`", with several stakes at once. If that is true, nobody can expect to win,
-    whenever he stops: the chance that his money ever grows by 1/alpha is at most alpha. Weights may depend on what was
-    seen before, never on the value itself.
+    It bets against "the mean is at least `line`", with several stakes at once. If that hypothesis is true, the wealth
+    cannot be expected to grow, whenever one stops: the chance that it ever grows by 1/alpha is at most alpha. Weights
+    may depend on earlier values, never on the value itself.
     """
 
     __slots__ = ("_logs", "_stakes", "line", "peak")
@@ -143,10 +144,10 @@ class EProcess:
         self._stakes = [bet / (1 - line) for bet in bets]
         self._logs = [0.0] * len(bets)
         self.peak = 1.0
-        """The most that the money ever grew by. Infinite beyond all that matters."""
+        """The largest growth of the wealth so far; infinite beyond what matters."""
 
     def add(self, value: float, weight: float = 1.0) -> float:
-        """Bet on one more value; returns by how much the money has grown so far."""
+        """Bet on one more value; return the growth of the wealth so far."""
         if not (0 <= value <= 1 and 0 <= weight <= 1):
             raise ValueError("values and weights must lie between 0 and 1")
         won = weight * (self.line - value)
@@ -157,11 +158,11 @@ class EProcess:
 
 
 class Drop:
-    """Whether values from 0 to 1 are suddenly half as high as before: a CUSUM that learns from them what "before" is.
+    """Detects that values from 0 to 1 are suddenly half as high as before: a CUSUM that estimates the level before.
 
-    What is usual is the mean of all that came before the present doubt, with a few imagined values towards `usual`. Doubt grows
-    with every value that fits half of it better, and falls otherwise; where it falls to nothing, the values under it
-    become part of what came before.
+    The usual level is the mean of all values before the suspected change, with a few pseudo-values at `usual`. The
+    doubt grows with every value that fits half of it better, and falls otherwise; where it reaches zero, the values
+    since the suspected change count as before it.
     """
 
     __slots__ = ("_before", "_imagined", "_under", "_usual", "doubt")
@@ -174,16 +175,16 @@ class Drop:
 
     @property
     def before(self) -> tuple[float, float]:
-        """Successes and trials before the present doubt."""
+        """Successes and trials before the suspected change."""
         return self._before
 
     @property
     def under(self) -> tuple[float, float]:
-        """Successes and trials since the present doubt began."""
+        """Successes and trials since the suspected change."""
         return self._under
 
     def add(self, value: float, weight: float = 1.0) -> float:
-        """Take in one more value; returns the doubt."""
+        """Add one more value; return the log-likelihood ratio of a change."""
         successes, trials = self._before
         mean_before = (successes + self._usual * self._imagined) / (trials + self._imagined)
         against = math.log((1 - mean_before / 2) / (1 - mean_before))
@@ -197,38 +198,38 @@ class Drop:
 
 
 def capped(amounts: Mapping[T, float], *, share: float, free: float = 0.0) -> dict[T, float]:
-    """Cut amounts so that none is more than a share of what is left of all; up to `free` nobody is cut.
+    """Cut amounts so that none exceeds a share of the remaining total; nothing is cut below `free`.
 
-    Where there are too few of them for that share, each may be as much as the others.
+    Where there are too few amounts for that share, each may have an equal share.
     """
     most = max(share, 1 / len(amounts)) if amounts else 1.0
     rest = math.fsum(amounts.values())
     limit = 0.0
     for cut, largest in enumerate(sorted(amounts.values(), reverse=True)):
-        limit = most * rest / (1 - most * cut)  # what `cut` of them may be at most, beside the others as they are
+        limit = most * rest / (1 - most * cut)  # the most that `cut` of them may be, with the others unchanged
         if largest <= limit * (1 + 1e-9):
             break
         rest -= largest
     return {owner: min(amount, max(limit, free)) for owner, amount in amounts.items()}
 
 
-# --- groups that hang together --------------------------------------------------------------------------------------
+# --- correlated groups ------------------------------------------------------------------------------------------------
 
 Total = tuple[float, float]
-"""Of one group: the sum of what was measured in it, and how many measurements that were."""
+"""Of one group: the sum of its measurements, and their number."""
 PARTS = 2520
-"""Fractions of two to ten parts are whole numbers of these."""
+"""The least common multiple of 1 to 10, so that such fractions become whole numbers."""
 EXACT_BITS = 4_000_000
-"""As large may the number be in which sums are counted; beyond, signs are drawn."""
+"""The largest size in bits of the number in which sums are counted; beyond it, signs are sampled."""
 
 
 def paired_interval(totals: Sequence[Total], *, widest: float = 0.0, rounds: int = 2000, seed: int = 0) -> Estimate:
-    """The mean of differences with its 95 % interval, by drawing whole groups; the same differences, the same interval.
+    """Return the mean of differences with its 95 % interval, by drawing whole groups; deterministic.
 
-    A symmetric percentile bootstrap with two amendments, each of which simulations asked for. Two imagined groups are among
-    those that are drawn from, one up and one down by as much as groups differ where they differ at all (or by `widest`
-    where none does): where few groups differ, chance may have hidden as many. And what is drawn is stretched by what a
-    bootstrap of few groups is too narrow.
+    A symmetric percentile bootstrap with two corrections that simulations called for. Two pseudo-groups are added, one
+    up and one down by as much as differing groups differ (or by `widest` where none does), because where few groups
+    differ, chance may have hidden as many. And the draws are stretched by as much as a bootstrap of few groups is too
+    narrow.
     """
     value, drawn = _ratio(totals)[0], _with_imagined(totals, widest)
     n, dice = len(drawn), random.Random(seed)
@@ -244,14 +245,14 @@ def paired_interval(totals: Sequence[Total], *, widest: float = 0.0, rounds: int
 
 
 def clustered(totals: Sequence[Total]) -> Estimate:
-    """The mean of all measurements with a 95 % interval (Student's t over groups); of one group, nothing is ruled out."""
+    """Return the mean of all measurements with a 95 % interval (Student's t over groups); unbounded for one group."""
     value, error = _ratio(totals)
     reach = student(0.975, len(totals) - 1) * error
     return Estimate(value=value, low=value - reach, high=value + reach, n=len(totals))
 
 
 def clustered_share(totals: Sequence[Total]) -> Estimate:
-    """A share of yes and no: Wilson's interval, with as many trials as groups that hang together are worth."""
+    """Return a share with Wilson's interval, with the effective number of trials of correlated groups."""
     value, error = _ratio(totals)
     worth = value * (1 - value) / error**2 if error and 0 < value < 1 else float(len(totals))
     low, high = wilson(value * worth, worth, z=student(0.975, len(totals) - 1))
@@ -261,13 +262,13 @@ def clustered_share(totals: Sequence[Total]) -> Estimate:
 def detectable(
     totals: Sequence[Total], *, widest: float = 0.0, comparisons: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The smallest true difference that is found with this power, at this size and after so many comparisons.
+    """Return the smallest true difference that is detected with this power, at this size and after so many comparisons.
 
-    The textbook's standard errors (those of the level, and those that luck may cost) leave two things out. Sums of yes and no
-    come in steps, and a test that may err no more often than `alpha` waits for the next step: on average for half of one,
-    which is the largest part that all groups share. And a difference brings spread of its own: whatever of it is not yet in
-    the data moves some groups and not others, each by something between what groups differ by here and `widest` (their
-    geometric mean). With both, the answer solves a quadratic equation.
+    The textbook formula (quantiles of the level and of the power) leaves two things out. Sums of yes and no come in
+    steps, and a test with level `alpha` waits for the next step: on average for half of one, which is the largest
+    common part of all groups. And a difference adds variance: it moves some groups and not others, each by something
+    between the present difference of groups and `widest` (their geometric mean). With both, the answer solves a
+    quadratic equation.
     """
     more = _with_imagined(totals, widest)
     groups, whole = len(totals), math.fsum(count for _, count in totals)
@@ -283,9 +284,10 @@ def detectable(
 
 
 def sign_flip(totals: Sequence[float], *, rounds: int = 10_000, seed: int = 0) -> float:
-    """How likely a sum this far from 0 is if the sign of every group were a coin's.
+    """Return the chance of a sum this far from 0 if the sign of every group were random.
 
-    Counted exactly where the totals are whole numbers or fractions of up to ten parts and not too many; drawn otherwise.
+    Counted exactly where the totals are whole numbers or fractions of up to ten parts and not too many; drawn
+    otherwise.
     """
     sizes = [abs(total) for total in totals if abs(total) > 1e-9]
     seen = abs(math.fsum(totals))
@@ -298,7 +300,7 @@ def sign_flip(totals: Sequence[float], *, rounds: int = 10_000, seed: int = 0) -
 
 
 def holm(chances: Mapping[T, float]) -> dict[T, float]:
-    """p-values corrected for their number: the chance that even one of them is wrongly called small stays what it was."""
+    """Return p-values corrected for their number, so that the chance of any false positive stays the same."""
     corrected: dict[T, float] = {}
     reached = 0.0
     for at, (owner, p) in enumerate(sorted(chances.items(), key=lambda one: one[1])):
@@ -308,7 +310,7 @@ def holm(chances: Mapping[T, float]) -> dict[T, float]:
 
 
 def student(p: float, free: float) -> float:
-    """A quantile of Student's t, by its expansion around the normal one; good from about four degrees of freedom."""
+    """Return a quantile of Student's t, by its expansion around the normal one; good from about four degrees of freedom."""
     z, free = NormalDist().inv_cdf(p), max(free, 1.0)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
@@ -317,7 +319,7 @@ def student(p: float, free: float) -> float:
 
 
 def _ratio(totals: Sequence[Total]) -> tuple[float, float]:
-    """The mean of all measurements and its standard error, by how far each group lies off it."""
+    """The mean of all measurements and its standard error, from the deviations of the groups."""
     if not totals or not all(count > 0 for _, count in totals):
         raise ValueError("every group needs measurements, and there must be one")
     whole = math.fsum(count for _, count in totals)
@@ -329,7 +331,7 @@ def _ratio(totals: Sequence[Total]) -> tuple[float, float]:
 
 
 def _with_imagined(totals: Sequence[Total], widest: float) -> list[Total]:
-    """Beside the groups two of middling size that differ as groups do, one each way."""
+    """The groups and two pseudo-groups of average size that differ as groups do, one each way."""
     count = math.fsum(count for _, count in totals) / len(totals)
     squares = [total**2 for total, _ in totals if abs(total) > 1e-9]
     size = math.sqrt(math.fsum(squares) / len(squares)) if squares else widest * count
@@ -337,7 +339,7 @@ def _with_imagined(totals: Sequence[Total], widest: float) -> list[Total]:
 
 
 def _in_parts(sizes: Sequence[float]) -> tuple[list[int], float]:
-    """How many of the largest part that they share each size has, and that part; 0 where they share none."""
+    """Each size as a multiple of their largest common part, and that part; 0 where there is none."""
     near = [round(size * PARTS) for size in sizes]
     unit = math.gcd(*near)
     if not unit or any(abs(size * PARTS - whole) >= 1e-4 for size, whole in zip(sizes, near, strict=True)):
@@ -346,23 +348,23 @@ def _in_parts(sizes: Sequence[float]) -> tuple[list[int], float]:
 
 
 def _sign_flip_counted(sizes: Sequence[int], seen: int) -> float:
-    """In how many of all ways to choose signs the sum lies as far off.
+    """The share of all sign choices whose sum is as far from 0.
 
-    One large number holds, in places of equal width, how many choices of positive ones have each sum; to add a size is to
-    add the number to itself, moved up by that many places.
+    One large number holds, in digits of equal width, how many choices of positive signs have each sum; adding a size
+    means adding the number to itself, shifted by that many digits.
     """
     width = len(sizes) + 1
     ways = 1
     for size in sizes:
         ways += ways << (width * size)
-    last = (sum(sizes) - seen) // 2  # the largest sum of positive ones that leaves the whole as far below 0
+    last = (sum(sizes) - seen) // 2  # the largest positive sum that leaves the total as far below 0
     tail = ways & ((1 << width * (last + 1)) - 1)
-    count: int = tail % ((1 << width) - 1)  # the sum over all places
+    count: int = tail % ((1 << width) - 1)  # the sum of all digits
     return min(1.0, 2 * count / (1 << len(sizes)))
 
 
 def _sign_flip_drawn(sizes: Sequence[float], seen: float, *, rounds: int, dice: random.Random) -> float:
-    """The same by drawing: eight signs come from one byte, so their sum is looked up."""
+    """The same by sampling: eight signs come from one byte, so their sum is looked up."""
     tables = []
     for start in range(0, len(sizes), 8):
         eight = sizes[start : start + 8]

@@ -17,8 +17,8 @@ def capture_transcript(
 ) -> Captured | None:
     """Capture what is new in one transcript and store how far it was read; return `None` if it has not changed.
 
-    A part that cannot be read goes to `on_problem`, and the rest is captured. A longer capture of the attempt at the end
-    supersedes the earlier one.
+    A part that cannot be read goes to `on_problem`, and the rest is captured. A longer capture of the attempt at the
+    end supersedes the earlier one.
     """
     context.require_running()
     found = transcript(path)

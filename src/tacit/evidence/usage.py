@@ -1,8 +1,8 @@
 """Usage signals: did a run use what it was shown, and how prominent does that make a version?
 
-A procedure is used if its steps were done (see `attribution`). For an entry without steps, words decide: those that the run
-can only have from the entry appear in what the agent then says and does. Where that cannot be decided, there is no signal.
-Usage does not show that a skill works, so reliability does not depend on it.
+A procedure is used if its steps were done (see `attribution`). For an entry without steps, words decide: those that the
+run can only have from the entry appear in what the agent then says and does. Where that cannot be decided, there is no
+signal. Usage does not show that a skill works, so reliability does not depend on it.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def prominence_of(
 ) -> tuple[int, datetime]:
     """Return how often a version was confirmed or used, minus how often it was ignored; and when it was last used.
 
-    It is counted in order of time and never below zero: after ten ignored showings one use is enough to raise it again. Runs
-    with verified evidence count by that evidence alone.
+    It is counted in order of time and never below zero: after ten ignored showings one use is enough to raise it again.
+    Runs with verified evidence count by that evidence alone.
     """
     cast = votes(evidence)
     known = {item.trajectory_id for item in cast if item.trajectory_id}
@@ -138,7 +138,8 @@ def prominence_of(
 def changes_prominence(
     version: SkillVersion, evidence: Sequence[Evidence], known: Sequence[UsageSignal], new: UsageSignal
 ) -> bool:
-    """Whether a new signal changes the prominence; otherwise (ignored once more, used twice in a day) it need not be stored."""
+    """Whether a new signal changes the prominence; otherwise (ignored once more, used twice in a day) it need not
+    be stored."""
     before, after = (
         prominence_of(version, evidence, usage_signals=usage_signals) for usage_signals in (known, [*known, new])
     )

@@ -1,8 +1,8 @@
 """User replies: does a message accept or reject the work, and which commands did the user name as a condition?
 
-Only clear words at the beginning of a message count: "works, thanks" and "lgtm", or "still fails" and "revert this". A bare
-"thanks", "ok" or "great" is courtesy: people thank and fix the rest themselves, and a false success does more harm than a
-missed one. Questions, conditions, quotations and praise with a "but" are unknown. It knows English only.
+Only clear words at the beginning of a message count: "works, thanks" and "lgtm", or "still fails" and "revert this". A
+bare "thanks", "ok" or "great" is courtesy: people thank and fix the rest themselves, and a false success does more harm
+than a missed one. Questions, conditions, quotations and praise with a "but" are unknown. It knows English only.
 """
 
 from __future__ import annotations

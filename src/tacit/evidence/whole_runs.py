@@ -45,7 +45,8 @@ _CARGO = (
 
 
 def _with(flags: str, *, before: str = "", after: str = "") -> re.Pattern[str]:
-    """The words behind a runner's name: a subcommand, flags, and what must come last; flags may stand before it or after."""
+    """The words behind a runner's name: a subcommand, flags, and what must come last; flags may stand before it or
+    after."""
     return re.compile(rf"{before}(?: (?:{flags}))*{after}(?: (?:{flags}))*")
 
 
@@ -94,7 +95,8 @@ _PYTHON_MODULES = frozenset({"pytest", "unittest", "tox", "nox"})
 
 
 def why_not_whole(text: str, *, is_target: Callable[[str], bool] = lambda _: True) -> str:
-    """Why a text is not one whole test run; empty if it is. `is_target` says whether the project's makefile has a target."""
+    """Why a text is not one whole test run; empty if it is. `is_target` says whether the project's makefile has a
+    target."""
     if _JOINED.search(text.strip()):
         return "more than one plain command, or what the shell fills in"
     words = text.split()

@@ -1,7 +1,8 @@
 """Step → what it changed, as far as its arguments show: files written, removed or moved, or work set aside.
 
-It reads names, not contents, and errs on the side of "changed": what it cannot rule out counts. Commands that change more
-than they name are told by `unseen`. A script that the agent runs may write more than its command line says; that is not seen.
+It reads names, not contents, and errs on the side of "changed": what it cannot rule out counts. Commands that change
+more than they name are told by `unseen`. A script that the agent runs may write more than its command line says; that
+is not seen.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceChange:
-    """One change: the file or place, if known, whether it put work aside instead of adding to it, and how far it reaches."""
+    """One change: the file or place, if known, whether it put work aside instead of adding to it, and how far it
+    reaches."""
 
     file: str = ""
     sets_aside: bool = False

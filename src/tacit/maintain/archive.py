@@ -11,13 +11,12 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.usage_signal import UsageSignal
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
 from tacit.domain.trust import Approval
-from tacit.evidence import control_runs
-from tacit.evidence import skill_history
+from tacit.domain.usage_signal import UsageSignal
+from tacit.evidence import control_runs, skill_history
 from tacit.recall import publishing
 from tacit.store import purge_plan, queries
 from tacit.store.context import StoreContext

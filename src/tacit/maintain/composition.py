@@ -1,8 +1,8 @@
 """Composition: several procedures become one, in phases; and composites whose parts have changed since are found.
 
-The steps of each part follow a heading of their own. A condition that several parts need is listed once, and one that an
-earlier part brings about is not listed. A composite has the versions it was made of as parents, so that changed parts are
-noticed and a purge of a part removes the composite too.
+The steps of each part follow a heading of their own. A condition that several parts need is listed once, and one that
+an earlier part brings about is not listed. A composite has the versions it was made of as parents, so that changed
+parts are noticed and a purge of a part removes the composite too.
 """
 
 from __future__ import annotations

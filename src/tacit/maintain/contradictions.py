@@ -1,7 +1,7 @@
 """Contradictions: find pairs of usable skills that cannot both be followed, and say what to do about each.
 
-A pair is reported once; the stored remark settles it until one of the two has a new version. A genuine tension is reported
-as long as both are in use. Nothing is deleted: an obsolete skill is set aside and can be restored.
+A pair is reported once; the stored remark settles it until one of the two has a new version. A genuine tension is
+reported as long as both are in use. Nothing is deleted: an obsolete skill is set aside and can be restored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Procedures as SKILL.md folders for clients that read them that way (channel `skill`), kept in step with the store.
 
 Approval writes a folder, a new approved version replaces it, retirement removes it. A folder that was edited is never
-overwritten or removed: its text is proposed as a new version, and once that is approved both agree again. A folder without
-Tacit's stamp is not touched, and neither is one that is under version control. What is written here ignores itself in git;
-`tacit skills export` writes folders to commit.
+overwritten or removed: its text is proposed as a new version, and once that is approved both agree again. A folder
+without Tacit's stamp is not touched, and neither is one that is under version control. What is written here ignores
+itself in git; `tacit skills export` writes folders to commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ IGNORE = ".gitignore"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedFolder:
-    """What happened to one folder: written, removed, edited (not touched), foreign (not touched) or kept (the user's own)."""
+    """What happened to one folder: written, removed, edited (not touched), foreign (not touched) or kept (the
+    user's own)."""
 
     path: Path
     name: str

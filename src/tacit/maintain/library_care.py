@@ -73,7 +73,8 @@ def apply(
     by: str,
     at: datetime,
 ) -> tuple[list[Care], list[Transition]]:
-    """Apply planned changes and settle statuses, with late evidence included; return what was done of each, and the moves."""
+    """Apply planned changes and settle statuses, with late evidence included; return what was done of each, and the
+    moves."""
     with store.transaction():
         late = skill_usage.sweep(store, at=at)
         for evidence in late:

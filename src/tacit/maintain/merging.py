@@ -1,8 +1,8 @@
 """Merging: find skills with the same content and combine them; find drafts that an approved version replaces.
 
-Two recallable skills become one candidate with both as parents; only after a person approves it, the other one is retired,
-and can be restored. Of two drafts the older is kept, with what the newer one adds. Where both word a step differently, what
-a person wrote last is kept. Skills that contradict each other are never merged.
+Two recallable skills become one candidate with both as parents; only after a person approves it, the other one is
+retired, and can be restored. Of two drafts the older is kept, with what the newer one adds. Where both word a step
+differently, what a person wrote last is kept. Skills that contradict each other are never merged.
 """
 
 from __future__ import annotations
@@ -355,8 +355,8 @@ class _SimilarityGroup:
     def similarity(self, one: int, other: int, least: float) -> float:
         """Return the gate's similarity, or the share of common actions where both take the same unusual ones.
 
-        The gate is asked only where its answer can reach the threshold. If each ends in an action that the other never takes,
-        they have different purposes, however many steps they share.
+        The gate is asked only where its answer can reach the threshold. If each ends in an action that the other never
+        takes, they have different purposes, however many steps they share.
         """
         ends = self._last_actions[one], self._last_actions[other]
         if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):

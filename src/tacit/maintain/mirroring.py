@@ -1,9 +1,9 @@
 """Mirroring: copies what a person approved for organisation or global from their own store into a project's store.
 
-So recall, hooks and evidence work on one file. A mirror has the identity, origins, sources and approvals of its original
-and follows it: what is retired, changed or purged there changes here at the next synchronisation, unless a person decided
-otherwise here. Results from here are reported back, so that reliability covers all projects. Mirroring approves nothing:
-what today's checks object to arrives as waiting.
+So recall, hooks and evidence work on one file. A mirror has the identity, origins, sources and approvals of its
+original and follows it: what is retired, changed or purged there changes here at the next synchronisation, unless a
+person decided otherwise here. Results from here are reported back, so that reliability covers all projects. Mirroring
+approves nothing: what today's checks object to arrives as waiting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Nomination: find skills that qualify for a broader scope by themselves, and hand nominations over to the person's store."""
+"""Nomination: find skills that qualify for a broader scope by themselves, and hand nominations over to the person's
+store."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def cares(
     same: Same | None = None,
     home: Store | None = None,
 ) -> list[Care]:
-    """Find what qualifies for a broader scope. Applied, it becomes a waiting candidate, or a note for the person's store."""
+    """Find what qualifies for a broader scope. Applied, it becomes a waiting candidate, or a note for the person's
+    store."""
     request = PromotionRequest(by=BY_PROMOTION, at=at, source=source or SourceProject(), same=same or SameMeaning())
     here = scope or Scope(Level.PROJECT)
     return [*_for_sessions(store, request), *_for_project(store, here, request), *_for_home(store, home, request)]

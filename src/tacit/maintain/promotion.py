@@ -1,8 +1,9 @@
 """Promotion: copy a version to a broader scope, if every gate on the way is open, and list what could be promoted.
 
-Content, origins and sources are copied unchanged, and nothing is trusted more for having moved: it waits for review there
-too, unless a person decides on the exact text. The narrower skill stays and takes precedence in its scope. Session and
-project skills are in a project's store; organisation and global ones are in the person's own store, which projects mirror.
+Content, origins and sources are copied unchanged, and nothing is trusted more for having moved: it waits for review
+there too, unless a person decides on the exact text. The narrower skill stays and takes precedence in its scope.
+Session and project skills are in a project's store; organisation and global ones are in the person's own store, which
+projects mirror.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Promotion rules: may a skill move to a broader scope, what is fulfilled and what is missing, and are two skills the same?
 
-Each scope has a gate that is stricter than the one before. A person can replace recurrence and a second project; nothing
-replaces the judge before global, and a preference never leaves its person.
+Each scope has a gate that is stricter than the one before. A person can replace recurrence and a second project;
+nothing replaces the judge before global, and a preference never leaves its person.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Revalidation: is a skill still valid here? Compares what it relies on with what was found before, and runs its steps again.
 
-What a usable skill relies on is recorded when it is first examined, and compared with what is found later. Steps are run
-again only where they are commands with a check, on a copy, in the sandbox; a skill that cannot be run is "not checkable
-here", which counts neither for nor against it.
+What a usable skill relies on is recorded when it is first examined, and compared with what is found later. Steps are
+run again only where they are commands with a check, on a copy, in the sandbox; a skill that cannot be run is "not
+checkable here", which counts neither for nor against it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Stored
 from tacit.domain.verification import Check
-from tacit.evidence.replay import Replay
+from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
 from tacit.store.encoding import unpack
 from tacit.store.queries import newest_recallable
@@ -130,7 +130,7 @@ def replayed(content: SkillContent, project: Path) -> Check:
     Parameters get their examples as values; the headings of a composite's phases are skipped.
     """
     if not (project / ".git").exists():
-        raise VerifierOutage("this project is no git repository", code="not_checkable", hint="git init, and commit")
+        raise VerifierOutage("this project is not a git repository", code="not_checkable", hint="git init, and commit")
     steps = (dataclasses.replace(step, optional=True) if is_heading(step) else step for step in content.steps)
     examples = {each.name: each.example for each in content.parameters if each.example}
     return Replay(dataclasses.replace(content, steps=tuple(steps)), project, examples).verify()
@@ -139,8 +139,8 @@ def replayed(content: SkillContent, project: Path) -> Check:
 def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime) -> Iterator[Tried]:
     """Run the current version of each usable or stale procedure again, and yield the results one by one.
 
-    A stale version that works again goes back on trial; a failure counts against a version like any other evidence. A result
-    that an attempt of the same day already gave is reported, and is no further evidence.
+    A stale version that works again goes back on trial; a failure counts against a version like any other evidence. A
+    result that an attempt of the same day already gave is reported, and is no further evidence.
     """
     by_skill: dict[str, list[Stored]] = {}
     for each in store.catalogue(statuses=_RUNNABLE, kinds={Kind.PROCEDURE}):
@@ -164,7 +164,8 @@ def _run_again(stored: Stored, project: Path, attempt: Attempt, at: datetime) ->
     try:
         check = attempt(version.content, project)
     except (VerifierOutage, Mistake) as outage:  # a mistake: an example that cannot be a value
-        return _validation_care(stored, coded(CareReason.NOT_CHECKABLE, detail=outage.message), at), None
+        detail = outage.message.removeprefix(NOT_CHECKABLE_HERE)
+        return _validation_care(stored, coded(CareReason.NOT_CHECKABLE, detail=detail), at), None
     evidence = Evidence(
         version_id=version.id,
         outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,

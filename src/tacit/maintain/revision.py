@@ -1,7 +1,7 @@
 """Revision: the next version of a skill that its runs suggest, friction per step, and regressions against the parent.
 
-Loads the runs behind a version's evidence and friction, compares them with the version, and makes a candidate for the gate.
-One finding is proposed once: what waits or was rejected is not proposed again. Applies nothing.
+Loads the runs behind a version's evidence and friction, compares them with the version, and makes a candidate for the
+gate. One finding is proposed once: what waits or was rejected is not proposed again. Applies nothing.
 """
 
 from __future__ import annotations
@@ -308,8 +308,8 @@ def usage_quality(
 ) -> UsageQuality:
     """Judge one version by its runs; `met` maps trajectories to their friction, `votes` are the results that count.
 
-    Every run that used the version counts, also one of which only its friction is known: otherwise the average would be too
-    high. A mere deviation is listed by step, and is no friction of a use.
+    Every run that used the version counts, also one of which only its friction is known: otherwise the average would be
+    too high. A mere deviation is listed by step, and is no friction of a use.
     """
     ran = (item for item in evidence if item.use_id or item.trajectory_id)  # a repeated check alone is no use
     shown = [item for item in ran if not item.control and item.following not in _NOT_USED]

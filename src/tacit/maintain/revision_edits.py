@@ -1,7 +1,7 @@
 """Edits of a skill, each with the runs behind it → its next version, with the origin and sources of every field.
 
-An unchanged field keeps its origin and sources; what agents did has the agent's origin. Which edits are made is decided in
-`revision_proposals`.
+An unchanged field keeps its origin and sources; what agents did has the agent's origin. Which edits are made is decided
+in `revision_proposals`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Proposals: runs compared with one version of a skill → the next versions that they suggest, with their sources.
 
-What runs changed in the same way becomes an edit: another command where the old one does not work, a step that all successes
-added, one that all skipped, a pitfall where something was refused. Two sessions must show it, or one in which a person
-corrected it. Failed runs change nothing, and no text that was read is copied: only what agents did. A shorter way is a
-revision of its own: two sessions must have taken the very same one, with every check of the skill made and passed.
+What runs changed in the same way becomes an edit: another command where the old one does not work, a step that all
+successes added, one that all skipped, a pitfall where something was refused. Two sessions must show it, or one in which
+a person corrected it. Failed runs change nothing, and no text that was read is copied: only what agents did. A shorter
+way is a revision of its own: two sessions must have taken the very same one, with every check of the skill made and
+passed.
 """
 
 from __future__ import annotations

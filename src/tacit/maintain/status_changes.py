@@ -5,9 +5,10 @@
                                     ├──────────── clearly below 70 % ───────────► retired
                                     └── worked reliably, then half as often ──────► stale
 
-Both bounds are one-sided 95 % bounds, and later votes weigh more. "Clearly below" is a sequential test: it may be checked
-after every vote, and at most one in twenty versions that work in 70 % of all cases is ever retired by it. Votes from before
-a version was last admitted do not count again. The same votes give the same answer, one by one or all at once.
+Both bounds are one-sided 95 % bounds, and later votes weigh more. "Clearly below" is a sequential test: it may be
+checked after every vote, and at most one in twenty versions that work in 70 % of all cases is ever retired by it. Votes
+from before a version was last admitted do not count again. The same votes give the same answer, one by one or all at
+once.
 """
 
 from __future__ import annotations
@@ -201,7 +202,8 @@ def usefulness_change(
 ) -> StatusChange | None:
     """Return the change to retired if no run followed the version, or if runs do better without it.
 
-    `shown` counts the runs that it was shown to; `lift` is the interval of what it adds to success, where that is known.
+    `shown` counts the runs that it was shown to; `lift` is the interval of what it adds to success, where that is
+    known.
     """
     if status not in RECALLABLE:
         return None
@@ -305,7 +307,8 @@ def useless_skills(library: LibraryView) -> list[Care]:
 def stale_skills(library: LibraryView) -> list[Care]:
     """Find what had no verified success for too long.
 
-    Age alone does not count: a verified success of a use, or a verified attempt that went the same way, restarts the clock.
+    Age alone does not count: a verified success of a use, or a verified attempt that went the same way, restarts the
+    clock.
     """
     found: list[Care] = []
     for stored in library.recallable:

@@ -427,8 +427,10 @@ def test_an_approval_that_no_longer_holds_lets_nothing_in(world: World) -> None:
 def test_only_a_projects_own_store_meets_home(world: World) -> None:
     billing, _, _ = mirrored(world)
     chosen = world.project("other")
-    assert chosen.context.place is not None
-    chosen.context.place = dataclasses.replace(chosen.context.place, database=str(world.folder / "own.db"))
+    own = StoreLocation(
+        database=str(world.folder / "own.db"), project=world.folder / "other", chosen_by="test", home=world.home
+    )
+    chosen.context.place = own
     assert not chosen.library.adopt()
     at_home = StoreLocation(
         database=str(world.home / "tacit.db"), project=world.home.parent, chosen_by="test", home=world.home

@@ -13,7 +13,7 @@ from tacit.domain.trajectory import StepResult
 from tacit.evidence.runs import SkillRun
 from tacit.maintain.revision_edits import Revision, same_revision_content
 from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, revisions
-from tests.unit.maintain.running import HANDBOOK, did, failed, user_message, ran, revision_context, used, version_of
+from tests.unit.maintain.running import HANDBOOK, did, failed, ran, revision_context, used, user_message, version_of
 
 
 def commands(content: SkillContent) -> list[str]:

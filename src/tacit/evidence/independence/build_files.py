@@ -1,8 +1,8 @@
 """Build files and a check → the commands that the check has them run, and whether one of these runs a given file.
 
-What a rule writes, reads or depends on is the work's own product or data and decides nothing; what it runs does. Where a
-mention cannot be placed it counts as run. Only text is read: what a rule puts together at run time (wildcards, pattern
-rules, `$(shell …)`) it does not see.
+What a rule writes, reads or depends on is the work's own product or data and decides nothing; what it runs does. Where
+a mention cannot be placed it counts as run. Only text is read: what a rule puts together at run time (wildcards,
+pattern rules, `$(shell …)`) it does not see.
 """
 
 from __future__ import annotations
@@ -353,7 +353,8 @@ def programs_of(text: str, folder: Path, *, search_path: str = "") -> Iterator[t
 
 
 def files_run(text: str, folder: Path, root: Path) -> set[str]:
-    """The files below a root that a text runs, as paths from that root: scripts, and the files that a test runner is given."""
+    """The files below a root that a text runs, as paths from that root: scripts, and the files that a test runner
+    is given."""
     found: set[str] = set()
     for command in _commands(text):
         named = [command.typed]

@@ -1,8 +1,8 @@
 """A git checkout → what a commit holds, and how it stands to what is checked out. Git is asked; it runs none of its hooks.
 
-Replaced objects, settings of the user and of the machine are left aside, and files of the workspace are never read by way of
-git: an index that hides changes, or a filter that undoes them, deceives git and not a hash. Commits, folders and files of the
-repository are held against their names, which git itself does not do when it reads them.
+Replaced objects, settings of the user and of the machine are left aside, and files of the workspace are never read by
+way of git: an index that hides changes, or a filter that undoes them, deceives git and not a hash. Commits, folders and
+files of the repository are held against their names, which git itself does not do when it reads them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class Repository:
         return {path: held[blob].decode("utf-8", "replace") for path, blob in chosen.items()}
 
     def _objects(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Objects by their names; one that does not hold what it is named after was forged, and git itself does not look."""
+        """Objects by their names; one that does not hold what it is named after was forged, and git itself does not
+        look."""
         asked = list(dict.fromkeys(names))
         if not asked:
             return {}

@@ -1,11 +1,12 @@
 """What a check stands on → why it is not independent of the run that it judges, or nothing.
 
-What decides a check (tests, settings, build files, the programs and scripts that it calls) is held against the commit that was
-checked out when the skill was given, and against that moment. A file counts as changed if its content differs from the
-commit and its inode was changed since: what a person left uncommitted before is theirs, and times that can be set by hand are
-not looked at. Where one must be strict, since whoever reports may have chosen the moment, the commit alone counts. What the
-build writes or reads is the work, and decides nothing. It reads files and asks git; it runs no check. What it cannot see:
-programs replaced before the skill was given, what is put there for the time of the check, and services or data of a test.
+What decides a check (tests, settings, build files, the programs and scripts that it calls) is held against the commit
+that was checked out when the skill was given, and against that moment. A file counts as changed if its content differs
+from the commit and its inode was changed since: what a person left uncommitted before is theirs, and times that can be
+set by hand are not looked at. Where one must be strict, since whoever reports may have chosen the moment, the commit
+alone counts. What the build writes or reads is the work, and decides nothing. It reads files and asks git; it runs no
+check. What it cannot see: programs replaced before the skill was given, what is put there for the time of the check,
+and services or data of a test.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class WorkspaceBaseline:
     since: datetime
     commit: str = ""
     strict: bool = False
-    """Whether whoever reports may have chosen the moment: then what decides must be as it was committed, and a commit known."""
+    """Whether whoever reports may have chosen the moment: then what decides must be as it was committed, and a
+    commit known."""
 
     @classmethod
     def of(cls, use: Use, folder: Path, *, strict: bool = False) -> WorkspaceBaseline:
@@ -264,7 +266,8 @@ def _deciding(here: Repository, tree: dict[str, TreeEntry], texts: tuple[str, ..
 
 
 def _is_beside(path: str, tops: set[str]) -> bool:
-    """Whether an uncommitted file is code that a check could load: at the root, or in a folder that holds committed files."""
+    """Whether an uncommitted file is code that a check could load: at the root, or in a folder that holds committed
+    files."""
     top, _, below = path.partition("/")
     suffix = PurePosixPath(path).suffix.removeprefix(".")
     local = PurePosixPath(path).name.startswith(".env")

@@ -1,7 +1,7 @@
 """Verifiers: checks that Tacit runs itself, so that an outcome is verified.
 
-A check that cannot be run raises `VerifierOutage`, which is no evidence. A check that the run itself could influence counts
-as a self-report (`Check.doubt`). Verifiers by name, and those of other packages, are in `registry`.
+A check that cannot be run raises `VerifierOutage`, which is no evidence. A check that the run itself could influence
+counts as a self-report (`Check.doubt`). Verifiers by name, and those of other packages, are in `registry`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`Command`, the exit status of a named check, and `Tests`, a test run in which at least one test must have run.
 
 A check that cannot be run (missing program, time limit, no such folder), or that ran nothing, raises `VerifierOutage`:
-that is no evidence. A command runs with the caller's rights, not in a sandbox; give it only commands you would run yourself.
+that is no evidence. A command runs with the caller's rights, not in a sandbox; give it only commands you would run
+yourself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which verifiers there are by name: built-in ones, and those of other packages (entry points `tacit.verifiers`).
 
-A name leads to a function of an argument (a text that its user typed) and a `Context`, which makes the verifier. Others are
-loaded when they are asked for; one that does not load is told with its name. Who may choose what is decided here too: a
-check chosen by whoever reports an outcome counts only if it is the skill's own, or all tests.
+A name leads to a function of an argument (a text that its user typed) and a `Context`, which makes the verifier. Others
+are loaded when they are asked for; one that does not load is told with its name. Who may choose what is decided here
+too: a check chosen by whoever reports an outcome counts only if it is the skill's own, or all tests.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ BUILT_IN: dict[str, Make] = {make.__name__: make for make in (command, tests, po
 
 
 def verifier(name: str, argument: str, context: Context) -> Verifier:
-    """Make the verifier of this name; a name that nobody brings is a mistake, one that does not load a faulty installation."""
+    """Make the verifier of this name; a name that nobody brings is a mistake, one that does not load a faulty
+    installation."""
     if name in BUILT_IN:
         return BUILT_IN[name](argument, context)
     entry = _others().get(name)
