@@ -19,7 +19,7 @@ from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.store import open_store
-from tacit.store.records import ENTRY_TYPES
+from tacit.store.record_log import ENTRY_TYPES
 
 STORES = Path(__file__).parent / "stores"
 

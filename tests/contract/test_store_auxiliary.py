@@ -22,7 +22,7 @@ from tacit.domain.recommendation import Recommendation
 from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind
 from tacit.store import open_store
-from tacit.store.records import ENTRY_TYPES
+from tacit.store.record_log import ENTRY_TYPES
 from tacit.text.words import terms
 from tests.raising import raises
 from tests.unit.store.samples import (

@@ -15,7 +15,7 @@ import pytest
 
 from tacit.domain.card import Card
 from tacit.features.cards.folder import BELOW
-from tacit.features.cards.records import FILES
+from tacit.features.cards.card_records import FILES
 from tacit.store import open_store
 
 PROCESSES = 8

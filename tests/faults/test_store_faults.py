@@ -727,8 +727,8 @@ def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> 
         store._connection.run(next(sql for sql in statements() if "uses_loses_no_row" in sql))
     assert [damage.subject for damage in store.verify()] == ["uses/u_2"]
     with store.transaction():
-        note = AuditNote(action="purge", subject="u_2", record=record_path("uses", "u_2"), at=at())
-        Audit(store._connection).append(note, digest="")
+        note = AuditNote(action="purge", subject="u_2", at=at())
+        Audit(store._connection).append(note, record=record_path("uses", "u_2"), digest="")
     assert list(store.verify()) == []
     assert store.resolve("u_2") == []
     store.close()

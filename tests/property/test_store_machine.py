@@ -37,9 +37,9 @@ from tests.unit.store.samples import (
     card,
     content,
     evidence,
-    session_note,
     passages,
     remark,
+    session_note,
     trajectory,
     use,
     vector,
@@ -137,7 +137,9 @@ class Twins(RuleBasedStateMachine):
 
     @rule(session=sessions, text=words, when=minutes, kind=st.sampled_from(NoteKind), name=st.sampled_from(["", "n"]))
     def note_down(self, session: str, text: str, when: int, kind: NoteKind, name: str) -> None:
-        self.write(lambda store: store.notes.put(session_note(text, session=session, minutes=when, kind=kind, name=name)))
+        self.write(
+            lambda store: store.notes.put(session_note(text, session=session, minutes=when, kind=kind, name=name))
+        )
 
     @rule(session=sessions, when=st.one_of(st.none(), st.just(at(62))))
     def forget(self, session: str, when: datetime | None) -> None:

@@ -17,7 +17,7 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.identity import canonical
 from tacit.domain.stored import AuditEntry
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import clean, stamp
 from tacit.store.invariants import unknown_id
 
@@ -93,7 +93,7 @@ class Audit:
         """Read one link; raises if it does not fit its own hash."""
         try:
             rows = self._connection.run(f"SELECT {_COLUMNS} FROM audit WHERE seq = ?", seq)
-        except Damaged as error:
+        except StoreDamaged as error:
             raise self._damage(seq, error.code, error.detail) from error
         if not rows:
             raise self._damage(seq, "missing")
@@ -149,7 +149,11 @@ class Audit:
             record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action)
             for record, action in self._latest("subject = ?", identity).items()
         )
-        return Damaged(self._connection.path, f"{table} {identity}", "missing") if known else unknown_id(noun, identity)
+        return (
+            StoreDamaged(self._connection.path, f"{table} {identity}", "missing")
+            if known
+            else unknown_id(noun, identity)
+        )
 
     def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
         """Raise unless the rows found for these owners are exactly those that the chain knows."""
@@ -162,7 +166,7 @@ class Audit:
     def _compare(self, table: str, known: set[str], found: set[str]) -> None:
         for record in sorted(known ^ found):
             code = "missing" if record in known else "not_audited"
-            raise Damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", code)
+            raise StoreDamaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", code)
 
     def _latest(self, condition: str, *values: str) -> dict[str, str]:
         """Record → the last action on it."""
@@ -170,7 +174,7 @@ class Audit:
         return {str(record): str(action) for record, action in rows}
 
     def _damage(self, seq: int, code: str, detail: str = "") -> StoreOutage:
-        return Damaged(self._connection.path, f"audit {seq}", code, detail)
+        return StoreDamaged(self._connection.path, f"audit {seq}", code, detail)
 
 
 def is_gone(action: str) -> bool:

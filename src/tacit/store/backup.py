@@ -28,8 +28,8 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.identity import plain
 from tacit.store.audit import head_of
 from tacit.store.connection import Connection, check_path, file_kind, printable_path, translate_errors
-from tacit.store.damage import Damaged
-from tacit.store.encoding import Unreadable, aware, unpack
+from tacit.store.damage import StoreDamaged
+from tacit.store.encoding import UnreadableRecord, aware, unpack
 from tacit.store.seals import seal_of
 
 SUFFIX = ".manifest.json"
@@ -101,7 +101,7 @@ def identity_of(connection: Connection) -> str:
     """The id that a store got when it was made; raises if it is damaged."""
     rows = connection.run("SELECT seq, id, seal FROM identity")
     if len(rows) != 1 or rows[0][2] != seal_of("identity", rows[0][:2]):
-        raise Damaged(connection.path, "the store's id", "wrong_seal")
+        raise StoreDamaged(connection.path, "the store's id", "wrong_seal")
     return str(rows[0][1])
 
 
@@ -153,7 +153,7 @@ def read_manifest(backup: Path) -> Manifest | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from error
+        raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
     return unpack(data, Manifest)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import apsw
 
 from tacit.domain.errors import Mistake, StoreOutage, TacitError
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import clean
 
 T = TypeVar("T")
@@ -399,7 +399,7 @@ def translate_errors(path: str) -> Iterator[None]:
             raise
         raise translated from error
     except UnicodeDecodeError as error:
-        raise Damaged(path, "a text", "not_utf8") from error
+        raise StoreDamaged(path, "a text", "not_utf8") from error
 
 
 def store_error(error: apsw.Error, path: str) -> TacitError | None:
@@ -419,9 +419,9 @@ def store_error(error: apsw.Error, path: str) -> TacitError | None:
             hint="check free space, quota and the disk, then try again; nothing was written",
         )
     if isinstance(error, apsw.NotADBError):
-        return Damaged(path, "the file", "not_a_database")
+        return StoreDamaged(path, "the file", "not_a_database")
     if isinstance(error, apsw.CorruptError | apsw.FormatError | apsw.ConstraintError | apsw.MismatchError):
-        return Damaged(path, "the file", "bad_file", str(error))
+        return StoreDamaged(path, "the file", "bad_file", str(error))
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
         return StoreOutage(
             f"the store {path} cannot be opened for writing: {error}",
@@ -435,5 +435,5 @@ def store_error(error: apsw.Error, path: str) -> TacitError | None:
             "the record is larger than the store can hold", code="too_large", hint="the limit is about one gigabyte"
         )
     if isinstance(error, apsw.SQLError) and not str(error).startswith(_BUGS):
-        return Damaged(path, "the schema", "schema_changed", str(error))
+        return StoreDamaged(path, "the schema", "schema_changed", str(error))
     return None

@@ -11,7 +11,7 @@ from tacit.domain.skill import Kind
 from tacit.domain.stored import Counts
 from tacit.store.audit import is_gone
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 
 MAX_IDS = 10
 _END = "\U0010ffff"
@@ -63,13 +63,13 @@ def _check_lost(connection: Connection, prefix: str) -> None:
     last = {record: (subject, action) for subject, record, action in connection.run(sql, prefix, prefix + _END)}
     for record, (subject, action) in last.items():
         if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not is_gone(action):
-            raise Damaged(connection.path, subject, "missing")
+            raise StoreDamaged(connection.path, subject, "missing")
 
 
 def _known(connection: Connection, rows: Iterable[tuple[str, int]], known: type[StrEnum]) -> dict[str, int]:
     found = dict(rows)
     for wrong in found.keys() - {str(value) for value in known}:
-        raise Damaged(connection.path, f"a {known.__name__.lower()}", "unknown_value", repr(wrong))
+        raise StoreDamaged(connection.path, f"a {known.__name__.lower()}", "unknown_value", repr(wrong))
     return {str(value): found[value] for value in known if value in found}
 
 

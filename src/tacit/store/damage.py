@@ -51,7 +51,7 @@ PROBLEMS = {
 """Code → what is wrong, to be read after the name of what is damaged."""
 
 
-class Damaged(StoreOutage):
+class StoreDamaged(StoreOutage):
     """A damaged row or file: its name (`subject`), the code of the problem, and its text, as `verify` reports them."""
 
     def __init__(self, path: str, subject: str, code: str, detail: str = "") -> None:

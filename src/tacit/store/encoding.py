@@ -22,7 +22,7 @@ T = TypeVar("T")
 _COMPRESSION = 6
 
 
-class Unreadable(ValueError):
+class UnreadableRecord(ValueError):
     """Bytes that are not a record of the expected type."""
 
 
@@ -42,7 +42,8 @@ def pack(value: Any) -> bytes:
 
 def unpack(data: bytes, kind: type[T]) -> T:
     """Read a value of a known type; raises `Unreadable`."""
-    renamed = _renamed_fields(kind)
+    wanted: Any = kind
+    renamed = _renamed_fields(wanted)
     if not renamed:
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):  # such as lone surrogates, read below
             return msgspec.json.decode(data, type=kind)
@@ -52,7 +53,7 @@ def unpack(data: bytes, kind: type[T]) -> T:
             document = {renamed.get(name, name): value for name, value in document.items()}
         return msgspec.convert(document, type=kind)
     except (ValueError, TypeError, RecursionError) as error:
-        raise Unreadable(f"is not a readable {kind.__name__}: {error}") from error
+        raise UnreadableRecord(f"is not a readable {kind.__name__}: {error}") from error
 
 
 @cache

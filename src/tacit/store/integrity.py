@@ -13,12 +13,12 @@ from tacit.domain.stored import Damage
 from tacit.store.audit import GENESIS, Audit, AuditEvent, is_gone, record_path
 from tacit.store.backup import copy_pages, identity_of
 from tacit.store.connection import MEMORY, Connection
-from tacit.store.damage import Damaged, damage_of
+from tacit.store.damage import StoreDamaged, damage_of
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration
-from tacit.store.passages import Passages
+from tacit.store.passage_table import Passages
 from tacit.store.progress import Bookmarks, Outlines
-from tacit.store.records import RecordLog
+from tacit.store.record_log import RecordLog
 from tacit.store.renderings import Renderings
 from tacit.store.rows import Rows, Values
 from tacit.store.schema import differences
@@ -251,6 +251,6 @@ def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:
 def _damage(error: StoreOutage) -> Damage:
     if error.retryable:  # a locked store is not damaged
         raise error
-    if isinstance(error, Damaged):
+    if isinstance(error, StoreDamaged):
         return damage_of(error.subject, error.code, error.detail)
     return Damage(subject="the file", problem=error.message, code=error.code)

@@ -25,7 +25,7 @@ _FILE_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class StoredSteps:
     """What retention needs to know of a trajectory whose steps are still stored."""
 
     id: str
@@ -255,7 +255,7 @@ def same_attempt(one: Episode, other: Episode) -> bool:
 
 
 def choose_pruned(
-    holdings: Iterable[Holding], *, keep_days: int | None, cap_bytes: int | None, at: datetime
+    holdings: Iterable[StoredSteps], *, keep_days: int | None, cap_bytes: int | None, at: datetime
 ) -> list[str]:
     """Ids of the trajectories to prune: those past retention, then the oldest until the rest fits the cap."""
     held = sorted(holdings, key=lambda holding: holding.captured_at)

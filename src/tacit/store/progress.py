@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.session import Bookmark
 from tacit.store.connection import Connection, reads, writes
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import clean
 from tacit.store.rows import Records, Values
 
@@ -31,7 +31,7 @@ class Bookmarks:
         try:
             row = self.rows.find(path)
             return self.rows.value(row) if row else None
-        except Damaged:
+        except StoreDamaged:
             return None
 
     @writes
@@ -60,7 +60,7 @@ class Outlines:
         for seq in self.rows.numbers(f"version = {OUTLINE_VERSION} AND id IN {_CURRENT}"):
             try:
                 found.append(self.rows.value(self.rows.at(seq)))
-            except Damaged:
+            except StoreDamaged:
                 continue  # `verify` reports it, `missing` names it
         return found
 
@@ -85,7 +85,7 @@ class Outlines:
         for trajectory_id in trajectory_ids:
             try:
                 row = self.rows.find(trajectory_id)
-            except Damaged:
+            except StoreDamaged:
                 self._connection.run("DELETE FROM outlines WHERE id = ?", clean(trajectory_id))
                 continue
             if row and not row["mined"]:
@@ -100,7 +100,7 @@ class Outlines:
         for seq, identity in self._connection.run(f"SELECT seq, id FROM outlines WHERE id IN {_CURRENT} ORDER BY seq"):
             try:
                 self.rows.value(self.rows.at(seq))
-            except Damaged:
+            except StoreDamaged:
                 found.append(identity)
         return found
 

@@ -14,8 +14,8 @@ from tacit.domain.archive import Descent, Purge, Source
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
 from tacit.store.descent import StoreContents, demotion, find_descent, tombstones_of
-from tacit.store.passages import Passages, passages_path
-from tacit.store.records import AppendedRecords, RecordLog
+from tacit.store.passage_table import Passages, passages_path
+from tacit.store.record_log import AppendedRecords, RecordLog
 from tacit.store.rows import Rows, Values
 from tacit.store.session_notes import SessionNotes
 from tacit.store.skills import Skills, version_path

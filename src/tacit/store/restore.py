@@ -44,11 +44,11 @@ from tacit.store.backup import (
 from tacit.store.connection import MEMORY, Connection, printable_path, translate_errors
 from tacit.store.damage import damage_of
 from tacit.store.descent import HASH
-from tacit.store.encoding import Unreadable
+from tacit.store.encoding import UnreadableRecord
 from tacit.store.integrity import Integrity
 from tacit.store.migrations import migrate, schema_of
 from tacit.store.purge import open_purger
-from tacit.store.records import TOMBSTONES_SINCE, RecordLog
+from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
 from tacit.store.schema import MIGRATIONS
 from tacit.store.sqlite_store import SqliteStore
 
@@ -80,7 +80,7 @@ def check_backup(file: Path) -> CheckedBackup:
     manifest, damage = None, list[Damage]()
     try:
         manifest = read_manifest(file)
-    except Unreadable as error:
+    except UnreadableRecord as error:
         damage.append(damage_of("the manifest", "bad_manifest", str(error)))
     try:
         with _copy_in_memory(file) as (copy, schema):
@@ -310,7 +310,7 @@ def _comparable(manifest: Manifest, found: Manifest) -> Manifest:
 def _made_at(file: Path) -> datetime | None:
     try:
         manifest = read_manifest(file)
-    except Unreadable:
+    except UnreadableRecord:
         return None
     return manifest.at if manifest else None
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tacit.store.connection import Connection, Row
-from tacit.store.damage import Damaged
-from tacit.store.encoding import Unreadable, clean, pack, unpack
+from tacit.store.damage import StoreDamaged
+from tacit.store.encoding import UnreadableRecord, clean, pack, unpack
 from tacit.store.seals import seal_of
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class Rows:
         """Read one row by its number; raises if it is missing or its seal does not fit."""
         try:
             found = self._connection.run(self._select, seq)
-        except Damaged as error:
+        except StoreDamaged as error:
             raise self.damage(seq, error.code, error.detail) from error
         if not found:
             raise self.damage(seq, "missing")
@@ -71,7 +71,7 @@ class Rows:
         """Read rows by their numbers, in that order, in one statement; raises as `at` does."""
         try:
             rows = self._connection.run(self._select_among, json.dumps(list(numbers)))
-        except Damaged:
+        except StoreDamaged:
             rows = []  # `at` finds out which
         found = {row[0]: row for row in rows}
         return [self.checked(found[seq]) if seq in found else self.at(seq) for seq in numbers]
@@ -111,11 +111,11 @@ class Rows:
         index = f"sqlite_autoindex_{self.table}_1"
         known = self._connection.run(f"SELECT count(*), coalesce(sum(seq), 0) FROM {self.table} INDEXED BY {index}")
         if known != [(count, total)]:
-            raise Damaged(self._connection.path, f"the table {self.table}", "row_count")
+            raise StoreDamaged(self._connection.path, f"the table {self.table}", "row_count")
 
-    def damage(self, label: object, code: str, detail: str = "") -> Damaged:
+    def damage(self, label: object, code: str, detail: str = "") -> StoreDamaged:
         """The error for one of this table's rows."""
-        return Damaged(self._connection.path, f"{self.table} {label}", code, detail)
+        return StoreDamaged(self._connection.path, f"{self.table} {label}", code, detail)
 
     def checked(self, values: Row) -> Values:
         """A row that was just read, as a dictionary; raises unless its seal fits."""
@@ -159,7 +159,7 @@ class Records(Rows, Generic[T]):
         """Read the value in a row; raises unless the columns fit it."""
         try:
             value = unpack(row["record"], self.kind_of(row))
-        except Unreadable as error:
+        except UnreadableRecord as error:
             raise self.damage(row["id"], "unreadable", str(error)) from error
         if any(row[column] != expected for column, expected in self._lookup(value).items()):
             raise self.damage(row["id"], "wrong_record")

@@ -16,7 +16,7 @@ from tacit.domain.stored import Hit, Stored
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
 from tacit.store.rows import Records, Values
@@ -219,7 +219,7 @@ class Skills:
             return
         sql = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
         if self._connection.run(sql)[0] != self._census:
-            raise Damaged(self._connection.path, "the names of versions", "row_count")
+            raise StoreDamaged(self._connection.path, "the names of versions", "row_count")
         self._names_checked = stamp
 
     def _stamp(self) -> tuple[int, int, int]:

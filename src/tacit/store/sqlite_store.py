@@ -29,14 +29,14 @@ from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.backup import copy_store, describe_copy, identity_of, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, reads, writes
 from tacit.store.counts import count_all, ids_with_prefix
-from tacit.store.damage import Damaged, damage_of
+from tacit.store.damage import StoreDamaged, damage_of
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration, migrate
-from tacit.store.passages import Passages
+from tacit.store.passage_table import Passages
 from tacit.store.progress import Bookmarks, Outlines
 from tacit.store.purge import Purger
-from tacit.store.records import RecordLog
+from tacit.store.record_log import RecordLog
 from tacit.store.renderings import Renderings
 from tacit.store.schema import MIGRATIONS, check_triggers
 from tacit.store.session_notes import SessionNotes
@@ -355,7 +355,7 @@ class SqliteStore:
         connection = Connection(copy)
         try:
             for damage in Integrity(connection, self._migrations).damages():
-                raise Damaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
+                raise StoreDamaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
             with connection.reading():
                 return describe_copy(connection, copy, at=datetime.now(UTC))
         finally:
@@ -381,7 +381,7 @@ class SqliteStore:
         try:
             return self._anchors.read(self._connection.path)
         except ValueError as error:
-            raise Damaged(self._connection.path, "the anchor", "anchor_unreadable", str(error)) from error
+            raise StoreDamaged(self._connection.path, "the anchor", "anchor_unreadable", str(error)) from error
 
     def _write_anchor(self, *, first: bool = False) -> None:
         """Note the newest link outside, unless that would hide that the chain was cut or rewritten."""

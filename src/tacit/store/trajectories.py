@@ -18,8 +18,8 @@ from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
-from tacit.store.encoding import Unreadable, aware, clean, compress, pack, stamp, unpack
+from tacit.store.damage import StoreDamaged
+from tacit.store.encoding import UnreadableRecord, aware, clean, compress, pack, stamp, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,
     EPISODE_WEIGHTS,
@@ -109,7 +109,7 @@ class Trajectories:
         try:
             content = zlib.decompress(data)
             trajectory = unpack(content, Trajectory)
-        except (zlib.error, Unreadable) as error:
+        except (zlib.error, UnreadableRecord) as error:
             raise self._blob_damage(row, "unreadable", str(error)) from error
         if _hash(content) != row["blob"]:
             raise self._blob_damage(row, "wrong_hash")
@@ -187,12 +187,12 @@ class Trajectories:
             self._change(row, replace(episode, pruned=True), action="prune", at=at)
         return len(chosen)
 
-    def _holding(self, row: Values, episode: Episode) -> invariants.Holding:
+    def _holding(self, row: Values, episode: Episode) -> invariants.StoredSteps:
         size = self._connection.single("SELECT size FROM blobs WHERE hash = ?", row["blob"])
         if size is None:
             raise self.rows.damage(row["id"], "missing_steps")
         droppable = episode.learned_at is not None or episode.superseded
-        return invariants.Holding(id=episode.id, captured_at=episode.captured_at, bytes=size, droppable=droppable)
+        return invariants.StoredSteps(id=episode.id, captured_at=episode.captured_at, bytes=size, droppable=droppable)
 
     def _row(self, trajectory_id: str) -> Values:
         row = self.rows.find(trajectory_id)
@@ -216,8 +216,8 @@ class Trajectories:
         self._connection.run(insert, *values, seal_of("blobs", values))
         return name
 
-    def _blob_damage(self, row: Values, code: str, detail: str = "") -> Damaged:
-        return Damaged(self._connection.path, f"blobs {row['blob']}", code, detail)
+    def _blob_damage(self, row: Values, code: str, detail: str = "") -> StoreDamaged:
+        return StoreDamaged(self._connection.path, f"blobs {row['blob']}", code, detail)
 
     def _change(self, row: Values, episode: Episode, *, action: str, at: datetime, superseded_by: str = "") -> None:
         other = {"superseded_by": superseded_by} if superseded_by else {}

@@ -21,7 +21,7 @@ from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store import invariants
 from tacit.store.connection import Connection, reads, translate_errors, writes
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import encode_vectors, sketch_of
@@ -44,7 +44,7 @@ Range = tuple[int, int]
 class DerivedRows(Rows):
     """Sealed rows that can be made again."""
 
-    def damage(self, label: object, code: str, detail: str = "") -> Damaged:
+    def damage(self, label: object, code: str, detail: str = "") -> StoreDamaged:
         """The error for one of this table's rows."""
         error = super().damage(label, code, detail)
         error.hint = _REBUILD_HINT
@@ -72,7 +72,7 @@ class Blocks:
         """Blocks by their numbers, in that order; their codes are views of one buffer that `allocate` gives."""
         try:
             return self._read_together(numbers, allocate)
-        except Damaged:
+        except StoreDamaged:
             return [self.rows.at(seq) for seq in numbers]  # finds out which
 
     def _read_together(self, numbers: Sequence[int], allocate: Callable[[int], memoryview]) -> list[Values]:
@@ -153,7 +153,7 @@ class Blocks:
             chosen = numbers[place : place + self._block_rows]
             try:
                 versions, codes = self._joined(space, chosen)
-            except Damaged:
+            except StoreDamaged:
                 return  # not packed, so that the present write succeeds; reading the damaged row raises
             self.rows.add({"space": space, "first": start, "last": chosen[-1], "versions": versions, "codes": codes})
             start = chosen[-1] + 1
@@ -200,7 +200,7 @@ class Sketches:
         for (seq,) in self._connection.run(sql):
             try:
                 self.rows.add(self._sketch_columns(seq), seq=seq)
-            except Damaged:
+            except StoreDamaged:
                 continue  # so that the present write succeeds; reading the damaged block raises
 
     def make_all(self) -> None:
@@ -310,12 +310,12 @@ class Vectors:
         for seq in self.space_rows.numbers():
             try:
                 self.check_space(self.space_rows.at(seq))
-            except Damaged:
+            except StoreDamaged:
                 self._delete_space(seq)
         for seq in self.rows.numbers():
             try:
                 self.check(self.rows.at(seq))
-            except Damaged:
+            except StoreDamaged:
                 self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
         self.blocks.pack_all()
         self.sketches.make_all()
@@ -351,7 +351,7 @@ class Vectors:
     def _holds(self, seq: int, codes: bytes) -> bool:
         try:
             return bool(self.rows.at(seq)["codes"] == codes)
-        except Damaged:
+        except StoreDamaged:
             return False  # the new row replaces it
 
     def _delete_space(self, space: int) -> None:

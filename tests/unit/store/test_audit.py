@@ -11,7 +11,7 @@ from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.stored import AuditEntry
 from tacit.store.audit import GENESIS, Audit, AuditEvent, AuditNote, is_gone, link_hash, record_path
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.schema import statements
 from tests.raising import raises
 from tests.unit.store.samples import at
@@ -127,7 +127,7 @@ def test_an_empty_chain_has_no_links(audit: Audit) -> None:
 def test_a_changed_column_is_damage_and_named(audit: Audit, connection: Connection, column: str) -> None:
     grow(audit, "uses/a", "uses/b", "uses/c")
     connection.run(f"UPDATE audit SET {column} = 'x' WHERE seq = 2")
-    with pytest.raises(Damaged) as found:
+    with pytest.raises(StoreDamaged) as found:
         audit.at(2)
     assert (found.value.subject, found.value.code) == ("audit 2", "wrong_hash")
     assert audit.at(1).event.record == "uses/a"
@@ -145,17 +145,17 @@ def test_a_value_of_another_type_is_damage(audit: Audit, connection: Connection)
     connection.run(f"INSERT INTO audit VALUES ({', '.join('?' * 9)})", *rows[0])
     assert audit.at(1).event.actor == "gate"
     connection.run("UPDATE audit SET hash = NULL")
-    with raises(Damaged, "wrong_hash"):
+    with raises(StoreDamaged, "wrong_hash"):
         audit.at(1)
     connection.run("UPDATE audit SET hash = ?, at = x'00'", rows[0][-1])
-    with raises(Damaged, "wrong_hash"):
+    with raises(StoreDamaged, "wrong_hash"):
         audit.at(1)
 
 
 def test_a_text_that_is_not_utf8_is_damage_of_its_link(audit: Audit, connection: Connection) -> None:
     grow(audit, "uses/a")
     connection.run("UPDATE audit SET actor = CAST(x'ff' AS TEXT)")
-    with pytest.raises(Damaged) as found:
+    with pytest.raises(StoreDamaged) as found:
         audit.at(1)
     assert (found.value.subject, found.value.code) == ("audit 1", "not_utf8")
 
@@ -163,10 +163,10 @@ def test_a_text_that_is_not_utf8_is_damage_of_its_link(audit: Audit, connection:
 def test_a_link_that_was_removed_is_missed(audit: Audit, connection: Connection) -> None:
     grow(audit, "uses/a", "uses/b", "uses/c")
     connection.run("DELETE FROM audit WHERE seq = 2")
-    with pytest.raises(Damaged) as found:
+    with pytest.raises(StoreDamaged) as found:
         audit.at(2)
     assert (found.value.subject, found.value.code) == ("audit 2", "missing")
-    with raises(Damaged, "missing"):  # fewer links than the last one's number
+    with raises(StoreDamaged, "missing"):  # fewer links than the last one's number
         list(audit.links())
 
 
@@ -176,17 +176,17 @@ def test_a_link_that_fits_itself_but_not_the_one_before_is_damage(audit: Audit, 
     previous = audit.at(2).previous
     connection.run("UPDATE audit SET actor = ?, hash = ? WHERE seq = 2", forged.actor, link_hash(previous, forged))
     assert audit.at(2).event.actor == "mallory"
-    with pytest.raises(Damaged) as found:
+    with pytest.raises(StoreDamaged) as found:
         list(audit.links())
     assert (found.value.subject, found.value.code) == ("audit 3", "bad_chain_order")
-    with raises(Damaged, "bad_chain_order"):
+    with raises(StoreDamaged, "bad_chain_order"):
         list(audit.links(start=3))
 
 
 def test_nothing_is_appended_to_a_damaged_end(audit: Audit, connection: Connection) -> None:
     grow(audit, "uses/a")
     connection.run("UPDATE audit SET actor = 'mallory'")
-    with raises(Damaged, "wrong_hash"):
+    with raises(StoreDamaged, "wrong_hash"):
         grow(audit, "uses/b")
 
 
@@ -232,7 +232,7 @@ def test_the_records_of_owners_are_those_that_were_not_purged(audit: Audit) -> N
 def test_an_id_that_the_chain_knows_is_lost_and_any_other_unknown(audit: Audit) -> None:
     grow(audit, "versions/s_1/v_1", "uses/u_1")
     lost = audit.absent("versions", "v_1", noun="version")
-    assert isinstance(lost, Damaged)
+    assert isinstance(lost, StoreDamaged)
     assert (lost.subject, lost.code) == ("versions v_1", "missing")
     for table, identity in (("versions", "v_2"), ("uses", "v_1"), ("versions", "u_1"), ("version", "v_1")):
         unknown = audit.absent(table, identity, noun="version")
@@ -250,10 +250,10 @@ def test_rows_and_chain_must_name_the_same_records(audit: Audit) -> None:
     grow(audit, "versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3")
     audit.check_complete("versions", "s_1", found={"versions/s_1/v_1", "versions/s_1/v_2"})
     audit.check_complete("versions", "s_1", "s_2", found={"versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3"})
-    with pytest.raises(Damaged) as missing:
+    with pytest.raises(StoreDamaged) as missing:
         audit.check_complete("versions", "s_1", found={"versions/s_1/v_1"})
     assert (missing.value.subject, missing.value.code) == ("versions v_2", "missing")
-    with pytest.raises(Damaged) as added:
+    with pytest.raises(StoreDamaged) as added:
         audit.check_complete("versions", "s_2", found={"versions/s_2/v_3", "versions/s_2/v_9"})
     assert (added.value.subject, added.value.code) == ("versions v_9", "not_audited")
 

@@ -14,7 +14,7 @@ from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.store import invariants as laws
-from tacit.store.encoding import Unreadable, clean, pack, stamp, unpack
+from tacit.store.encoding import UnreadableRecord, clean, pack, stamp, unpack
 from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, birth_of, content, evidence, trajectory, use, verdict, version_of
 
@@ -67,7 +67,7 @@ def test_what_has_no_form_is_a_mistake() -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"skill_id": 1}', b"\xff\xfe", b"[" * 100_000])
 def test_bytes_that_are_no_record_are_unreadable(data: bytes) -> None:
     for kind in (SkillVersion, Episode):
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnreadableRecord):
             unpack(data, kind)
 
 

@@ -86,7 +86,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
     monkeypatch.setattr(nearby, "LIKELY", 12)
     opened = open_store(tmp_path / "tacit.db")
     assert isinstance(opened, SqliteStore)
-    opened._vectors.blocks._block_rows = 16
+    opened.vectors.blocks._block_rows = 16
     chooser = random.Random(5)
     for number in range(50):
         stored = put_version(opened, f"skill-{number}", description=f"Thing {number}")

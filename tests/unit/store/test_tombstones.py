@@ -12,9 +12,9 @@ from tacit.domain.archive import Tombstone
 from tacit.domain.errors import Mistake
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.migrations import migrate
-from tacit.store.records import TOMBSTONES_SINCE, RecordLog
+from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
 from tacit.store.schema import MIGRATIONS
 from tacit.store.word_index import without_triggers
 from tests.raising import raises
@@ -63,10 +63,10 @@ def test_a_stone_that_was_taken_away_is_missed(connection: Connection, records: 
     records.add(replace(TOMBSTONE, id="v_2"))
     with connection.writing(), without_triggers(connection, "tombstones"):
         connection.run("DELETE FROM tombstones WHERE id = 'v_1'")
-    with pytest.raises(Damaged) as found:
+    with pytest.raises(StoreDamaged) as found:
         records.tombstone("v_1")
     assert (found.value.subject, found.value.code) == ("tombstones v_1", "missing")
-    with raises(Damaged, "missing"):
+    with raises(StoreDamaged, "missing"):
         records.add(TOMBSTONE)
     assert records.tombstone("v_3") is None
 

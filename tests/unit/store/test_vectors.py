@@ -20,7 +20,7 @@ from tacit.domain.ports import Store
 from tacit.store import open_store
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.migrations import migrate
 from tacit.store.schema import MIGRATIONS
 from tacit.store.skills import Skills
@@ -325,7 +325,7 @@ def test_a_damaged_block_is_named_when_it_is_read(parts: Parts, harm: str, subje
         parts.put(f"n{number}")
     assert len(parts.blocks()) == 2
     raw(Path(parts.store.path), harm)
-    with raises(Damaged, "wrong_seal") as caught:
+    with raises(StoreDamaged, "wrong_seal") as caught:
         parts.nearest()
     assert caught.value.subject == subject
     parts.store.reindex()
@@ -354,11 +354,11 @@ def test_blocks_and_rows_are_read_into_the_same_answer_as_one_by_one(parts: Part
     for number in range(3 * BLOCK + 2):
         parts.put(f"n{number}", vector(*(dice.uniform(-1, 1) for _ in range(3))))
     numbers = [seq for seq, *_ in parts.connection.run("SELECT seq FROM vector_blocks ORDER BY seq DESC")]
-    read = parts.vectors.blocks.read(numbers, room=lambda size: memoryview(bytearray(size)))
+    read = parts.vectors.blocks.read(numbers, allocate=lambda size: memoryview(bytearray(size)))
     singly = [parts.vectors.blocks.rows.at(seq) for seq in numbers]
     assert len(numbers) == 3
     assert [{**row, "codes": bytes(row["codes"])} for row in read] == singly
-    assert parts.vectors.blocks.read([], room=lambda size: memoryview(bytearray(size))) == []
+    assert parts.vectors.blocks.read([], allocate=lambda size: memoryview(bytearray(size))) == []
 
 
 def schema(path: Path) -> list[str]:

@@ -15,7 +15,7 @@ from tacit.domain.stored import FoundPassage
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
 from tacit.store.connection import Connection, reads, writes
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.lexical_search import PASSAGE_FIELDS, PASSAGE_WEIGHTS, passage_words
 from tacit.store.rows import Records, Values
 from tacit.store.skills import Skills
@@ -74,7 +74,7 @@ class Passages:
         noted = self._connection.run(last, passages_path(version_id))
         expected = "" if not noted or is_gone(noted[0][0]) else noted[0][1]
         if expected != (_digest(rows) if rows else ""):
-            raise Damaged(self._connection.path, f"{TABLE} {version_id}", "changed_since_audit")
+            raise StoreDamaged(self._connection.path, f"{TABLE} {version_id}", "changed_since_audit")
         return [self.rows.value(row) for row in rows]
 
     @reads

@@ -26,7 +26,7 @@ from tacit.domain.usage_signal import UsageSignal
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
-from tacit.store.damage import Damaged
+from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import aware, clean, stamp
 from tacit.store.rows import Records, Values
 
@@ -258,7 +258,7 @@ class RecordLog:
         if row is not None:
             return self.tombstones.value(row)
         if self._connection.single("SELECT 1 FROM audit WHERE record = ?", record_path("tombstones", identity)):
-            raise Damaged(self._connection.path, f"tombstones {identity}", "missing")
+            raise StoreDamaged(self._connection.path, f"tombstones {identity}", "missing")
         return None
 
     def list_tombstones(self, *identities: str) -> list[Tombstone]:
@@ -314,7 +314,7 @@ class RecordLog:
         if self._subject_exists(subject):
             return
         errors = [self._audit.absent(table, subject, noun="skill or version") for table in _REMARK_SUBJECTS]
-        raise next((error for error in errors if isinstance(error, Damaged)), errors[0])
+        raise next((error for error in errors if isinstance(error, StoreDamaged)), errors[0])
 
     def _subject_exists(self, subject: str) -> bool:
         tables = _REMARK_SUBJECTS
