@@ -454,7 +454,7 @@ def _verdict_lines(learned: LearningReport) -> Iterator[str]:
         yield f"Seen again: {listed}" + (" …" if len(names) > 5 else "")
     if learned.rejected:
         reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
-        listed = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
+        listed = ", ".join(f"{escape(reason.replace('_', ' '))} ×{count}" for reason, count in reasons.most_common(6))
         yield f"Not made into procedures: {listed}"
 
 

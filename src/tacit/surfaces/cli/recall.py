@@ -17,8 +17,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.signals import WEIGHTS, contributions
-from tacit.render.context import crowded_line
-from tacit.render.quoting import citation
+from tacit.render.context import citation, crowded_line
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.views import EPISODES, show_selection
 from tacit.surfaces.hook.preview import preview

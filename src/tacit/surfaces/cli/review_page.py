@@ -52,9 +52,11 @@ def _page_parts(ctx: CommandContext, stored: Stored, examination: Examination) -
     version, width = stored.version, ctx.console.width
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)
-    yield from finding_lines(findings_of(ctx, stored, examination), version.content, width=width)
+    findings = findings_of(ctx, stored, examination)
+    yield from finding_lines(findings, version.content, width=width)
     yield from _effect_lines(version.content, examination.needs, width=width)
-    if outside := from_outside(version):
+    outside = from_outside(version)
+    if outside and not any(finding.rule == "external_text" for finding in findings):
         places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
         yield f"[yellow]Copied from tool output, a file or the web:[/yellow] {escape(clean(places))}"
     for literal in examination.literals:

@@ -352,7 +352,8 @@ def _step(step: SkillStep) -> RenderableType:
 
 def _pitfall(pitfall: Pitfall) -> Text:
     at = f"at step {pitfall.step + 1}" if pitfall.step is not None else ""
-    return _with(_prose(pitfall.text), pitfall.kind, at, f"seen {pitfall.count} times" if pitfall.count != 1 else "")
+    kind = pitfall.kind.replace("mended", "fixed")  # a stored word
+    return _with(_prose(pitfall.text), kind, at, f"seen {pitfall.count} times" if pitfall.count != 1 else "")
 
 
 def _part(name: str, content: SkillContent | None) -> RenderableType:
