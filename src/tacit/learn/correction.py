@@ -292,7 +292,7 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     field_origins = FieldOrigins(trajectory)
     message_text = Span(trajectory.id, correction.message.index, "text")
     for path in ("name", "description", "category", "body"):
-        field_origins.rest(path, [message_text])
+        field_origins.add_spans(path, [message_text])
     rule = rule_of(correction.sentence)
     swap = swap_of(correction.sentence, correction.before, correction.after)
     shown = f"\n\n{swap.text()}" if swap else ""
@@ -308,10 +308,10 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
         timeline = Timeline(trajectory)
         for action, text in ((swap.before, swap.old), (swap.after, swap.new)):
             for path in ("name", "body", "tags"):
-                field_origins.rest(path, _spans_of_text(action, text, timeline))
+                field_origins.add_spans(path, _spans_of_text(action, text, timeline))
     pair = (swap.before, swap.after) if swap else ()
     corrected = [Span(trajectory.id, action.index, "arguments") for action in (*pair, *acted[:3])]
-    grounding = {**field_origins.grounding, "evidence": tuple(dict.fromkeys((message_text, *corrected)))}
+    grounding = {**field_origins.spans, "evidence": tuple(dict.fromkeys((message_text, *corrected)))}
     return Candidate(
         content=content,
         scope=trajectory.task.scope,

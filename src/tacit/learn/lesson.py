@@ -97,9 +97,7 @@ def lesson(
         content=_content(draft, used),
         scope=trajectory.task.scope,
         origins=draft.field_origins.origins,
-        provenance=Provenance(
-            trajectory_ids=(trajectory.id,), grounding=draft.field_origins.grounding, made_by=MADE_BY
-        ),
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.field_origins.spans, made_by=MADE_BY),
         assessment=_assessment(recovery),
     )
 
@@ -187,18 +185,22 @@ def _content(draft: _Draft, used: tuple[ToolCall, ...]) -> SkillContent:
         spans = action_spans(action, draft.timeline, arguments=arguments, workspace=workspace)
         typed.update(dict.fromkeys(spans))
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
-        draft.field_origins.rest(f"steps.{number}", spans)
-        draft.field_origins.rest(f"steps.{number}.arguments", spans)
+        draft.field_origins.add_spans(f"steps.{number}", spans)
+        draft.field_origins.add_spans(f"steps.{number}.arguments", spans)
     failed = Span(draft.trajectory.id, recovery.failed.index, "arguments")
     error = Span(draft.trajectory.id, recovery.failed.index, "observation")
-    draft.field_origins.rest("name", [failed, *typed])
-    draft.field_origins.rest("description", [*([error] if _named(draft) else ()), failed, *typed])
-    draft.field_origins.rest("signature", [error])
-    draft.field_origins.rest("body", [error, failed, *typed])
+    draft.field_origins.add_spans("name", [failed, *typed])
+    draft.field_origins.add_spans("description", [*([error] if _named(draft) else ()), failed, *typed])
+    draft.field_origins.add_spans("signature", [error])
+    draft.field_origins.add_spans("body", [error, failed, *typed])
     for path in ("category", "tags"):
-        draft.field_origins.rest(path, [failed, *(Span(draft.trajectory.id, action.index, "tool") for action in used)])
+        draft.field_origins.add_spans(
+            path, [failed, *(Span(draft.trajectory.id, action.index, "tool") for action in used)]
+        )
     for number, binding in enumerate(general.bindings):
-        draft.field_origins.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
+        draft.field_origins.add_spans(
+            f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)]
+        )
     return SkillContent(
         kind=Kind.LESSON,
         name=_name(recovery),

@@ -264,9 +264,7 @@ def procedure(
         content=content,
         scope=trajectory.task.scope,
         origins=draft.field_origins.origins,
-        provenance=Provenance(
-            trajectory_ids=(trajectory.id,), grounding=draft.field_origins.grounding, made_by=MADE_BY
-        ),
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.field_origins.spans, made_by=MADE_BY),
         assessment=assessment,
     )
 
@@ -301,14 +299,14 @@ def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
     title = title_of(task, draft.kept, parameters=stated)
     tools = [Span(draft.trajectory.id, action.index, "tool") for action in draft.kept]
     for path in ("name", "description"):
-        field_origins.rest(path, [timeline.task_span()] if title.from_task else tools)
+        field_origins.add_spans(path, [timeline.task_span()] if title.from_task else tools)
     if title.example:
-        field_origins.rest("example_queries.0", [timeline.task_span()])
-    field_origins.rest("category", [timeline.task_span(), *tools])
-    field_origins.rest("tags", tools)
+        field_origins.add_spans("example_queries.0", [timeline.task_span()])
+    field_origins.add_spans("category", [timeline.task_span(), *tools])
+    field_origins.add_spans("tags", tools)
     steps = _steps(draft)
     for number, binding in enumerate(draft.general.bindings):
-        field_origins.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
+        field_origins.add_spans(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
     return SkillContent(
         kind=Kind.PROCEDURE,
         name=title.name,
@@ -331,8 +329,8 @@ def _steps(draft: _Draft) -> tuple[SkillStep, ...]:
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
         spans = _spans(draft, action)
         # The sentence repeats the call, so it can be no more trusted than the call.
-        draft.field_origins.rest(f"steps.{number}", spans)
-        draft.field_origins.rest(f"steps.{number}.arguments", spans)
+        draft.field_origins.add_spans(f"steps.{number}", spans)
+        draft.field_origins.add_spans(f"steps.{number}.arguments", spans)
     return tuple(steps)
 
 
@@ -354,7 +352,7 @@ def _preconditions(draft: _Draft) -> tuple[Condition, ...]:
                 continue
             general = draft.general.text(relative)
             check = f"test -e {general}" if re.fullmatch(r"[\w./{}-]+", general) else ""
-            draft.field_origins.rest(
+            draft.field_origins.add_spans(
                 f"preconditions.{len(found)}", [Span(draft.trajectory.id, action.index, "arguments")]
             )
             found[relative] = Condition(text=f"{code(general)} exists.", check=check)
@@ -395,7 +393,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
             condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
         else:
             continue
-        draft.field_origins.rest(f"postconditions.{len(found)}", _spans(draft, action))
+        draft.field_origins.add_spans(f"postconditions.{len(found)}", _spans(draft, action))
         found.append(condition)
     return tuple(found)
 
@@ -417,5 +415,5 @@ def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
         lines.setdefault("- " + local(draft.general.text(recovery.sentence())))
         spans += recovery.spans(draft.timeline)
     if lines:
-        draft.field_origins.rest("body", spans)
+        draft.field_origins.add_spans("body", spans)
     return "## Pitfalls\n\n" + "\n".join(lines) + "\n" if lines else ""

@@ -20,9 +20,9 @@ from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.domain.usage_signal import UsageSignal
-from tacit.evidence.attribution import Alignment, align
+from tacit.evidence.attribution import align
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
-from tacit.evidence.operation_pairs import plain_skill, wanted_operations
+from tacit.evidence.operation_pairs import Alignment, plain_skill, wanted_operations
 from tacit.evidence.usage import was_used
 from tacit.recall.filters import current_only
 from tacit.recall.retrieval import parts_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -259,38 +259,50 @@ _PARAMETER = re.compile(r"\{\w+\}")
 _INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
 
 
-class FieldOrigins:
-    """Field path → spans, and the resulting origins."""
+def _find_step(trajectory: Trajectory, index: int) -> Step | None:
+    """Return the step with this index; steps are not always numbered from zero."""
+    step = trajectory.steps[index] if 0 <= index < len(trajectory.steps) else None
+    if step is None or step.index != index:
+        step = next((each for each in trajectory.steps if each.index == index), None)
+    return step
 
-    def __init__(self, trajectory: Trajectory) -> None:
-        """Start empty for one trajectory."""
-        self._steps = trajectory.steps
-        # In a subagent's attempt the user messages are another agent's.
-        self._asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+
+class FieldOrigins:
+    """Field path → spans of one or more trajectories, and the resulting origins."""
+
+    def __init__(self, *trajectories: Trajectory, load: Callable[[str], Trajectory] | None = None) -> None:
+        """Start empty; spans of other trajectories are ignored, unless `load` finds those by id."""
+        self._trajectories = {trajectory.id: trajectory for trajectory in trajectories}
+        self._load = load
         self._spans: dict[str, tuple[Span, ...]] = {}
 
-    def rest(self, path: str, spans: Iterable[Span]) -> None:
+    def add_spans(self, path: str, spans: Iterable[Span]) -> None:
         """Add the spans that a field is based on."""
-        self._spans[path] = tuple(dict.fromkeys((*self._spans.get(path, ()), *spans)))
+        known = (span for span in spans if self._load or span.trajectory_id in self._trajectories)
+        self._spans[path] = tuple(dict.fromkeys((*self._spans.get(path, ()), *known)))
 
     @property
-    def grounding(self) -> dict[str, tuple[Span, ...]]:
+    def spans(self) -> dict[str, tuple[Span, ...]]:
         """Every field with its spans."""
         return dict(self._spans)
 
     @property
     def origins(self) -> dict[str, Origin]:
         """Every field with the lowest origin of its spans."""
-        return {path: lowest(self.origin_of(span) for span in spans) for path, spans in self._spans.items()}
+        return {path: lowest(map(self.origin_of, spans)) for path, spans in self._spans.items()}
 
     def origin_of(self, span: Span) -> Origin:
-        """Return the origin of a part of the trajectory; a task without a step has the origin of its author."""
-        step = self._steps[span.step] if 0 <= span.step < len(self._steps) else None
-        if step is None or step.index != span.step:  # not numbered from zero
-            step = next((other for other in self._steps if other.index == span.step), None)
+        """Return the origin of a part of a trajectory; a task without a step has the origin of its author."""
+        known = self._trajectories.get(span.trajectory_id)
+        trajectory = self._load(span.trajectory_id) if known is None and self._load else known
+        if trajectory is None:
+            return Origin.EXTERNAL
+        # In a subagent's attempt the user messages are another agent's.
+        author = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+        step = _find_step(trajectory, span.step)
         if step is None:
-            return self._asker if span.part == "text" else Origin.EXTERNAL
-        return lowest((step.origin_of(span.part), self._asker)) if step.role is Role.USER else step.origin_of(span.part)
+            return author if span.part == "text" else Origin.EXTERNAL
+        return lowest((step.origin_of(span.part), author)) if step.role is Role.USER else step.origin_of(span.part)
 
 
 def action_spans(action: ToolCall, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:

@@ -25,13 +25,13 @@ def spans(trajectory: Trajectory, *, arguments: Any = None, workspace: str = WOR
     return [(span.step, span.part) for span in found]
 
 
-# --- the ledger -----------------------------------------------------------------------------------------------------
+# --- field origins -----------------------------------------------------------------------------------------------------
 
 STORY = attempt("Deploy it", bash("make deploy", "deployed"), reply("Done."), slip_in("From the web."))
 
 
-def span(step: int, part: str = "text") -> Span:
-    return Span(STORY.id, step, part)
+def span(step: int, part: str = "text", *, of: Trajectory = STORY) -> Span:
+    return Span(of.id, step, part)
 
 
 @pytest.mark.parametrize(
@@ -54,40 +54,41 @@ def test_a_span_has_the_origin_of_who_wrote_that_part(step, part, origin):
 def test_steps_are_found_by_their_number_where_they_do_not_begin_at_nought():
     shifted = replace(STORY, steps=tuple(replace(step, index=step.index + 2) for step in STORY.steps), id="")
     field_origins = FieldOrigins(shifted)
-    assert field_origins.origin_of(span(2)) is Origin.USER
-    assert field_origins.origin_of(span(3, "observation")) is Origin.EXTERNAL
-    assert field_origins.origin_of(span(4)) is Origin.AGENT
-    assert field_origins.origin_of(span(0, "arguments")) is Origin.EXTERNAL, "there is no such step"
+    assert field_origins.origin_of(span(2, of=shifted)) is Origin.USER
+    assert field_origins.origin_of(span(3, "observation", of=shifted)) is Origin.EXTERNAL
+    assert field_origins.origin_of(span(4, of=shifted)) is Origin.AGENT
+    assert field_origins.origin_of(span(0, "arguments", of=shifted)) is Origin.EXTERNAL, "there is no such step"
 
 
 def test_what_a_subagent_was_asked_is_the_asking_agents_word():
     started = replace(STORY, parent_session_id="other", id="")
     field_origins = FieldOrigins(started)
-    assert field_origins.origin_of(span(0)) is field_origins.origin_of(span(-1)) is Origin.AGENT
-    assert field_origins.origin_of(span(1, "observation")) is Origin.EXTERNAL
+    assert field_origins.origin_of(span(0, of=started)) is field_origins.origin_of(span(-1, of=started)) is Origin.AGENT
+    assert field_origins.origin_of(span(1, "observation", of=started)) is Origin.EXTERNAL
     assert field_origins.origin_of(Span(started.id, 2, "text")) is Origin.AGENT
 
 
 def test_what_the_operator_laid_down_stays_the_operators_word():
     rules = Step(index=0, role=Role.SYSTEM, text="House rules.")
     for parent in ("", "other"):
-        field_origins = FieldOrigins(replace(STORY, steps=(rules,), parent_session_id=parent, id=""))
-        assert field_origins.origin_of(span(0)) is Origin.OPERATOR
+        story = replace(STORY, steps=(rules,), parent_session_id=parent, id="")
+        assert FieldOrigins(story).origin_of(span(0, of=story)) is Origin.OPERATOR
 
 
 def test_a_persons_message_is_no_more_than_external_in_what_came_back():
     step = Step(index=0, role=Role.USER, text="look", tool="Bash", observation="from outside")
-    field_origins = FieldOrigins(replace(STORY, steps=(step,), id=""))
-    assert field_origins.origin_of(span(0, "text")) is Origin.USER
-    assert field_origins.origin_of(span(0, "observation")) is Origin.EXTERNAL
+    story = replace(STORY, steps=(step,), id="")
+    field_origins = FieldOrigins(story)
+    assert field_origins.origin_of(span(0, "text", of=story)) is Origin.USER
+    assert field_origins.origin_of(span(0, "observation", of=story)) is Origin.EXTERNAL
 
 
 def test_a_field_is_trusted_no_more_than_the_least_of_its_spans():
     field_origins = FieldOrigins(STORY)
-    field_origins.rest("name", [span(0)])
-    field_origins.rest("body", [span(0), span(1, "arguments")])
-    field_origins.rest("steps.0", [span(1, "arguments"), span(1, "observation")])
-    field_origins.rest("description", [])
+    field_origins.add_spans("name", [span(0)])
+    field_origins.add_spans("body", [span(0), span(1, "arguments")])
+    field_origins.add_spans("steps.0", [span(1, "arguments"), span(1, "observation")])
+    field_origins.add_spans("description", [])
     assert field_origins.origins == {
         "name": Origin.USER, "body": Origin.AGENT, "steps.0": Origin.EXTERNAL, "description": Origin.EXTERNAL,
     }  # fmt: skip
@@ -95,12 +96,12 @@ def test_a_field_is_trusted_no_more_than_the_least_of_its_spans():
 
 def test_what_a_field_rests_on_adds_up_in_order_and_each_span_once():
     field_origins = FieldOrigins(STORY)
-    assert field_origins.grounding == {}
-    field_origins.rest("body", [span(0)])
-    field_origins.rest("body", [span(2), span(0)])
-    assert field_origins.grounding == {"body": (span(0), span(2))}
-    field_origins.grounding["body"] = ()
-    assert field_origins.grounding == {"body": (span(0), span(2))}, "what is handed out is a copy"
+    assert field_origins.spans == {}
+    field_origins.add_spans("body", [span(0)])
+    field_origins.add_spans("body", [span(2), span(0)])
+    assert field_origins.spans == {"body": (span(0), span(2))}
+    field_origins.spans["body"] = ()
+    assert field_origins.spans == {"body": (span(0), span(2))}, "what is handed out is a copy"
 
 
 # --- what a call was copied from ------------------------------------------------------------------------------------

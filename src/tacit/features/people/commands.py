@@ -59,20 +59,20 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
             f"no decision of {name!r} is known", hint=f"known are: {', '.join(people.persons()) or 'nobody'}"
         )
     record, queue = people.track(name), people.queue(ctx.memory.reviews.waiting(), name)
-    told = people.forecasts(name)[-SHOWN:]
+    latest = people.forecasts(name)[-SHOWN:]
     document = {
         "person": name,
         "decisions": len(people.choices(name)),
         "record": _record(record),
         "waiting": [_queued(each) for each in queue],
-        "latest": [_came(each) for each in told],
+        "latest": [_came(each) for each in latest],
     }
     if plot is not None:
         if not record.bins:
             raise Mistake("there is nothing to draw yet", hint="forecasts are settled by reviewing: tacit review")
         plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
         document["plot"] = str(plot)
-    ctx.answer(document, lambda: _show(ctx, name, record, queue, told, people.choices(name)))
+    ctx.answer(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))
 
 
 def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:
@@ -82,8 +82,10 @@ def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:
         low, high = each.interval
         label, note = f"said {each.low:.0%} to {each.high:.0%}", counted(each.count, "forecast")
         accuracy.append(ChartRow(label=label, value=each.accuracy, low=low, high=high, note=note))
-        said = each.mean_confidence
-        difference.append(ChartRow(label=label, value=each.accuracy - said, low=low - said, high=high - said))
+        confidence = each.mean_confidence
+        difference.append(
+            ChartRow(label=label, value=each.accuracy - confidence, low=low - confidence, high=high - confidence)
+        )
     return [(ACCURACY, accuracy), (DIFFERENCE, difference)]
 
 
@@ -92,7 +94,7 @@ def _show(
     name: str,
     record: Track,
     queue: Sequence[Queued],
-    told: Sequence[Forecast],
+    latest: Sequence[Forecast],
     seen: Sequence[Choice],
 ) -> None:
     console = ctx.console
@@ -100,17 +102,23 @@ def _show(
     if record.bins:
         console.print(_calibration(record.bins))
     for each in queue:
-        said = escape(clean(describe(each.outlook)))
-        console.print(f"{each.stored.version.id[:10]}  [bold]{escape(clean(each.stored.version.name))}[/bold]  {said}")
+        forecast_text = escape(clean(describe(each.outlook)))
+        console.print(
+            f"{each.stored.version.id[:10]}  [bold]{escape(clean(each.stored.version.name))}[/bold]  {forecast_text}"
+        )
         conflict = each.outlook.conflict
-        if conflict is not None and conflict.kind is not ConflictKind.NOISE and conflict.description not in said:
+        if (
+            conflict is not None
+            and conflict.kind is not ConflictKind.NOISE
+            and conflict.description not in forecast_text
+        ):
             console.print(f"            [dim]{conflict.kind}: {escape(one_line(conflict.description, 100))}[/dim]")
-    for came in told:
-        said = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
+    for came in latest:
+        forecast_text = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
         mark = "  [yellow]surprise[/yellow]" if came.surprise else ""
         what = f"{came.sort}  {escape(one_line(_decided_on(ctx, came), 40))}"
         console.print(
-            f"[dim]{came.at:%Y-%m-%d %H:%M}[/dim]  {what}  {escape(one_line(said, 40))} → "
+            f"[dim]{came.at:%Y-%m-%d %H:%M}[/dim]  {what}  {escape(one_line(forecast_text, 40))} → "
             f"{escape(one_line(came.actual, 40))}{mark}",
             soft_wrap=True,
         )
@@ -143,8 +151,8 @@ def _calibration(bins: Sequence[Bin]) -> Table:
     table = Table("said", "forecasts", "came true", "95 % between", box=None, pad_edge=False)
     for each in bins:
         low, high = each.interval
-        said = f"{each.low:.0%} to {each.high:.0%}"
-        table.add_row(said, str(each.count), f"{each.accuracy:.0%}", f"{low:.0%} and {high:.0%}")
+        forecast_text = f"{each.low:.0%} to {each.high:.0%}"
+        table.add_row(forecast_text, str(each.count), f"{each.accuracy:.0%}", f"{low:.0%} and {high:.0%}")
     return table
 
 

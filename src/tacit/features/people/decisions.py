@@ -182,7 +182,10 @@ class People:
         """
         choices = self.choices(person)
         if not any(choice.sort is ChoiceSort.REVIEW for choice in choices):
-            return [Queued(stored=stored, outlook=Outlook(why_not=NO_REVIEWS, why_not_code="no_reviews"), shown=False) for stored in waiting]
+            return [
+                Queued(stored=stored, outlook=Outlook(why_not=NO_REVIEWS, why_not_code="no_reviews"), shown=False)
+                for stored in waiting
+            ]
         forecasts = self.forecasts(person)  # read once: a long ledger is slow
         expected = [
             (stored, self._expect(self._review_question(stored, person), choices, forecasts)) for stored in waiting
@@ -193,9 +196,9 @@ class People:
             for stored, outlook in ordered
         ]
 
-    def show(self, stored: Stored, person: str, *, told: bool = True) -> Queued:
+    def show(self, stored: Stored, person: str, *, is_shown: bool = True) -> Queued:
         """Store the forecast of a review that is about to happen, whether the person sees it or not."""
-        version_id, shown = stored.version.id, told and not _is_hidden(stored)
+        version_id, shown = stored.version.id, is_shown and not _is_hidden(stored)
         question = self._review_question(stored, person)
         outlook = self.announce(review_key(version_id), question, shown=shown, sources=(version_id,))
         return Queued(stored=stored, outlook=outlook, shown=outlook.known and shown)
@@ -297,7 +300,11 @@ def review_question(store: Store, stored: Stored, person: str, *, account: str =
     source = "learned" if made.trajectory_ids else "imported" if made.source else "proposed"
     steps = "\n".join(step.text for step in content.steps)
     text = shortened(f"{content.name}. {content.description}\n{content.body}\n{steps}")
-    traits = {"kind": str(content.kind), "origin": str(version.lowest_origin), "findings": str(_highest_severity(stored))}
+    traits = {
+        "kind": str(content.kind),
+        "origin": str(version.lowest_origin),
+        "findings": str(_highest_severity(stored)),
+    }
     traits["taught"] = related_rule(store, text, (person, account), excluding=stored.skill.id)
     return Question(
         person=person,

@@ -14,11 +14,11 @@ from tacit.domain.extension import ExpectedReview, Extension, JournalLine
 from tacit.domain.lifecycle import Transition
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
-from tacit.features.people.assumptions import settle
 from tacit.features.people.calibration import SURE
 from tacit.features.people.decisions import People
 from tacit.features.people.forecast import describe
 from tacit.features.people.journal_moments import entries_of_journal, note_refusal
+from tacit.features.people.session_assumptions import settle
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -49,14 +49,12 @@ class PeopleExtension(Extension):
     def expect_review(self, stored: Stored, person: str, *, shown: bool = True) -> ExpectedReview | None:
         """Record the forecast of a review; return it unless it is not known, or drawn to stay hidden."""
         seen_before = self._people.has_seen(stored, person)
-        queued = self._people.show(stored, person, told=shown)
+        queued = self._people.show(stored, person, is_shown=shown)
         if not queued.shown:
             return None
         known = queued.outlook
         is_sure = known.posterior_confidence >= SURE
-        return ExpectedReview(
-            decision=known.posterior, text=describe(known), is_sure=is_sure, seen_before=seen_before
-        )
+        return ExpectedReview(decision=known.posterior, text=describe(known), is_sure=is_sure, seen_before=seen_before)
 
     def taught_by_review(self, stored: Stored, person: str) -> str:
         """Return the name of the preference that came from the person's reason."""

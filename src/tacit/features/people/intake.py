@@ -61,12 +61,12 @@ class Ask:
 
 def open_questions(task: str, *, given: Sequence[str] = (), earlier: Sequence[Choice] = ()) -> list[Ask]:
     """What to ask: what was given, what the task leaves unsaid, and what was asked of tasks like it."""
-    said = task.casefold()
+    answer_text = task.casefold()
     asked = [Ask(key=key_of(text), text=text, aspect=aspect_of(text)) for text in map(_tidy, given) if text]
     asked += [
         Ask(key=str(aspect), text=text, aspect=aspect, options=options)
         for aspect, text, options in _USUAL
-        if not _SAYS[aspect].search(said)
+        if not _SAYS[aspect].search(answer_text)
     ]
     asked += _asked_of_alike(task, earlier)
     return list({each.key: each for each in reversed(asked)}.values())[::-1]
@@ -94,9 +94,9 @@ def key_of(text: str) -> str:
 
 def aspect_of(text: str) -> Aspect:
     """What a question is about, as far as its words say; usually how something is done."""
-    said = text.casefold()
+    answer_text = text.casefold()
     for aspect, pattern in _ABOUT:
-        if pattern.search(said):
+        if pattern.search(answer_text):
             return aspect
     return Aspect.APPROACH
 
@@ -151,27 +151,27 @@ class Interview:
 
     def answer(self, ask: Ask, text: str, *, reason: str = "") -> Answered:
         """Keep an answer beside what was expected, and what it lets the work take for granted."""
-        said = self._in_their_spelling(text, ask)
+        answer_text = self._in_their_spelling(text, ask)
         outlook = self.expect(ask)
-        if not said:
+        if not answer_text:
             return Answered(ask=ask, outlook=outlook)
         with self._store.transaction():
             done = self._people.decided(
-                self._key(ask), self._question(ask), said, reason=reason, session_id=self.session_id
+                self._key(ask), self._question(ask), answer_text, reason=reason, session_id=self.session_id
             )
             assumptions = self._assumptions(ask, done, at=self._now())
             for assumption in assumptions:
                 self._store.add(assumption)
-        return Answered(ask=ask, outlook=outlook, answer=said, decided=done, assumptions=tuple(assumptions))
+        return Answered(ask=ask, outlook=outlook, answer=answer_text, decided=done, assumptions=tuple(assumptions))
 
     def _assumptions(self, ask: Ask, done: Decided, *, at: datetime) -> list[Assumption]:
         """What was expected and is wrong, and what holds as far as the person said."""
-        key, said = self._key(ask), done.choice.response
+        key, answer_text = self._key(ask), done.choice.response
         expected = done.forecast.posterior if done.forecast else ""
         found = []
-        if expected and expected != said:
-            found.append(self._assumption(ask, f"{key} expected", expected, at=at, instead=said))
-        return [*found, self._assumption(ask, key, said, at=at)]
+        if expected and expected != answer_text:
+            found.append(self._assumption(ask, f"{key} expected", expected, at=at, instead=answer_text))
+        return [*found, self._assumption(ask, key, answer_text, at=at)]
 
     def _assumption(self, ask: Ask, key: str, text: str, *, at: datetime, instead: str = "") -> Assumption:
         return Assumption(
@@ -206,6 +206,8 @@ class Interview:
 
     def _in_their_spelling(self, text: str, ask: Ask) -> str:
         """An answer without secrets and blanks, spelled as this person spelled it before, or as the options do."""
-        said = shortened(" ".join(text.split())[:MOST_ANSWER])
+        answer_text = shortened(" ".join(text.split())[:MOST_ANSWER])
         before = [each.response for each in self._people.choices(self.person) if each.sort is ChoiceSort.ANSWER]
-        return next((known for known in (*ask.options, *before) if known.casefold() == said.casefold()), said)
+        return next(
+            (known for known in (*ask.options, *before) if known.casefold() == answer_text.casefold()), answer_text
+        )

@@ -42,13 +42,13 @@ def intake(
     ctx.may_create = True
     talk = Interview(ctx.memory, task=task, person=ctx.person(by), session_id=session_id)
     asked = talk.questions(given)
-    told = _parsed(answers, asked)
+    given = _parsed(answers, asked)
     asks = ctx.caller.at_terminal and not ctx.as_json
     answered = []
     for ask in asked:
-        if ask.key in told:
+        if ask.key in given:
             talk.announce(ask, shown=False)
-            answered.append(talk.answer(ask, told[ask.key]))
+            answered.append(talk.answer(ask, given[ask.key]))
         elif asks:
             answered.append(_asked(ctx, talk, ask))
         else:
@@ -64,7 +64,7 @@ def intake(
 
 def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
     """Answers by the key of their question; all that is wrong with them is told at once."""
-    keys, told, problems = [ask.key for ask in asked], {}, []
+    keys, given, problems = [ask.key for ask in asked], {}, []
     for each in answers:
         key, equals, text = each.partition("=")
         if not equals or not text.strip():
@@ -72,10 +72,10 @@ def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
         elif key not in keys:
             problems.append(f"no question is called {key!r}")
         else:
-            told[key] = text
+            given[key] = text
     if problems:
         raise Mistake("; ".join(problems), hint=f"the questions are: {', '.join(keys)}")
-    return told
+    return given
 
 
 def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
@@ -87,11 +87,13 @@ def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
     discard_typed_ahead()
     if not known.known:
         ctx.console.print("[dim]Enter passes it over[/dim]")
-    said = click.prompt("Answer", default=known.posterior, show_default=False)
-    said = "" if said.strip() == "-" else said
-    overruled = known.known and bool(said.strip()) and said.strip().casefold() != known.posterior.casefold()
+    answer_text = click.prompt("Answer", default=known.posterior, show_default=False)
+    answer_text = "" if answer_text.strip() == "-" else answer_text
+    overruled = (
+        known.known and bool(answer_text.strip()) and answer_text.strip().casefold() != known.posterior.casefold()
+    )
     reason = click.prompt("Why", default="", show_default=False) if overruled else ""
-    done = talk.answer(ask, said, reason=reason)
+    done = talk.answer(ask, answer_text, reason=reason)
     taught = done.decided.verdict if done.decided else None
     if taught and taught.version_id:
         message = f"saved as your preference; it waits for review: tacit review {taught.name}"
@@ -107,8 +109,10 @@ def _sum_up(ctx: CommandContext, answered: Sequence[Answered], *, listed: bool) 
     done = [each for each in answered if each.answer]
     if listed:
         for each in answered:
-            said = each.answer or f"open; expected: {describe(each.outlook)}"
-            ctx.console.print(f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(said))}")
+            answer_text = each.answer or f"open; expected: {describe(each.outlook)}"
+            ctx.console.print(
+                f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(answer_text))}"
+            )
     otherwise = sum(_surprised(each) for each in done)
     surprising = f", {counted(otherwise, 'surprise')}" if otherwise else ""
     ctx.console.print(f"\n{len(done)} of {counted(len(answered), 'question')} answered{surprising}.")

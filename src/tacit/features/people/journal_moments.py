@@ -19,7 +19,7 @@ from tacit.domain.moment import Aspect, Assumption, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.stored import Stored
-from tacit.features.people.assumptions import assumption_key, moment_key
+from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 
 JOURNAL_BY = "hook"

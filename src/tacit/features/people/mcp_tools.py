@@ -12,11 +12,11 @@ from typing import Protocol
 from tacit.api import Tacit
 from tacit.domain.moment import Aspect, Assumption
 from tacit.evidence.credit import BY_AGENT
-from tacit.features.people.assumptions import Speaker
 from tacit.features.people.moments import Moments
+from tacit.features.people.session_assumptions import Speaker
 from tacit.text.safe_markdown import shown_line
 
-MOST_TOLD = 30
+MAX_SHOWN = 30
 _AGENT = Speaker(BY_AGENT)
 
 
@@ -52,7 +52,7 @@ class MomentTools:
             made = Moments(loop).assume(
                 text, aspect=aspect.strip().casefold(), check=check, task=task, session=self._of(session), by=_AGENT
             )
-        return f"Noted as {made.key}: {_told(made)}"
+        return f"Noted as {made.key}: {_assumption_line(made)}"
 
     def checkpoint(
         self,
@@ -74,8 +74,8 @@ class MomentTools:
             looked = Moments(loop).checkpoint(
                 self._of(session), milestone=milestone, holds=holds or (), wrong=wrong, by=_AGENT
             )
-        settled = [f"- {each.held}: {_told(each)}" for each in looked.settled]
-        still = [f"- {each.key}: {_told(each)}" for each in looked.open[:MOST_TOLD]]
+        settled = [f"- {each.held}: {_assumption_line(each)}" for each in looked.settled]
+        still = [f"- {each.key}: {_assumption_line(each)}" for each in looked.open[:MAX_SHOWN]]
         head = (
             f"{len(looked.open)} still open; look at each before you build more on it:" if still else "Nothing is open."
         )
@@ -85,7 +85,7 @@ class MomentTools:
         return session.strip() or self._session
 
 
-def _told(each: Assumption) -> str:
+def _assumption_line(each: Assumption) -> str:
     check = f" [check: {shown_line(each.check)}]" if each.check else ""
     aspect = "" if each.aspect is Aspect.APPROACH else f" ({each.aspect})"
     return f"{shown_line(each.text)}{aspect}{check}"

@@ -21,8 +21,8 @@ from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command
-from tacit.features.people.assumptions import Speaker
 from tacit.features.people.moments import MomentList, Moments
+from tacit.features.people.session_assumptions import Speaker
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SHOWN_KEY = 10
@@ -105,15 +105,15 @@ def premortem(
 )
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **said: Sequence[str]) -> None:
+def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **given: Sequence[str]) -> None:
     """List what a session still takes for granted, and say on the way what of it holds."""
-    ctx.may_create = bool(milestone or said["holds"] or said["wrong"])
-    pairs = [each.partition("=") for each in said["wrong"]]
-    if unfit := [each for each in said["wrong"] if "=" not in each]:
+    ctx.may_create = bool(milestone or given["holds"] or given["wrong"])
+    pairs = [each.partition("=") for each in given["wrong"]]
+    if unfit := [each for each in given["wrong"] if "=" not in each]:
         raise Mistake(f"what is the case instead of {', '.join(unfit)}?", hint="--wrong KEY=INSTEAD")
     wrong = {key.strip(): instead for key, _, instead in pairs}
     who, room = _speaker(ctx, by), Moments(ctx.memory)
-    looked = room.checkpoint(run, milestone=milestone, holds=said["holds"], wrong=wrong, by=who)
+    looked = room.checkpoint(run, milestone=milestone, holds=given["holds"], wrong=wrong, by=who)
 
     def show() -> None:
         _show_assumptions(ctx, [*looked.settled, *looked.open])
@@ -147,8 +147,8 @@ def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) ->
         click.confirm("Run this here?", abort=True)
     result = Command(found.check, cwd=workspace(ctx.place.project)).verify()
     who = Speaker(ctx.person(by), Origin.USER)
-    told = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
-    kept = room.settled_by(found.key, held=result.passed, reason=told, by=who)
+    found = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
+    kept = room.settled_by(found.key, held=result.passed, reason=found, by=who)
     ctx.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(ctx, kept))
     _end(kept)
 
@@ -165,8 +165,8 @@ def _end(found: Assumption) -> NoReturn:
 @command_options
 def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
     """List moments and assumptions, oldest first."""
-    told = Moments(ctx.memory).list(session=run, phase=phase, held=held)
-    kept = MomentList(moments=told.moments[-limit:], assumptions=told.assumptions[-limit:])
+    found = Moments(ctx.memory).list(session=run, phase=phase, held=held)
+    kept = MomentList(moments=found.moments[-limit:], assumptions=found.assumptions[-limit:])
     ctx.answer(_document(kept), lambda: _show(ctx, kept))
 
 
@@ -175,17 +175,17 @@ def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None,
 @command_options
 def show(ctx: CommandContext, *, run: str) -> None:
     """Tell one session: what was assumed, what happened on the way, and how it came out, with the steps that show it."""
-    told = Moments(ctx.memory).list(session=run)
+    found = Moments(ctx.memory).list(session=run)
 
     def tell() -> None:
-        for moment in told.moments:
+        for moment in found.moments:
             _show_moment(ctx, moment, of_one=True)
-        for each in told.assumptions:
+        for each in found.assumptions:
             _show_whole(ctx, each)
-        if not told.moments and not told.assumptions:
+        if not found.moments and not found.assumptions:
             ctx.console.print("Nothing is known of this session.")
 
-    ctx.answer({"session": run} | _document(told), tell)
+    ctx.answer({"session": run} | _document(found), tell)
 
 
 def _whole(entry: Entry) -> dict[str, Any]:
@@ -193,8 +193,8 @@ def _whole(entry: Entry) -> dict[str, Any]:
     return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
 
 
-def _document(told: MomentList) -> dict[str, Any]:
-    return {"moments": list(map(_whole, told.moments)), "assumptions": list(map(_whole, told.assumptions))}
+def _document(found: MomentList) -> dict[str, Any]:
+    return {"moments": list(map(_whole, found.moments)), "assumptions": list(map(_whole, found.assumptions))}
 
 
 def _speaker(ctx: CommandContext, name: str) -> Speaker:
@@ -204,12 +204,12 @@ def _speaker(ctx: CommandContext, name: str) -> Speaker:
     return Speaker(BY_AGENT if ctx.environment.agent_markers else name or BY_AGENT)
 
 
-def _show(ctx: CommandContext, told: MomentList) -> None:
-    for moment in told.moments:
+def _show(ctx: CommandContext, found: MomentList) -> None:
+    for moment in found.moments:
         _show_moment(ctx, moment)
-    if told.assumptions:
-        _show_assumptions(ctx, told.assumptions)
-    if not told.moments and not told.assumptions:
+    if found.assumptions:
+        _show_assumptions(ctx, found.assumptions)
+    if not found.moments and not found.assumptions:
         ctx.console.print("Nothing yet. State what the work takes for granted: tacit moments assume TEXT --session ID")
 
 
@@ -231,8 +231,8 @@ def _show_assumptions(ctx: CommandContext, assumptions: Sequence[Assumption]) ->
     for each in assumptions:
         why = f"\n[dim]{escape(one_line(each.reason, 160))}[/dim]" if each.reason else ""
         style = _STYLE[each.held]
-        said = f"{escape(one_line(each.text, 200))}{why}"
-        table.add_row(each.key[:_SHOWN_KEY], f"[{style}]{each.held}[/{style}]", str(each.aspect), said)
+        given = f"{escape(one_line(each.text, 200))}{why}"
+        table.add_row(each.key[:_SHOWN_KEY], f"[{style}]{each.held}[/{style}]", str(each.aspect), given)
     ctx.console.print(table)
 
 

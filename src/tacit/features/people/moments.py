@@ -17,7 +17,8 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import lowest
 from tacit.domain.trajectory import Trajectory
-from tacit.features.people.assumptions import (
+from tacit.features.people.journal_moments import note_refusals
+from tacit.features.people.session_assumptions import (
     AN_AGENT,
     Speaker,
     assumption_key,
@@ -27,7 +28,6 @@ from tacit.features.people.assumptions import (
     moment_key,
     settle,
 )
-from tacit.features.people.journal_moments import note_refusals
 from tacit.learn.origin_limits import OriginLimiter
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ class Moments:
         """Store what may go wrong, and what is assumed, before the work starts; together they are one moment."""
         if not [*risks, *assumptions]:
             raise Mistake(
-                "a pre-mortem needs at least one risk or assumption", code="empty_premortem", hint="say what may go wrong"
+                "a pre-mortem needs at least one risk or assumption",
+                code="empty_premortem",
+                hint="say what may go wrong",
             )
         stated = [(text, Aspect.RISK) for text in risks] + [(text, Aspect.APPROACH) for text in assumptions]
         for text, aspect in stated:
@@ -178,13 +180,17 @@ class Moments:
         entry = self.find(key)
         instead = "" if held else reason
         with self._store.transaction():
-            return self._settle_by(entry, Held.HELD if held else Held.WRONG, instead, by=by, at=self._now(), reason=reason)
+            return self._settle_by(
+                entry, Held.HELD if held else Held.WRONG, instead, by=by, at=self._now(), reason=reason
+            )
 
     def find(self, key: str) -> Assumption:
         """Return an assumption by its key, or the beginning of one."""
         return self._resolve(key, last_of(self._store.entries(Assumption)))
 
-    def list(self, *, session: str = "", phase: Phase | str | None = None, held: Held | str | None = None) -> MomentList:
+    def list(
+        self, *, session: str = "", phase: Phase | str | None = None, held: Held | str | None = None
+    ) -> MomentList:
         """Return moments and assumptions, oldest first: all, or those of a session, a phase, or an outcome."""
         note_refusals(self._store)
         moments = self._of_session(session) if session else self._store.entries(Moment)
@@ -208,7 +214,9 @@ class Moments:
 
     def _resolve(self, key: str, known: Mapping[str, Assumption]) -> Assumption:
         found = [
-            entry for name, entry in known.items() if name == key or (len(key) >= MIN_KEY_LENGTH and name.startswith(key))
+            entry
+            for name, entry in known.items()
+            if name == key or (len(key) >= MIN_KEY_LENGTH and name.startswith(key))
         ]
         if len(found) != 1:
             code = "ambiguous_assumption" if found else "unknown_assumption"
@@ -241,7 +249,9 @@ class Moments:
         self._store.add(made)
         return made
 
-    def _add_checkpoint(self, session: str, milestone: str, keys: Sequence[str], *, by: Speaker, at: datetime) -> Moment:
+    def _add_checkpoint(
+        self, session: str, milestone: str, keys: Sequence[str], *, by: Speaker, at: datetime
+    ) -> Moment:
         return self._keep(
             Moment(
                 key=moment_key("checkpoint", session, at.isoformat()),

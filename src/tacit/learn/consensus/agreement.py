@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.consensus.decisive_steps import FailedSource, decisive, failures_of, habits
@@ -151,25 +150,6 @@ _MAX_PITFALLS = 8
 _PITFALLS = "## Pitfalls"
 
 
-class _Grounds:
-    """Field path → spans of several trajectories, and the resulting origins."""
-
-    def __init__(self, trajectories: Iterable[Trajectory]) -> None:
-        self._ledgers = {trajectory.id: FieldOrigins(trajectory) for trajectory in trajectories}
-        self.spans: dict[str, tuple[Span, ...]] = {}
-
-    def rest(self, path: str, spans: Iterable[Span]) -> None:
-        known = (span for span in spans if span.trajectory_id in self._ledgers)
-        self.spans[path] = tuple(dict.fromkeys((*self.spans.get(path, ()), *known)))
-
-    @property
-    def origins(self) -> dict[str, Origin]:
-        return {
-            path: lowest(self._ledgers[span.trajectory_id].origin_of(span) for span in spans)
-            for path, spans in self.spans.items()
-        }
-
-
 def consensus(
     drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory], *, failures: Sequence[Trajectory] = ()
 ) -> Candidate:
@@ -182,12 +162,14 @@ def consensus(
     if len(sources) == 1 or required < _MIN_REQUIRED:
         return sources[-1].candidate
     failed = failures_of(failures, sources) if len(sources) >= ENOUGH else []
-    grounds = _Grounds([*(source.trajectory for source in sources), *(failure.trajectory for failure in failed)])
-    content = _Maker(sources, columns, grounds=grounds).content(failed)
+    field_origins = FieldOrigins(
+        *(source.trajectory for source in sources), *(failure.trajectory for failure in failed)
+    )
+    content = _Maker(sources, columns, field_origins=field_origins).content(failed)
     identities = tuple(source.trajectory.id for source in sources)
-    provenance = Provenance(trajectory_ids=identities, grounding=grounds.spans, made_by=MADE_BY)
+    provenance = Provenance(trajectory_ids=identities, grounding=field_origins.spans, made_by=MADE_BY)
     return dataclasses.replace(
-        sources[-1].candidate, content=content, origins=grounds.origins, provenance=provenance, parents=()
+        sources[-1].candidate, content=content, origins=field_origins.origins, provenance=provenance, parents=()
     )
 
 
@@ -239,10 +221,12 @@ class _Step:
 class _Maker:
     """Builds the content and notes the spans of each field."""
 
-    def __init__(self, sources: Sequence[DraftSource], columns: Sequence[StepColumn], *, grounds: _Grounds) -> None:
+    def __init__(
+        self, sources: Sequence[DraftSource], columns: Sequence[StepColumn], *, field_origins: FieldOrigins
+    ) -> None:
         self.sources = sources
         self.columns = columns
-        self.grounds = grounds
+        self.field_origins = field_origins
         self.templates = [template_of(column, sources) for column in columns]
         self.parameters = parameters_of(columns, self.templates, sources)
         self.steps = self._steps()
@@ -259,12 +243,12 @@ class _Maker:
             for unit in column.units
         ]
         for path in ("name", "description"):
-            self.grounds.rest(path, tasks if title.from_task else tools)
-        self.grounds.rest("category", [*tasks, *tools])
-        self.grounds.rest("tags", tools)
+            self.field_origins.add_spans(path, tasks if title.from_task else tools)
+        self.field_origins.add_spans("category", [*tasks, *tools])
+        self.field_origins.add_spans("tags", tools)
         queries = examples_of(self.sources, self.parameters)
         for number, (_, places) in enumerate(queries):
-            self.grounds.rest(f"example_queries.{number}", [tasks[at] for at in places])
+            self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
         body = self._difference(failed) if len(self.sources) >= ENOUGH else _without_pitfalls(newest.body)
         return dataclasses.replace(
@@ -302,8 +286,8 @@ class _Maker:
                 same.step = dataclasses.replace(same.step, optional=same.step.optional and optional)
         for number, entry in enumerate(steps):
             spans = [span for at in entry.columns for span in self._spans(self.columns[at])]
-            self.grounds.rest(f"steps.{number}", spans)
-            self.grounds.rest(f"steps.{number}.arguments", spans)
+            self.field_origins.add_spans(f"steps.{number}", spans)
+            self.field_origins.add_spans(f"steps.{number}.arguments", spans)
         return steps
 
     def _spans(self, column: StepColumn, field: str = "steps") -> list[Span]:
@@ -317,7 +301,7 @@ class _Maker:
     def _all_parameters(self) -> tuple[Parameter, ...]:
         parameters = list(self.parameters.all)
         for number, spans in enumerate(self.parameters.spans()):
-            self.grounds.rest(f"parameters.{number}", spans)
+            self.field_origins.add_spans(f"parameters.{number}", spans)
         root = workspace_parameter([entry.step.arguments for entry in self.steps])
         if root is not None:
             named = [
@@ -326,7 +310,7 @@ class _Maker:
                 for unit in column.units
                 if "{workspace}" in str(unit.arguments)
             ]
-            self.grounds.rest(f"parameters.{len(parameters)}", named)
+            self.field_origins.add_spans(f"parameters.{len(parameters)}", named)
             parameters.append(root)
         return tuple(parameters)
 
@@ -352,7 +336,7 @@ class _Maker:
                 found.setdefault(general, {}).setdefault(at, []).extend(spans)
         kept = [(condition, by) for condition, by in found.items() if self._usual(len(by))]
         for number, (_, by) in enumerate(kept):
-            self.grounds.rest(f"preconditions.{number}", [span for spans in by.values() for span in spans])
+            self.field_origins.add_spans(f"preconditions.{number}", [span for spans in by.values() for span in spans])
         return tuple(condition for condition, _ in kept)
 
     def _postconditions(self) -> tuple[Condition, ...]:
@@ -368,7 +352,9 @@ class _Maker:
                 condition = Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
             else:
                 condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
-            self.grounds.rest(f"postconditions.{len(found)}", [span for spans in by.values() for span in spans])
+            self.field_origins.add_spans(
+                f"postconditions.{len(found)}", [span for spans in by.values() for span in spans]
+            )
             found.append(condition)
         return tuple(found)
 
@@ -388,7 +374,7 @@ class _Maker:
             step = self.steps[self._number(found.column)].step
             of = "the one that failed did not" if len(failed) == 1 else f"none of the {len(failed)} that failed did"
             lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
-            self.grounds.rest("body", [*self._spans(self.columns[found.column]), *found.spans])
+            self.field_origins.add_spans("body", [*self._spans(self.columns[found.column]), *found.spans])
         return "\n".join(["## What made the difference", "", *lines]) if lines else ""
 
     def _number(self, column: int) -> int:
@@ -405,7 +391,7 @@ class _Maker:
         found += [(habit.pitfall, habit.spans) for habit in habits(self.columns, failed, self.sources)]
         found += self._recovered()
         for number, (_, spans) in enumerate(found[:_MAX_PITFALLS]):
-            self.grounds.rest(f"pitfalls.{number}", spans)
+            self.field_origins.add_spans(f"pitfalls.{number}", spans)
         return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])
 
     def _recovered(self) -> list[tuple[Pitfall, Sequence[Span]]]:

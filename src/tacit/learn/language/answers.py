@@ -332,12 +332,12 @@ def _candidate(
         steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
         called = action_spans(action, timeline, arguments=arguments, workspace=source.environment.workspace)
         for path in (f"steps.{number}", f"steps.{number}.arguments"):
-            field_origins.rest(path, called)
+            field_origins.add_spans(path, called)
     for number, binding in enumerate(general.bindings):
-        field_origins.rest(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
+        field_origins.add_spans(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
     for path in _WORDED:
-        field_origins.rest(path, spans)
-    field_origins.rest("tags", [Span(source.id, action.index, "tool") for action in actions])
+        field_origins.add_spans(path, spans)
+    field_origins.add_spans("tags", [Span(source.id, action.index, "tool") for action in actions])
     name, lesson = words
     return Candidate(
         content=SkillContent(
@@ -351,6 +351,6 @@ def _candidate(
         ),
         scope=mined.scope,
         origins=field_origins.origins | dict.fromkeys(_WORDED, check.material.origin),
-        provenance=Provenance(trajectory_ids=(source.id,), grounding=field_origins.grounding, made_by=MADE_BY),
+        provenance=Provenance(trajectory_ids=(source.id,), grounding=field_origins.spans, made_by=MADE_BY),
         assessment=_UNTRIED,
     )

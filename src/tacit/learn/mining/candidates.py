@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, count, islice
 from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Scope
 from tacit.domain.skill import (
     Case,
@@ -69,26 +68,6 @@ class Findings:
     """Why attempts of the group failed."""
 
 
-@dataclass(slots=True)
-class FieldSources:
-    """Field → spans, over many trajectories; the origin of a field is the lowest of its spans."""
-
-    study: Study
-    spans: dict[str, tuple[Span, ...]] = field(default_factory=dict)
-
-    def rest(self, path: str, spans: Iterable[Span]) -> None:
-        """Add the spans that a field is based on."""
-        self.spans[path] = tuple(dict.fromkeys((*self.spans.get(path, ()), *spans)))
-
-    @property
-    def origins(self) -> dict[str, Origin]:
-        """Every field with the lowest origin of its spans."""
-        return {path: lowest(map(self._origin, spans)) for path, spans in self.spans.items()}
-
-    def _origin(self, span: Span) -> Origin:
-        return FieldOrigins(self.study.trajectory(span.trajectory_id)).origin_of(span)
-
-
 def is_mined(provenance: Provenance) -> bool:
     """Whether a version was mined from many attempts."""
     return provenance.made_by.startswith(MADE_BY.partition("/")[0])
@@ -113,22 +92,22 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
 
 def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
     """Write a unit as a candidate."""
-    grounds = FieldSources(study)
-    steps, parameters = _Steps(unit, findings, study, grounds).written()
+    field_origins = FieldOrigins(load=study.trajectory)
+    steps, parameters = _Steps(unit, findings, study, field_origins).written()
     sources = study.sample(list(unit.made))
     tasks = task_spans(study, sources)
     for path in ("name", "description", "tags", "category", "surroundings"):
-        grounds.rest(path, _tool_spans(unit, study, sources))
-    _ground_findings(findings, study, grounds, sources)
+        field_origins.add_spans(path, _tool_spans(unit, study, sources))
+    _ground_findings(findings, study, field_origins, sources)
     for number in range(len(findings.cases)):  # the description lists the cases
-        grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
+        field_origins.add_spans("description", field_origins.spans.get(f"cases.{number}", ()))
     pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.causes)]
     pitfalls += failing_calls(study, unit.tools)
     for number, (_, spans) in enumerate(pitfalls):
-        grounds.rest(f"pitfalls.{number}", spans)
+        field_origins.add_spans(f"pitfalls.{number}", spans)
     examples = examples_of(study, sources)
     for number in range(len(examples)):
-        grounds.rest(f"example_queries.{number}", tasks[:_SPANS])
+        field_origins.add_spans(f"example_queries.{number}", tasks[:_SPANS])
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=name,
@@ -147,9 +126,9 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
     return Candidate(
         content=content,
         scope=Scope(),
-        origins=grounds.origins,
+        origins=field_origins.origins,
         provenance=Provenance(
-            trajectory_ids=tuple(list(unit.made)[:_MAX_SOURCES]), grounding=grounds.spans, made_by=MADE_BY
+            trajectory_ids=tuple(list(unit.made)[:_MAX_SOURCES]), grounding=field_origins.spans, made_by=MADE_BY
         ),
         assessment=weakest([study.source.assessment(identity) for identity in sources]),
     )
@@ -158,8 +137,8 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
 class _Steps:
     """Writes the steps of a unit: readings in the order of the attempts, then its calls."""
 
-    def __init__(self, unit: Unit, findings: Findings, study: Study, grounds: FieldSources) -> None:
-        self._unit, self._study, self._grounds = unit, study, grounds
+    def __init__(self, unit: Unit, findings: Findings, study: Study, field_origins: FieldOrigins) -> None:
+        self._unit, self._study, self._field_origins = unit, study, field_origins
         self._bound = study.bind_unit(unit)
         asked = [condition.reading for case in findings.cases for condition in case.conditions]
         asked += [parameter.reading for bound in self._bound for parameter in bound.parameters]
@@ -205,8 +184,8 @@ class _Steps:
             SkillStep(text=f"{sentence_of(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
         )
         spans = self._spans(places, arguments)
-        self._grounds.rest(f"steps.{number}", spans)
-        self._grounds.rest(f"steps.{number}.arguments", spans)
+        self._field_origins.add_spans(f"steps.{number}", spans)
+        self._field_origins.add_spans(f"steps.{number}.arguments", spans)
 
     def _keep(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
         """Add a parameter under a name for one place only; the same place keeps one name."""
@@ -222,7 +201,7 @@ class _Steps:
             name, number = f"{parameter.name}_{number}", number + 1
         found = support.get(parameter.name)
         if found is not None:
-            self._grounds.rest(f"parameters.{len(self._parameters)}", found.spans[:_SPANS])
+            self._field_origins.add_spans(f"parameters.{len(self._parameters)}", found.spans[:_SPANS])
         self._parameters[name] = dataclasses.replace(wanted, name=name)
         return name
 
@@ -273,16 +252,18 @@ def _reading_order(study: Study) -> dict[str, float]:
     return {tool: sum(found) / len(found) for tool, found in places.items()}
 
 
-def _ground_findings(findings: Findings, study: Study, grounds: FieldSources, sources: Sequence[str]) -> None:
+def _ground_findings(findings: Findings, study: Study, field_origins: FieldOrigins, sources: Sequence[str]) -> None:
     for number, case in enumerate(findings.cases):
         for condition in case.conditions:
-            grounds.rest(f"cases.{number}", _condition_spans(condition, study, sources))
+            field_origins.add_spans(f"cases.{number}", _condition_spans(condition, study, sources))
     for number, condition in enumerate(findings.goal):
-        grounds.rest(f"postconditions.{number}", _condition_spans(condition, study, sources))
+        field_origins.add_spans(f"postconditions.{number}", _condition_spans(condition, study, sources))
     if findings.cues:
-        grounds.rest("cues", task_spans(study, sources))
+        field_origins.add_spans("cues", task_spans(study, sources))
     if findings.after:
-        grounds.rest("after", [Span(i, m.index, "tool") for i in sources[:_SPANS] for m in study.outlines[i].moves[:3]])
+        field_origins.add_spans(
+            "after", [Span(i, m.index, "tool") for i in sources[:_SPANS] for m in study.outlines[i].moves[:3]]
+        )
 
 
 def _condition_spans(condition: Condition, study: Study, sources: Sequence[str]) -> list[Span]:
@@ -451,24 +432,24 @@ def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
 
 
 def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
-    grounds = FieldSources(study)
+    field_origins = FieldOrigins(load=study.trajectory)
     sources = study.sample(kind.members)
     spans = task_spans(study, sources)
     examples = examples_of(study, sources)
     sentences = (f"example_queries.{number}" for number in range(len(examples)))
     for path in ("name", "description", "sub_skills", *sentences):
-        grounds.rest(path, spans[:_COMPOSITE_SPANS])
+        field_origins.add_spans(path, spans[:_COMPOSITE_SPANS])
     for _, candidate, _ in parts:  # both name the parts
         for path in ("description", "sub_skills"):
-            grounds.rest(path, candidate.provenance.grounding.get("name", ())[:_COMPOSITE_SPANS])
+            field_origins.add_spans(path, candidate.provenance.grounding.get("name", ())[:_COMPOSITE_SPANS])
     steps: list[SkillStep] = []
     for _, candidate, used in parts:
-        grounds.rest(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
+        field_origins.add_spans(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
         steps.append(_step(candidate, used, of=len(kind.members)))
     task = examples[0]
     goal = _goal(parts, study.outlines[sources[0]].task)
     for number, each in enumerate(goal):
-        grounds.rest(f"postconditions.{number}", goal[each])
+        field_origins.add_spans(f"postconditions.{number}", goal[each])
     names = [candidate.content.name for _, candidate, _ in parts]
     content = SkillContent(
         kind=Kind.PROCEDURE,
@@ -484,8 +465,8 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
     return Candidate(
         content=content,
         scope=Scope(),
-        origins=grounds.origins,
-        provenance=Provenance(trajectory_ids=tuple(kind.members), grounding=grounds.spans, made_by=MADE_BY),
+        origins=field_origins.origins,
+        provenance=Provenance(trajectory_ids=tuple(kind.members), grounding=field_origins.spans, made_by=MADE_BY),
         assessment=weakest([study.source.assessment(identity) for identity in sources]),
     )
 

@@ -13,7 +13,7 @@ from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, said_in
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.mismatch import Mismatch, mismatch
+from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tests.unit.making import NOW, attempt, edit, shell
 
 RUN = attempt(shell("pytest -q", StepResult.FAILED, seen="FAILED test_a", code=1), edit("src/a.py"))

@@ -25,7 +25,7 @@ from tacit.domain.stored import Episode
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.evidence.assumptions import AssumptionResult, compare
 from tacit.learn.correction import corrections_of, objections_of
-from tacit.learn.mismatch import Mismatch, mismatch
+from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tacit.render.conditions import read_condition
 from tacit.text.redaction import redact
 from tacit.text.shell import parse_command, shell_text
@@ -167,7 +167,9 @@ def _is_stated(stated: Assumption, printed_at: datetime | None) -> bool:
 
 
 def _calls_tacit(tool: str, command: str) -> bool:
-    return tool.casefold().startswith(TACIT_TOOL_PREFIXES) or any(one.program == "tacit" for one in parse_command(command))
+    return tool.casefold().startswith(TACIT_TOOL_PREFIXES) or any(
+        one.program == "tacit" for one in parse_command(command)
+    )
 
 
 def _is_due(store: Store, last: Assumption, trajectory: Trajectory) -> bool:
@@ -288,9 +290,7 @@ def _note_end(store: Store, trajectory: Trajectory, settled: Sequence[Assumption
 def _note_corrections(store: Store, trajectory: Trajectory, *, at: datetime) -> None:
     """Store what a person or the gate refused, unless a hook journal has it already."""
     noted = store.entries(Moment, session_id=trajectory.session_id) if trajectory.session_id else []
-    from_journal = {
-        each.what for each in noted if each.phase is Phase.CORRECTIVE and trajectory.id not in each.sources
-    }
+    from_journal = {each.what for each in noted if each.phase is Phase.CORRECTIVE and trajectory.id not in each.sources}
     for what, text, origin, when in [*_objections(trajectory), *_rejected(store, trajectory)][:MOST_CORRECTIONS]:
         key = moment_key(what, trajectory.session_id or trajectory.id, text)
         if what in from_journal - {"gate"} or store.entries(Moment, key=key):
@@ -317,7 +317,10 @@ _Refusal = tuple[str, str, Origin, datetime | None]
 
 def _objections(trajectory: Trajectory) -> Iterator[_Refusal]:
     actions = tool_calls(trajectory)
-    objections = {*objections_of(trajectory, actions), *(each.message.index for each in corrections_of(trajectory, actions))}
+    objections = {
+        *objections_of(trajectory, actions),
+        *(each.message.index for each in corrections_of(trajectory, actions)),
+    }
     by = Origin.AGENT if trajectory.parent_session_id else Origin.USER
     for step in trajectory.steps:
         if step.index in objections:

@@ -83,22 +83,22 @@ def _grounds(
     repeats = bool(found.quote) and found.quote in found.instead
     for path in said_in(content):
         if path == "example_queries.0":
-            field_origins.rest(path, (Span(trajectory.id, -1, "text"),))
+            field_origins.add_spans(path, (Span(trajectory.id, -1, "text"),))
         elif path == "body" or (repeats and path == "description"):
-            field_origins.rest(path, shown if found.quote else plain)
+            field_origins.add_spans(path, shown if found.quote else plain)
         else:
-            field_origins.rest(path, plain)
+            field_origins.add_spans(path, plain)
     written = lowest((assumption.origin, found.by))
     origins = {
         path: field_origins.origins[path] if path == "example_queries.0" else _lowest(written, path, field_origins)
         for path in said_in(content)
     }
-    grounding = {path: spans for path, spans in field_origins.grounding.items() if spans}
+    grounding = {path: spans for path, spans in field_origins.spans.items() if spans}
     return origins, grounding | ({"evidence": found.spans} if found.spans else {})
 
 
 def _lowest(written: Origin, path: str, field_origins: FieldOrigins) -> Origin:
-    spans: Sequence[Span] = field_origins.grounding.get(path, ())
+    spans: Sequence[Span] = field_origins.spans.get(path, ())
     return lowest((written, *(field_origins.origin_of(span) for span in spans)))
 
 
