@@ -15,9 +15,8 @@ from typing import Any
 
 from tacit.domain.session import Mark
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
-from tacit.ingest.decoding import CUT
-from tacit.ingest.echoes import observed, without_echo
-from tacit.ingest.segmentation import Segmenter
+from tacit.ingest.log_files import CUT
+from tacit.ingest.segmentation import Segmenter, observed, without_echo
 
 MAX_STEPS = 10_000
 MAX_CHARACTERS = 32 * 1024 * 1024

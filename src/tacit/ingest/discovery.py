@@ -19,7 +19,7 @@ from tacit.config.location import project_root
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Bookmark, Mark
 from tacit.domain.trajectory import Trajectory
-from tacit.ingest.lines import open_regular
+from tacit.ingest.log_files import open_regular
 from tacit.ingest.sources import OnProblem, find_reader
 
 PLACES: Mapping[str, tuple[str, ...]] = {

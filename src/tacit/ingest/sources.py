@@ -18,8 +18,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import AtifReader, from_documents
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.codex import CodexReader
-from tacit.ingest.lines import LOG_NAMES, head_of, unreadable
-from tacit.ingest.problems import Parts, Place
+from tacit.ingest.log_files import LOG_NAMES, Parts, Place, head_of, unreadable
 
 OnProblem = Callable[[InvalidTrajectory], None]
 Source = str | Path | Mapping[str, Any] | list[Any]

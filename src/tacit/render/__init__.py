@@ -5,18 +5,17 @@ from tacit.render.context import (
     ITEM_TOKENS_MAX,
     crowded_line,
     frame_tokens,
+    quote,
     render_item,
     render_selection,
     source_line,
 )
-from tacit.render.outward import is_copy
 from tacit.render.problems import Problem
 from tacit.render.proposal import proposed, read_proposal
-from tacit.render.quoting import quote
-from tacit.render.skill_folder import find_skill_md, load, save, validate
+from tacit.render.skill_folder import find_skill_md, is_copy, load, save, validate
 from tacit.render.skill_md import Parsed, parse, render
 from tacit.render.tiers import body_of, file_block, file_paths, listing, read_file, standing, to_prompt
-from tacit.render.tools import GatedTools, gate_tools
+from tacit.render.tool_patterns import GatedTools, gate_tools
 
 __all__ = [
     "ITEM_TOKENS_MAX",

@@ -17,10 +17,9 @@ from tacit.domain.errors import InvalidSkill
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import SkillContent
-from tacit.render.outward import is_copy
-from tacit.render.paths import is_folder, is_link, is_there
 from tacit.render.problems import Problem
-from tacit.render.skill_folder import find_skill_md, load
+from tacit.render.safe_files import is_folder, is_link, is_there
+from tacit.render.skill_folder import find_skill_md, is_copy, load
 from tacit.render.validation import SKIPPED_NAMES
 
 PROJECT_ROOTS = (".agents/skills", ".claude/skills", ".codex/skills", ".github/skills", ".gemini/skills")

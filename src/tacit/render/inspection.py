@@ -18,12 +18,11 @@ from pathlib import Path
 from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.archive import Archive, PackedFolder, is_archive, open_archive
-from tacit.render.safe_files import is_file, is_folder, is_link, shown
 from tacit.render.problems import Problem
+from tacit.render.safe_files import is_file, is_folder, is_link, shown
 from tacit.render.skill_folder import FILE_NAMES, find_skill_md
 from tacit.render.skill_md import examine
-from tacit.text.bundled_files import read_as_text
-from tacit.text.bundled_files import FileKind, file_kind
+from tacit.text.bundled_files import FileKind, file_kind, read_as_text
 
 FILES_MAX = 2000
 FILE_BYTES_MAX = 8 << 20
@@ -110,7 +109,9 @@ def _in_order(folder: Path, problems: list[Problem]) -> list[tuple[FileKind, str
         if is_link(path):
             problems.append(_link(path, name, folder))
         else:
-            found.append((file_kind(name, _read(path, _HEAD, whole=False) or b"", executable=_may_run(path)), name, path))
+            found.append(
+                (file_kind(name, _read(path, _HEAD, whole=False) or b"", executable=_may_run(path)), name, path)
+            )
     if len(found) + len(problems) >= ENTRIES_MAX:
         message = f"it holds more than {ENTRIES_MAX} files; the rest is not even listed"
         problems.append(Problem(rule="not-looked-at", message=message, field="files"))

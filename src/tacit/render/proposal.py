@@ -17,7 +17,7 @@ from tacit.render.conditions import read_case, read_condition, read_pitfall, rea
 from tacit.render.frontmatter import BYTES_MAX
 from tacit.render.problems import Problem, invalid
 from tacit.render.skill_md import examine, parse, render
-from tacit.text.signature import error_signature
+from tacit.text.error_signatures import error_signature
 
 KINDS = (Kind.PROCEDURE, Kind.LESSON, Kind.NORM, Kind.PREFERENCE)
 _TEXTS = ("name", "description", "kind", "body", "check", "error", "category")

@@ -24,7 +24,7 @@ from typing import Any
 
 from tacit.domain.skill import Condition, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.render import conditions
-from tacit.text.inert import inert_json
+from tacit.text.safe_markdown import inert_json
 
 HEADINGS = {
     "example_queries": "When to use",

@@ -10,17 +10,60 @@ import base64
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.render.frontmatter import BYTES_MAX, too_large
-from tacit.render.outward import outward
-from tacit.render.paths import is_file, is_folder, is_link, shown
-from tacit.render.placing import place
 from tacit.render.problems import Problem, invalid
+from tacit.render.safe_files import is_file, is_folder, is_link, place, shown
 from tacit.render.skill_md import Parsed, examine, parse, render
 from tacit.render.validation import SKIPPED_NAMES, check_content, path_fault
+from tacit.text.safe_markdown import inert, inert_line
+
+T = TypeVar("T")
+_MARKDOWN = (".md", ".markdown", ".mdx")
+_KEPT = frozenset(
+    "kind name category tags signature cues after sub_skills surroundings extends capabilities allowed_tools license "
+    "metadata tool arguments type example reading key relation when step files".split()
+)
+
+
+def outward(content: SkillContent) -> SkillContent:
+    """Give the form in which a content is written for others."""
+    return replace(_calmed(content), files=tuple(_file(file) for file in content.files))
+
+
+def is_copy(found: SkillContent, of: SkillContent) -> bool:
+    """Whether a content that was read is another one, as it is or as it was written for others."""
+    return found.hash() == of.hash() or found.hash() == outward(of).hash()
+
+
+def _calmed(value: T) -> T:
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for field in fields(value):
+        before = getattr(value, field.name)
+        after = before if field.name in _KEPT else _text(before)
+        if after != before:
+            changed[field.name] = after
+    return replace(value, **changed) if changed else value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return inert(value) if "\n" in value else inert_line(value)
+    return tuple(map(_text, value)) if isinstance(value, tuple) else _calmed(value)
+
+
+def _file(file: SkillFile) -> SkillFile:
+    if file.encoding != "utf-8" or not file.path.lower().endswith(_MARKDOWN):
+        return file
+    calm = inert(file.content)
+    return file if calm == file.content else replace(file, content=calm)
+
 
 FILE_NAMES = ("SKILL.md", "skill.md")
 FILES_MAX = 500

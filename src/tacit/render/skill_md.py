@@ -34,14 +34,12 @@ from typing import Any
 from tacit.domain.identity import plain
 from tacit.domain.skill import Capabilities, Kind, SkillContent
 from tacit.render import own_metadata as own
-from tacit.render.frontmatter import Document, read_document
-from tacit.render.names import normal_name
+from tacit.render.frontmatter import Document, Field, Plain, holds_surrogate, read_document, write_mapping
 from tacit.render.own_metadata import PREFIX, OwnMetadata
 from tacit.render.problems import Problem, half_character, invalid
 from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write
-from tacit.render.tools import split_tools
-from tacit.render.validation import FIELDS, check_body, check_fields, text_of
-from tacit.render.yaml_values import Field, Plain, holds_surrogate, write_mapping
+from tacit.render.tool_patterns import split_tools
+from tacit.render.validation import FIELDS, check_body, check_fields, normal_name, text_of
 
 MARKER = "<!-- tacit: the sections below are read back as structure -->"
 STAMPS = ("skill-id", "version-id")

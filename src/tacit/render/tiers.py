@@ -16,11 +16,10 @@ from typing import Protocol
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.render.catalogue import Entry
 from tacit.render.context import evidence_line
-from tacit.render.paths import is_file, is_folder, is_link
+from tacit.render.safe_files import is_file, is_folder, is_link
 from tacit.render.sections import instructions
 from tacit.render.validation import path_fault
-from tacit.text.fence import attribute, clean, one_line
-from tacit.text.inert import shown, shown_line
+from tacit.text.safe_markdown import attribute, clean, one_line, shown, shown_line
 from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
+from tacit.render.frontmatter import Field, Plain, holds_surrogate
 from tacit.render.problems import Problem, half_character
-from tacit.render.yaml_values import Field, Plain, holds_surrogate
 
 DEPTH_MAX = 8
 NODES_MAX = 2000

@@ -8,7 +8,7 @@ from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest import attempts as module
 from tacit.ingest.attempts import Attempts, Draft
-from tacit.ingest.echoes import ECHO
+from tacit.ingest.segmentation import ECHO
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ONE = "Add a health check to the server."

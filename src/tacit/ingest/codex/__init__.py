@@ -14,11 +14,9 @@ import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
-from tacit.ingest.codex.records import Record
-from tacit.ingest.codex.thread import NAME, Thread
-from tacit.ingest.decoding import decode
-from tacit.ingest.lines import Line, holds_json, numbered_lines
-from tacit.ingest.problems import Part, Parts, Place
+from tacit.ingest.codex.codex_records import Record
+from tacit.ingest.codex.codex_session import NAME, Thread
+from tacit.ingest.log_files import Line, Part, Parts, Place, decode, holds_json, numbered_lines
 
 _MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
 _HEAD_LINES = 8

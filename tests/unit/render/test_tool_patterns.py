@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.skill import Kind, SkillContent
 from tacit.render.catalogue import Entry
-from tacit.render.tools import ToolPattern, gate_tools, split_tools
+from tacit.render.tool_patterns import ToolPattern, gate_tools, split_tools
 
 AVAILABLE = ["Bash", "Read", "Write", "mcp__notes__find", "mcp__notes__add"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.render.names import name_faults, normal_name, skill_name
+from tacit.render.validation import name_faults, normal_name, skill_name
 
 
 @pytest.mark.parametrize(

@@ -6,32 +6,229 @@ prompt begins, so they are held until then, and an attempt is read again from wh
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import deque
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from tacit.domain.session import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
-from tacit.ingest.codex.calls import (
-    SHELL,
-    Call,
-    calls_of_item,
-    calls_of_response,
-    command_call,
-    command_text,
-    patch_calls,
-    skill_read_by,
+from tacit.ingest.codex.codex_records import (
+    RUNNING,
+    Compacted,
+    Event,
+    Item,
+    Meta,
+    Outcome,
+    Program,
+    Record,
+    Response,
+    Spent,
+    Turn,
+    edits_of_changes,
+    edits_of_patch,
+    outcome_of_item,
+    outcome_of_output,
+    text_of_output,
+    untold,
+    within,
 )
-from tacit.ingest.codex.outcome import Outcome, outcome_of_item, outcome_of_output, text_of_output
-from tacit.ingest.codex.programs import RUNNING, Program, untold
-from tacit.ingest.codex.records import Compacted, Event, Item, Meta, Record, Response, Spent, Turn
-from tacit.ingest.codex.speakers import is_kept, skill_named, texts_of, told_apart
-from tacit.ingest.decoding import bounded, bounded_value, count_of, decode, moment_of, text_of
-from tacit.ingest.lines import Line
-from tacit.ingest.problems import Place
+from tacit.ingest.log_files import Line, Place, bounded, bounded_value, count_of, decode, moment_of, text_of
+
+_EDITOR = "# Context from my IDE setup:"
+_REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
+_TAG = (
+    r"(tacit-[a-z0-9-]{1,60}|environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|"
+    r"hook_prompt|skills_instructions|system-reminder)"
+)
+_OPENING = re.compile(rf"\s*<{_TAG}(?:\s[^<>]{{0,1000}})?>")
+_CLOSING = re.compile(rf"</{_TAG}>\s*\Z")
+_CLOSING_REACH = 200
+_BLOCKS_MAX = 200
+_STANDING = ("instructions", "environment_context", "turn_aborted", "resize_notice")
+_BEARING = ("<user_shell_command", "<subagent_notification", "<skill>", "<hook_prompt", "<tacit-")
+_PEOPLE = "user."
+
+
+def texts_of(content: Any) -> list[str]:
+    """The texts of a content, one for each of its parts; the part of a sealed text that can be read."""
+    parts = content if isinstance(content, list) else [content]
+    return [text for part in parts if (text := _text(part)) or isinstance(part, dict)]
+
+
+def skill_named(content: Any) -> str:
+    """The skill that a person names with their words."""
+    parts = content if isinstance(content, list) else []
+    names = (part.get("name") for part in parts if isinstance(part, dict) and part.get("type") == "skill")
+    return text_of(next(names, ""))
+
+
+def told_apart(text: str) -> Iterator[tuple[str, bool]]:
+    """Split a text in the user's place into pieces, each with whether the host wrote it."""
+    request = _REQUEST.search(text) if text.startswith(_EDITOR) else None
+    if request is not None:
+        yield text[: request.start()], True
+        text = text[request.end() :]
+    start, end = _edges(text)
+    for piece, hosts in ((text[:start], True), (text[start:end], False), (text[end:], True)):
+        if piece.strip():
+            yield piece, hosts
+
+
+def is_kept(text: str, kind: str) -> bool:
+    """Whether a text of the host's bears on what the agent did; its standing instructions and lists do not.
+
+    Older versions do not say of what kind a text is, and repeat a person's words here.
+    """
+    if kind:
+        return not kind.startswith(_PEOPLE) and not kind.endswith(_STANDING)
+    return text.startswith(_BEARING)
+
+
+def _text(part: Any) -> str:
+    if not isinstance(part, dict):
+        return text_of(part)
+    sealed = text_of(part.get("encrypted_content"))
+    return text_of(part.get("text")) or (sealed if " " in sealed else "")
+
+
+def _edges(text: str) -> tuple[int, int]:
+    """Where the text between the host's blocks at both edges begins and ends."""
+    start, end = 0, len(text)
+    for _ in range(_BLOCKS_MAX):
+        opening = _OPENING.match(text, start, end)
+        close = text.find(f"</{opening[1]}>", opening.end(), end) if opening else -1
+        if opening and close >= 0:
+            start = close + len(opening[1]) + 3
+            continue
+        closing = _CLOSING.search(text[max(start, end - _CLOSING_REACH) : end])
+        begin = text.rfind(f"<{closing[1]}", start, end) if closing else -1
+        if begin < 0:
+            return start, end
+        end = begin
+    return end, end  # nobody writes so many blocks by hand
+
+
+SHELL = "exec_command"
+PATCH = "apply_patch"
+Call = tuple[str, dict[str, Any]]
+
+_SHELLS = frozenset({"exec_command", "shell", "shell_command", "container.exec", "local_shell", "local_shell_call"})
+_WRAPPERS = frozenset(
+    {"bash", "sh", "zsh", "dash", "ksh", "powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd.exe"}
+)
+_COMMAND_FLAGS = frozenset({"-c", "-lc", "-ic", "-lic", "-cl", "-command", "/c"})
+_SKILL = "SKILL.md"
+_SHOWS_SKILL = re.compile(
+    r"\s*(?:cat|sed|head|tail|less|more|bat|nl|type|Get-Content)\s.*?([^\s/\\'\"]+)[/\\]", re.DOTALL
+)
+_SKILL_REACH = 400
+_SKILLS_MAX = 8
+
+_arguments = msgspec.json.Decoder(dict[str, Any])
+
+
+def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call]:
+    """The calls that the model asks for here; several where one patch touches several files."""
+    name = text_of(given.name) or text_of(given.type)
+    arguments = _decoded(given.arguments if given.arguments is not None else given.input)
+    if given.type == "local_shell_call":
+        arguments = given.action if isinstance(given.action, dict) else {}
+    namespace = text_of(given.namespace)
+    if namespace.startswith("mcp__"):
+        return [(f"{namespace}__{name}", arguments)]
+    if name == PATCH:
+        return _edits(text_of(given.input) or text_of(arguments.get("input") or arguments.get("patch")), workspace)
+    if name not in _SHELLS:
+        return [(name, arguments)]
+    typed = command_text(arguments.get("cmd", arguments.get("command")))
+    if typed.lstrip().startswith((PATCH, "applypatch")) and (edits := edits_of_patch(bounded(typed), workspace)):
+        return [(PATCH, edit) for edit in edits]
+    where = text_of(arguments.get("workdir") or arguments.get("working_directory")) or cwd
+    return [command_call(typed, cwd=where, workspace=workspace)]
+
+
+def calls_of_item(item: Item, *, workspace: str) -> list[Call]:
+    """The calls that an item tells of."""
+    if item.type == "CommandExecution":
+        return [(SHELL, {"command": _placed(command_text(item.command), _folder(item.cwd), workspace)})]
+    if item.type == "FileChange":
+        return [(PATCH, edit) for edit in edits_of_changes(item.changes, workspace)]
+    arguments = item.arguments if isinstance(item.arguments, dict) else _decoded(item.arguments)
+    server = text_of(item.server)
+    return [(f"mcp__{server}__{text_of(item.tool)}" if server else text_of(item.tool) or "unknown", arguments)]
+
+
+def command_call(command: str, *, cwd: str, workspace: str) -> Call:
+    """The call of a command that is known only by its text."""
+    return SHELL, {"command": _placed(command, cwd, workspace)}
+
+
+def patch_calls(patch: str, *, workspace: str) -> list[Call]:
+    """The calls that a patch makes."""
+    return _edits(patch, workspace)
+
+
+def command_text(command: Any) -> str:
+    """The command as a person would type it, without the shell that the client puts around it."""
+    if not isinstance(command, list):
+        return text_of(command)
+    words = [word for word in command if isinstance(word, str)]
+    shell = re.split(r"[/\\]", words[0])[-1].casefold() if words else ""
+    if shell in _WRAPPERS:
+        flag = next((at for at, word in enumerate(words) if word.casefold() in _COMMAND_FLAGS), None)
+        if flag is not None and len(words) > flag + 1:
+            return " ".join(words[flag + 1 :])
+    return shlex.join(words)
+
+
+def skill_read_by(command: str) -> str:
+    """Name the skill whose file a command shows, if it does: this client has no other way to load one."""
+    at = -1
+    for _ in range(_SKILLS_MAX):
+        at = command.find(_SKILL, at + 1)
+        if at < 0:
+            break
+        before = re.split(r"[|;&<>\n]", command[max(0, at - _SKILL_REACH) : at])[-1]
+        if found := _SHOWS_SKILL.fullmatch(before):
+            return found[1]
+    return ""
+
+
+def _edits(patch: str, workspace: str) -> list[Call]:
+    return [(PATCH, edit) for edit in edits_of_patch(bounded(patch), workspace)] or [(PATCH, {"input": patch})]
+
+
+def _placed(command: str, folder: str, workspace: str) -> str:
+    place, root = folder.rstrip("/"), workspace.rstrip("/")
+    return command if place in ("", root) else f"cd {shlex.quote(within(place, root))} && {command}"
+
+
+def _folder(cwd: Any) -> str:
+    """The folder that a path or a `file:` address names."""
+    text = text_of(cwd)
+    if not text.startswith("file:"):
+        return text
+    try:
+        return unquote(urlsplit(text).path)
+    except ValueError:
+        return ""
+
+
+def _decoded(arguments: Any) -> dict[str, Any]:
+    if isinstance(arguments, dict):
+        return arguments
+    try:
+        return _arguments.decode(text_of(arguments))
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {"input": text_of(arguments)} if arguments else {}
+
 
 NAME = "codex"
 _CALLING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})

@@ -1,0 +1,301 @@
+"""The parts of Claude Code's records that are read, as types to decode into. Unknown keys are passed over; no logic.
+
+Field names are the client's own. Fields whose form varies between versions and tools are `Any` and looked at by the
+one who uses them, so that a record is not lost for a detail. All kinds of records are one type: to decode a line once,
+whatever it holds, is what makes reading fast.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import msgspec
+
+from tacit.domain.trajectory import StepResult
+from tacit.ingest.log_files import bounded, text_of
+
+# ruff: noqa: N815
+
+
+SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "hook_success", "mcp_resource", "queued_command"})
+"""Attachments whose text can bear on what the agent did; lists of tools, dates and the like cannot."""
+
+
+class Kind(msgspec.Struct):
+    """Only the record's type."""
+
+    type: Any = None
+
+
+class Block(msgspec.Struct):
+    """One content block: text, tool_use, tool_result, or some other that is passed over."""
+
+    type: Any = None
+    text: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
+    tool_use_id: Any = None
+    content: Any = None
+    is_error: Any = None
+
+
+class Spent(msgspec.Struct):
+    """Token counts of one model message."""
+
+    input_tokens: Any = None
+    output_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+
+
+class Message(msgspec.Struct):
+    """A message of either side; its usage is repeated in each of its records."""
+
+    content: str | list[Block] = ""
+    id: str | None = None
+    model: str | None = None
+    usage: Spent | None = None
+
+
+class Author(msgspec.Struct):
+    """Who made a prompt: a person, or a part of the client."""
+
+    kind: Any = None
+
+
+class Permission(msgspec.Struct):
+    """What was decided about a call."""
+
+    decision: Any = None
+
+
+class Turn(msgspec.Struct):
+    """Which prompt of the session this is."""
+
+    turnIndex: Any = None
+
+
+class Structured(msgspec.Struct):
+    """What the client notes about a result beside its text."""
+
+    type: Any = None
+    interrupted: Any = None
+    backgroundTaskId: Any = None
+    returnCodeInterpretation: Any = None
+    persistedOutputPath: Any = None
+    structuredPatch: Any = None
+
+
+class Rendered(msgspec.Struct):
+    """An attachment as it was sent to the model."""
+
+    content: Any = None
+
+
+class Attachment(msgspec.Struct):
+    """Something the client put into the conversation by itself, or a prompt typed while the agent worked."""
+
+    type: Any = None
+    content: Any = None
+    prompt: Any = None
+    commandMode: Any = None
+    origin: Author | None = None
+    isMeta: bool | None = None
+
+
+class Record(msgspec.Struct):
+    """A record of a conversation: a user's, an assistant's, or an attachment."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None
+    sessionId: str | None = None
+    agentId: str | None = None
+    promptId: str | None = None
+    turnPosition: Turn | None = None
+    permissionMode: str | None = None
+    isSidechain: bool | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+    message: Message = msgspec.field(default_factory=Message)
+    origin: Author | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isVisibleInTranscriptOnly: bool | None = None
+    isApiErrorMessage: bool | None = None
+    toolUseResult: Structured | str | float | bool | list[Any] | None = None
+    toolDenialKind: str | None = None
+    holdsPersonsWords: bool | None = None
+    permissionDecision: Permission | None = None
+    attributionSkill: str | None = None
+    attachment: Attachment | None = None
+    rendered: list[Rendered] | None = None
+
+
+def reduced(tool: str, arguments: dict[str, Any], noted: Structured) -> dict[str, Any]:
+    """Give the arguments of a whole-file write as those of an edit, if the file was there before.
+
+    Several places that changed are joined to one; what stands between them does not matter for what was done.
+    """
+    if tool != "Write" or noted.type != "update" or not isinstance(noted.structuredPatch, list):
+        return arguments
+    lines = [line for hunk in noted.structuredPatch for line in _lines(hunk)]
+    if not lines:
+        return arguments
+    kept = {key: value for key, value in arguments.items() if key != "content"}
+    return {**kept, "old_string": _side(lines, "-"), "new_string": _side(lines, "+")}
+
+
+def _lines(hunk: Any) -> list[str]:
+    lines = hunk.get("lines") if isinstance(hunk, dict) else None
+    return [line for line in lines if isinstance(line, str) and line] if isinstance(lines, list) else []
+
+
+def _side(lines: list[str], sign: str) -> str:
+    """The text before (`-`) or after (`+`) the change, with the unchanged lines around it."""
+    return bounded("\n".join(line[1:] for line in lines if line[0] in (sign, " ")))
+
+
+_FOLDER = "tool-results"
+_OPENING = "<persisted-output>"
+_SAVED = re.compile(r"saved to: (\S[^\n]{0,4096})")
+_ENDS_BYTES = 160 * 1024  # of each end: more than is kept of any text, and some way beyond
+_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def spilled(noted: Structured, text: str, folder: Path) -> str | None:
+    """Give the saved output that a result stands for, if it stands for one that lies below this session's folder."""
+    named = noted.persistedOutputPath if isinstance(noted.persistedOutputPath, str) else ""
+    if not named and text.startswith(_OPENING):
+        found = _SAVED.search(text, 0, 8192)
+        named = found[1] if found else ""
+    name = PureWindowsPath(named).name
+    if not name or "\0" in name:
+        return None
+    return _ends(folder / _FOLDER, name)
+
+
+def _ends(folder: Path, name: str) -> str | None:
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return None
+    try:
+        with open(folder / name, "rb", opener=_without_following) as stream:
+            state = os.fstat(stream.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                return None
+            head = stream.read(2 * _ENDS_BYTES)
+            missing = max(0, state.st_size - len(head) - _ENDS_BYTES)
+            stream.seek(missing, os.SEEK_CUR)
+            tail = stream.read(_ENDS_BYTES)
+    except OSError:
+        return None
+    return bounded((head + tail).decode("utf-8", "replace"), missing=missing)
+
+
+def _without_following(path: str, flags: int) -> int:
+    return os.open(path, flags | _FLAGS)
+
+
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+_NO_MATCH = ("String to replace not found", "String not found in file", "No match found", "No matches found")
+_DENIED = (
+    "The user doesn't want to ",
+    "Permission to use ",
+    "Permission for this tool use was denied",
+    "Claude requested permissions to ",
+)
+_STOPPED = "this call was stopped while running"
+_INTERRUPTED = (
+    "[Request interrupted",
+    "[Tool call interrupted",
+    "[Agent call interrupted",
+    "[Tool call did not complete",
+)
+_REFUSED = "user-rejected"
+_INTERRUPTIONS = frozenset({"interrupted", "cancelled"})
+_SHELLS = frozenset({"Bash", "PowerShell"})
+_REFUSALS = frozenset({"reject", "deny", "block"})
+# The client's own sentence, on one line; a command that it quotes may hold anything.
+_SAID = re.compile(r"The user doesn't want to [^\n]{0,400}\bthe user said:\n")
+_PLAIN = Structured()
+
+Outcome = tuple[StepResult, int | None]
+
+
+def outcome_of(record: Record, block: Block, *, tool: str, text: str, asked: bool = True) -> Outcome:
+    """Say how the call ended, and with which exit code if the client tells.
+
+    `asked` is whether the client asks a person before it runs something: who is not asked cannot refuse, only stop.
+    """
+    stopped = _stopped(record, text, asked=asked)
+    if stopped is not None:
+        return stopped, None
+    noted = noted_in(record)
+    if noted.interrupted is True:
+        return StepResult.INTERRUPTED, None
+    if block.is_error is True:
+        return _failure(tool, text)
+    if noted.backgroundTaskId:
+        return StepResult.UNKNOWN, None
+    # A code that the client explains away ("no matches found") is not zero, and it does not say which.
+    return StepResult.OK, 0 if tool in _SHELLS and not noted.returnCodeInterpretation else None
+
+
+def is_interruption(text: str) -> bool:
+    """Whether a text in the user's place is the client's note that work was stopped."""
+    return text.startswith("[Request interrupted")
+
+
+def noted_in(record: Record) -> Structured:
+    """What the client notes about the result, in fields."""
+    return record.toolUseResult if isinstance(record.toolUseResult, Structured) else _PLAIN
+
+
+def refusal_words(record: Record, *, text: str) -> str:
+    """What the person said when they refused this call; nothing if they only refused, or the text is not theirs.
+
+    Only a refusal that the client notes in fields counts: whoever makes a tool fail chooses its words, and could speak
+    as the person. Versions that wrote no such fields lose the person's words here; the text stays as what was observed.
+    """
+    if not _is_refused(record):
+        return ""
+    said = _SAID.match(text)
+    if said is not None and (record.holdsPersonsWords or record.toolDenialKind == _REFUSED):
+        return text[said.end() :]
+    return text if record.holdsPersonsWords else ""
+
+
+def _is_refused(record: Record) -> bool:
+    decided = record.permissionDecision
+    return bool(record.toolDenialKind) or (decided is not None and text_of(decided.decision) in _REFUSALS)
+
+
+def _stopped(record: Record, text: str, *, asked: bool) -> StepResult | None:
+    if record.toolDenialKind:
+        # Stopping a running command is told as a refusal; at best it is set right further on in the same text.
+        unasked = not asked and record.toolDenialKind == _REFUSED and record.permissionDecision is None
+        interrupted = unasked or text_of(record.toolDenialKind) in _INTERRUPTIONS or _STOPPED in text[:600]
+        return StepResult.INTERRUPTED if interrupted else StepResult.DENIED
+    return StepResult.DENIED if _is_refused(record) else None
+
+
+def _failure(tool: str, text: str) -> Outcome:
+    found = _EXIT_CODE.match(text)
+    exit_code = int(found[1]) if found else None
+    if text.startswith(_INTERRUPTED) or "[Request interrupted by user" in text[-200:]:
+        return StepResult.INTERRUPTED, exit_code
+    if exit_code is not None:
+        return StepResult.FAILED, exit_code
+    # The text of an MCP tool is its server's, which may imitate the client's own words.
+    if text.startswith(_DENIED) and not tool.startswith("mcp__"):
+        return StepResult.DENIED, None
+    if text.startswith("<tool_use_error>") and any(phrase in text[:400] for phrase in _NO_MATCH):
+        return StepResult.NO_MATCH, None
+    return StepResult.FAILED, None

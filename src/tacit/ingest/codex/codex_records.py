@@ -1,0 +1,417 @@
+"""The parts of Codex's records that are read, as types to decode into. Unknown keys are passed over; no logic.
+
+Field names are the client's own. Fields whose form varies between versions and tools are `Any` and looked at by the
+one who uses them, so that a record is not lost for a detail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tacit.domain.trajectory import StepResult
+from tacit.ingest.log_files import bounded, text_of
+
+NOTHING = msgspec.Raw(b"null")
+
+
+class Record(msgspec.Struct):
+    """One line: what sort of record it is, when it was written, and the rest unread."""
+
+    type: Any = None
+    timestamp: Any = None
+    payload: msgspec.Raw = NOTHING
+
+
+class Git(msgspec.Struct):
+    """The state of the repository when the session began."""
+
+    branch: Any = None
+
+
+class Meta(msgspec.Struct):
+    """The first record: which thread this is, where it runs and whom it comes from."""
+
+    id: Any = None
+    session_id: Any = None
+    parent_thread_id: Any = None
+    forked_from_id: Any = None
+    thread_source: Any = None
+    source: Any = None
+    history_mode: Any = None
+    cwd: Any = None
+    cli_version: Any = None
+    git: Git | None = None
+
+
+class Turn(msgspec.Struct):
+    """The settings that a turn begins with."""
+
+    turn_id: Any = None
+    cwd: Any = None
+    model: Any = None
+
+
+class Item(msgspec.Struct):
+    """What was said or done, once it is complete: a message of either side, a command, an edit, a call of a tool."""
+
+    type: Any = None
+    id: Any = None
+    content: Any = None
+    fragments: Any = None
+    command: Any = None
+    cwd: Any = None
+    source: Any = None
+    status: Any = None
+    aggregated_output: Any = None
+    exit_code: Any = None
+    changes: Any = None
+    stdout: Any = None
+    stderr: Any = None
+    server: Any = None
+    tool: Any = None
+    arguments: Any = None
+    result: Any = None
+    error: Any = None
+    query: Any = None
+
+
+class Event(msgspec.Struct):
+    """Something that happened: a turn began, ended or was stopped, an item is complete."""
+
+    type: Any = None
+    turn_id: Any = None
+    item: Item | None = None
+    message: Any = None
+    info: msgspec.Raw = NOTHING
+
+
+class Noted(msgspec.Struct):
+    """What the client notes about a message: of what kind each part of it is."""
+
+    content_item_kinds: Any = None
+
+
+class Response(msgspec.Struct):
+    """A piece of the conversation as the model sees it."""
+
+    type: Any = None
+    role: Any = None
+    author: Any = None
+    content: Any = None
+    name: Any = None
+    namespace: Any = None
+    arguments: Any = None
+    input: Any = None
+    action: Any = None
+    call_id: Any = None
+    output: Any = None
+    noted: Noted | None = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+
+
+class Compacted(msgspec.Struct):
+    """The summary that took the place of the history before it."""
+
+    message: Any = None
+
+
+class Spent(msgspec.Struct):
+    """What one answer of the model cost."""
+
+    response_id: Any = None
+    usage: Any = None
+
+
+_PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
+_COMMAND = re.compile(
+    r"""\bcmd["']?\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`([^`$]{0,4000})`)"""
+)
+_EXIT_CODE = re.compile(r'"exit_code":(\d{1,9})\b')
+_VERIFIED = "apply_patch verification failed"
+_BROKEN = "Script failed"
+_ERROR = "Script error:\n"
+RUNNING = "Script running"
+
+
+@dataclass(slots=True)
+class Program:
+    """One program while it runs, and those of its calls that have left items."""
+
+    call_id: str
+    code: str
+    message_id: str
+    commands: list[str] = field(default_factory=list)
+    patches: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A call that left no item: a patch, a command, or the program itself if it is neither."""
+
+    result: StepResult
+    observation: str
+    patch: str = ""
+    command: str = ""
+    exit_code: int | None = None
+
+
+def untold(program: Program, output: str) -> Untold | None:
+    """The call that failed without an item, if the output tells of one."""
+    patches = list(_patches(program.code))[program.patches :]
+    if _VERIFIED in output and patches:
+        said = output[output.index(_VERIFIED) :]
+        return Untold(result_of_words(said), said, patch=patches[0])
+    commands = [command for command in _commands(program.code) if command not in program.commands]
+    if not output.startswith(_BROKEN):
+        return _unseen(program, commands[0], output) if commands else None
+    _, found, said = output.partition(_ERROR)
+    said = said if found else output
+    result = result_of_words(said)
+    if said.startswith("patch ") and patches:
+        return Untold(result, said, patch=patches[0])
+    if result is StepResult.DENIED and commands:
+        return Untold(result, said, command=commands[0])
+    return Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, said)
+
+
+def _unseen(program: Program, command: str, output: str) -> Untold | None:
+    """A command of a program that went through; it may never have come to it, unless the output shows its exit code."""
+    codes = _EXIT_CODE.findall(output)
+    if len(codes) <= len(program.commands):
+        return None
+    code = int(codes[-1])
+    return Untold(StepResult.OK if code == 0 else StepResult.FAILED, output, command=command, exit_code=code)
+
+
+def _patches(code: str) -> Iterator[str]:
+    end = 0
+    while (start := code.find(_PATCH, end)) >= 0 and (close := code.find(_PATCH_END, start)) >= 0:
+        end = close + len(_PATCH_END)
+        yield _unescaped(code[start:end])
+
+
+def _commands(code: str) -> Iterator[str]:
+    for double, single, plain in _COMMAND.findall(code):
+        yield plain or _unescaped(double or single.replace('"', '\\"').replace("\\'", "'"))
+
+
+def _unescaped(literal: str) -> str:
+    """Read the inside of a string literal; as it stands if it has no escapes or odd ones."""
+    try:
+        return msgspec.json.decode(f'"{literal}"', type=str)
+    except (msgspec.DecodeError, UnicodeError):
+        return literal
+
+
+Edit = dict[str, Any]
+
+_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
+_MOVE = re.compile(r"\*\*\* Move to: (.+)")
+_MAX_FILES = 100
+
+
+def edits_of_patch(patch: str, workspace: str) -> list[Edit]:
+    """Read the edits of a patch in the client's own format; none if it is no such patch."""
+    edits: list[Edit] = []
+    how, path, moved, lines = "", "", "", list[str]()
+    for line in [*patch.splitlines(), "*** End Patch"]:
+        header = _FILE.fullmatch(line.strip())
+        if header or line.startswith("*** End Patch"):
+            if path and len(edits) < _MAX_FILES:
+                edits.append(_edit(how.casefold(), within(path, workspace), lines, moved=within(moved, workspace)))
+            how, path, moved, lines = (header[1], header[2].strip(), "", []) if header else ("", "", "", [])
+        elif move := _MOVE.fullmatch(line.strip()):
+            moved = move[1].strip()
+        elif path and not line.startswith("*** "):
+            lines.append(line)
+    return edits
+
+
+def edits_of_changes(changes: Any, workspace: str) -> list[Edit]:
+    """Read the edits out of the changes that the client notes by file."""
+    found = changes.items() if isinstance(changes, dict) else ()
+    return [edit for path, change in found for edit in _edits_of_change(path, change, workspace)][:_MAX_FILES]
+
+
+def within(path: str, workspace: str) -> str:
+    """Give a path relative to the workspace if it lies in it."""
+    root = workspace.rstrip("/\\")
+    return path[len(root) + 1 :] if root and path.startswith((f"{root}/", f"{root}\\")) else path
+
+
+def _edits_of_change(path: str, change: Any, workspace: str) -> Iterator[Edit]:
+    if not isinstance(change, dict):
+        return
+    how, moved = text_of(change.get("type")), within(text_of(change.get("move_path")), workspace)
+    if how == "update":
+        yield _edit(
+            how, within(path, workspace), bounded(text_of(change.get("unified_diff"))).splitlines(), moved=moved
+        )
+    elif how in ("add", "delete"):
+        sign = "+" if how == "add" else "-"
+        lines = [sign + line for line in bounded(text_of(change.get("content"))).splitlines()]
+        yield _edit(how, within(path, workspace), lines)
+
+
+def _edit(how: str, path: str, lines: list[str], *, moved: str = "") -> Edit:
+    edit: Edit = {"file_path": path}
+    if moved:
+        edit["moved_to_path"] = moved
+    if how == "delete":
+        return edit | {"deleted": True}
+    if how == "add":
+        return edit | {"content": "".join(line[1:] + "\n" for line in lines)}
+    hunks = [{"old_string": old, "new_string": new} for old, new in _hunks(lines)]
+    return edit | (hunks[0] if len(hunks) == 1 else {"edits": hunks} if hunks else {})
+
+
+def _hunks(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """What each hunk replaces, and by what; lines around the change count for both."""
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*lines, "@@"]:
+        if line.startswith(("@@", "--- ", "+++ ")):
+            if old or new:
+                yield "\n".join(old), "\n".join(new)
+            old, new = [], []
+        else:
+            if not line.startswith("+"):
+                old.append(line[1:])
+            if not line.startswith("-"):
+                new.append(line[1:])
+
+
+_HEADING = re.compile(
+    r"(?:Chunk ID: \w+\n)?(?:Exit code: (?P<exit>-?\d{1,9})\n)?(?:Wall time:? [\d.]+ seconds\n?)?"
+    r"(?:Process exited with code (?P<process>-?\d{1,9})\n)?(?P<running>Process running with session ID \d+\n)?"
+    r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?(?:Output:\n?)?"
+)
+_STOPPED = re.compile(r"(?:Wall time: [\d.]+ seconds\n)?aborted by user\b")
+_REFUSED = re.compile(
+    r"exec_command failed: .{0,300}(?:Rejected\(|blocked by policy)|(?:patch|exec command) rejected\b"
+    r"|(?:user (?:rejected|cancelled) )?MCP tool call(?: blocked| cancelled|$)|(?:Command|Tool call) blocked by \w+ hook\b"
+    r"|automatic approval review denied"
+    r"|.{0,200}\brejected by (?:user|configuration|user approval settings)\s*$"
+)
+_FAILED = re.compile(
+    r"unsupported call: |failed to parse |\w{1,80} failed: |apply_patch (?:verification failed|handler)"
+)
+_UNMATCHED = "Failed to find "
+
+_legacy = msgspec.json.Decoder(dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended and what came back of it; `runs` while a command is still at work."""
+
+    result: StepResult
+    observation: str = ""
+    exit_code: int | None = None
+    runs: bool = False
+
+
+def outcome_of_item(item: Item) -> Outcome:
+    """Say how the call ended that this item is about."""
+    if item.type == "CommandExecution":
+        text = text_of(item.aggregated_output)
+        code = item.exit_code if isinstance(item.exit_code, int) and not isinstance(item.exit_code, bool) else None
+        return Outcome(_result(item.status, code), text, code if code is not None and code >= 0 else None)
+    if item.type == "FileChange":
+        text = text_of(item.stdout) + text_of(item.stderr)
+        result = _result(item.status)
+        return Outcome(StepResult.NO_MATCH if result is StepResult.FAILED and _UNMATCHED in text else result, text)
+    return _outcome_of_tool(item)
+
+
+def outcome_of_output(output: Any, *, tool: str) -> Outcome:
+    """Say how a call ended by the output that the model got, where no item told it."""
+    text, succeeded = _text(output)
+    if _STOPPED.match(text):
+        return Outcome(StepResult.INTERRUPTED, text)
+    heading = _HEADING.match(text)
+    headed = heading is not None and heading.end() > 0
+    if heading is not None and headed:
+        body = text[heading.end() :]
+        if heading["running"]:
+            return Outcome(StepResult.UNKNOWN, body, runs=True)
+        code = heading["exit"] or heading["process"]
+        if code is not None:
+            return _ended(int(code), body)
+        text = body
+    if not headed:
+        result = result_of_words(text)
+        # The text of an MCP tool may be its server's: that may tell of a failure, but not speak for the person.
+        if result is StepResult.FAILED or (result is not StepResult.UNKNOWN and not tool.startswith("mcp__")):
+            return Outcome(result, text)
+    return _legacy_outcome(text) or Outcome(StepResult.FAILED if succeeded is False else StepResult.UNKNOWN, text)
+
+
+def result_of_words(text: str) -> StepResult:
+    """What the client's own words say of a call that it did not carry out."""
+    if _REFUSED.match(text):
+        return StepResult.DENIED
+    if _FAILED.match(text):
+        return StepResult.NO_MATCH if _UNMATCHED in text[:400] else StepResult.FAILED
+    return StepResult.UNKNOWN
+
+
+def text_of_output(output: Any) -> str:
+    """The text that the model got."""
+    return _text(output)[0]
+
+
+def _outcome_of_tool(item: Item) -> Outcome:
+    given = item.result if isinstance(item.result, dict) else {}
+    error = item.error.get("message") if isinstance(item.error, dict) else item.error
+    text = "\n".join(filter(None, (_text(given.get("content"))[0], text_of(error))))
+    result = _result(item.status)
+    if given.get("isError") is True or given.get("is_error") is True:
+        result = StepResult.FAILED
+    if error and _REFUSED.match(text_of(error)):
+        result = StepResult.DENIED
+    return Outcome(result, text)
+
+
+def _result(status: Any, exit_code: int | None = None) -> StepResult:
+    if status == "declined":
+        return StepResult.DENIED
+    if exit_code is not None:
+        return StepResult.OK if exit_code == 0 else StepResult.FAILED
+    known = {"completed": StepResult.OK, "failed": StepResult.FAILED, "interrupted": StepResult.INTERRUPTED}
+    return known.get(status, StepResult.UNKNOWN) if isinstance(status, str) else StepResult.UNKNOWN
+
+
+def _ended(code: int, text: str) -> Outcome:
+    return Outcome(StepResult.OK if code == 0 else StepResult.FAILED, text, code if code >= 0 else None)
+
+
+def _legacy_outcome(text: str) -> Outcome | None:
+    """Read the JSON that older versions put around the output of a command."""
+    if not text.startswith('{"output":'):
+        return None
+    try:
+        given = _legacy.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    noted = given.get("metadata")
+    code = noted.get("exit_code") if isinstance(noted, dict) else None
+    if not isinstance(code, int) or isinstance(code, bool):
+        return None
+    return _ended(code, text_of(given.get("output")))
+
+
+def _text(output: Any) -> tuple[str, bool | None]:
+    """The text of an output in any of its forms, and whether the client says that the call succeeded."""
+    if isinstance(output, dict):
+        success = output.get("success")
+        return _text(output.get("content"))[0], success if isinstance(success, bool) else None
+    if isinstance(output, list):
+        parts = (part.get("text") for part in output if isinstance(part, dict))
+        return "\n".join(part.rstrip("\n") for part in parts if isinstance(part, str)), None
+    return text_of(output), None
