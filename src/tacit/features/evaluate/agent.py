@@ -1,10 +1,8 @@
-"""A small agent that acts with recalled skills alone: no language model, no knowledge of its own.
+"""The reference agent: acts with recalled skills alone, without a language model.
 
-Task and tools in, calls out. It recalls skills for the task, takes the readings that their cases ask for, follows those
-whose case holds in the order that the skills give, and looks whether the goal is reached. A fix may uncover what it hid, so
-it looks again until nothing is left to do; then it recalls once more, by what it has seen. Where the goal is still not
-reached and no skill speaks to what it sees, it says so and stops: it never tries something for luck. It does not record
-outcomes; whoever runs it knows better how the attempt ended.
+It recalls skills for the task, takes the readings that their conditions need, follows the skills whose conditions hold, and
+checks the goal. It repeats this until nothing is left to do, then recalls once more by what it has seen. If the goal is still
+not reached, it abstains: it never guesses. It does not record outcomes; the caller does.
 
 >>> report = Agent(memory).attempt(environment)         # doctest: +SKIP
 >>> print(report.ending, report.reason)                 # doctest: +SKIP
@@ -31,9 +29,9 @@ from tacit.text.words import term_set
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 MAX_SIGHT = 300
-"""Characters of one reading that are recalled by."""
+"""Characters of one reading that are used as a query."""
 MAX_TRIED = 6
-"""Values that are tried for one reading."""
+"""How many values are tried for one reading."""
 
 
 class OutOfCalls(Exception):
@@ -41,7 +39,7 @@ class OutOfCalls(Exception):
 
 
 class Notebook:
-    """All that one attempt has seen, and the calls that are left to it."""
+    """What one attempt has seen, and the calls it has left."""
 
     def __init__(self, environment: Environment, *, max_calls: int) -> None:
         self.log: list[str] = []
@@ -56,38 +54,38 @@ class Notebook:
 
     @property
     def known(self) -> Mapping[str, Facts]:
-        """Facts by reading, as they were last seen."""
+        """Facts by reading, as last seen."""
         if self._known is None:
             self._known = dict(gathered(self._answers, self._task))
         return self._known
 
     def learn_ways(self, skills: Iterable[SkillContent]) -> None:
-        """See in the steps of skills how readings are taken."""
+        """Learn from the steps of skills how readings are taken."""
         for skill in skills:
             for step in skill.steps:
                 if self._reads(step.tool):
                     self._ways.setdefault(step.tool, (step, skill.parameters))
 
     def note(self, text: str) -> None:
-        """Keep a decision."""
+        """Log a decision."""
         self.log.append(text)
 
     def shown(self, condition: Condition) -> str:
-        """What stands at the place that a condition is about."""
+        """Return the value that a condition is about."""
         facts = self.known.get(condition.reading)
         return "nothing" if facts is None else ", ".join(facts.get(condition.key, ())) or "nothing of it"
 
     def sight(self) -> str:
-        """All that is known, in words to recall by, records of many fields last; and what could still be looked at."""
-        told = [
+        """Return everything known as a query, records with many fields last, and the tools that were not read yet."""
+        readings = [
             f"{reading} shows " + ", ".join(f"{key}: {', '.join(values)}" for key, values in shown.items())
             for reading, shown in sorted(self.known.items(), key=lambda entry: len(entry[1]))
         ]
         unread = [tool.name for tool in self._tools.values() if tool.read_only and tool.name not in self.known]
-        return "\n".join([*(line[:MAX_SIGHT] for line in told), *unread])
+        return "\n".join([*(line[:MAX_SIGHT] for line in readings), *unread])
 
     def changes(self, steps: Sequence[SkillStep]) -> bool:
-        """Whether steps do anything here, with tools that there are."""
+        """Whether steps change anything here, with tools that exist."""
         tools = [step.tool for step in steps if step.tool]
         return all(tool in self._tools for tool in tools) and not all(map(self._reads, tools))
 
@@ -103,7 +101,7 @@ class Notebook:
                 self._take(reading)
 
     def follow(self, skill: SkillContent) -> bool:
-        """Make the calls of a skill; whether all of them worked."""
+        """Make the calls of a skill; return whether all succeeded."""
         for step in skill.steps:
             if self._reads(step.tool):
                 if not any(tool == step.tool for tool, _, _ in self._answers):
@@ -120,7 +118,7 @@ class Notebook:
         return True
 
     def _take(self, reading: str) -> None:
-        """Take a reading for the first time, and before it those that its arguments come from."""
+        """Take a reading for the first time, after those that its arguments come from."""
         step, parameters = self._ways.get(reading, (SkillStep(text="", tool=reading), ()))
         if any(name not in step.arguments for name in self._tools[reading].required):
             self._cannot(reading)
@@ -140,7 +138,7 @@ class Notebook:
             self._cannot(reading)
 
     def _cannot(self, tool: str) -> None:
-        self._fresh.add(tool)  # asking again before something changes would tell no more
+        self._fresh.add(tool)  # the answer stays the same until something changes
         self.note(f"{tool}: nothing tells its arguments")
 
     def _named(self, text: str) -> bool:
@@ -151,7 +149,7 @@ class Notebook:
         return [each.reading for each in parameters if each.name in used and self._reads(each.reading)]
 
     def _arguments(self, step: SkillStep, parameters: Sequence[Parameter]) -> dict[str, Any] | None:
-        """A step's arguments with every parameter filled in; None where one cannot be told."""
+        """Return a step's arguments with all parameters filled in; None if one is unknown."""
         values: dict[str, Any] = {}
         for parameter in parameters:
             value = resolve(parameter, self._task, answers=self._texts, known=values)
@@ -161,7 +159,7 @@ class Notebook:
         return filled
 
     def _several(self, step: SkillStep, parameters: Sequence[Parameter]) -> list[dict[str, Any]]:
-        """Every way to fill in the one parameter that has several values."""
+        """Return every way to fill in the one parameter that has several values."""
         used = set(_PARAMETER.findall(json.dumps(step.arguments)))
         values: dict[str, Any] = {}
         choice: tuple[str, list[Any]] = ("", [])
@@ -182,7 +180,7 @@ class Notebook:
         return texts
 
     def _telling(self, reading: str, asked: Sequence[str]) -> str:
-        """Of the ways in which a reading was taken, the one whose answer names what the task names; else the last."""
+        """Return the arguments whose answer names what the task names, otherwise the last."""
         for tool, arguments, text in self._answers:
             if tool == reading and self._named(text):
                 return arguments
@@ -205,7 +203,7 @@ class Notebook:
 
 
 def _filled(value: Any, values: Mapping[str, Any]) -> Any:
-    """Arguments with `{name}` replaced; None as soon as one name has no value."""
+    """Replace `{name}` in arguments; None if a name has no value."""
     if isinstance(value, Mapping):
         filled = {key: _filled(item, values) for key, item in value.items()}
         return None if any(item is None and value[key] is not None for key, item in filled.items()) else filled
@@ -226,14 +224,14 @@ MAX_CALLS = 30
 MAX_ROUNDS = 5
 RECALLED = 64
 BUDGET_TOKENS = 100_000
-"""The agent reads fields, not text: what it recalls costs it no context."""
+"""The agent reads fields, not text, so recalled skills cost no context."""
 _SPOKEN = Case(conditions=(Condition(text="the task's words call for it"),))
 ALONE = "alone"
 """The tag of skills that end an attempt, such as handing it over."""
 
 
 class SkillSource(Protocol):
-    """What the agent needs of a memory; `tacit.open()` gives one."""
+    """Where the agent gets skills from; `tacit.open()` returns one."""
 
     def recall(
         self,
@@ -243,31 +241,31 @@ class SkillSource(Protocol):
         budget_tokens: int | None = None,
         tools: Sequence[str] | None = None,
     ) -> Selection:
-        """Skills for a task."""
+        """Return skills for a task."""
 
 
 @dataclass(slots=True)
 class AttemptReport:
-    """What became of an attempt, and why."""
+    """How an attempt ended, and why."""
 
     ending: str = "done"
     """`done`, `handed over` or `abstained`."""
     reason: str = ""
     followed: dict[str, list[str]] = field(default_factory=dict)
-    """Use → version ids of the skills of that use that were followed."""
+    """Use → version ids of its skills that were followed."""
     log: list[str] = field(default_factory=list)
-    """Every decision and every call, in order."""
+    """Every decision and call, in order."""
 
 
 class Agent:
-    """Follows recalled skills. One instance may make any number of attempts."""
+    """Follows recalled skills. One instance can make many attempts."""
 
     def __init__(self, memory: SkillSource, *, max_calls: int = MAX_CALLS) -> None:
         self._memory = memory
         self._max_calls = max_calls
 
     def attempt(self, environment: Environment) -> AttemptReport:
-        """Work on the environment's task until the goal is reached, or say that no skill is known for it."""
+        """Work on the environment's task until the goal is reached, or abstain if no skill is known."""
         tools = [tool.name for tool in environment.tools]
         selection = self._memory.recall(environment.task, k=RECALLED, budget_tokens=BUDGET_TOKENS, tools=tools)
         attempt = _Attempt(environment, self._memory, selection, max_calls=self._max_calls)
@@ -280,7 +278,7 @@ class Agent:
 
 
 class _Attempt:
-    """One attempt: which skills are open, what was read, what was done."""
+    """One attempt: open skills, readings and calls."""
 
     def __init__(
         self, environment: Environment, memory: SkillSource, selection: Selection, *, max_calls: int = MAX_CALLS
@@ -293,13 +291,13 @@ class _Attempt:
         self._uses: dict[str, str] = {}
         self._asked: list[str] = []
         self._nothing = selection.reason if selection.abstained else ""
-        # Where some skills say when they are needed, words alone are too little to act on.
+        # if some skills state their conditions, words alone are not enough to act on
         self._by_words = not any(item.version.content.cases for item in selection.items)
         self._open = [item for item in self._taken_in(selection) if self._cases(item)]
         self._goal = _asked_of(self._task, selection.items)
 
     def work(self) -> None:
-        """Rounds of looking, doing and checking."""
+        """Repeat looking, acting and checking."""
         if not self._open:
             self.give_up(self._nothing or "no recalled skill speaks to the task")
             return
@@ -316,13 +314,13 @@ class _Attempt:
             self.give_up(self._unexplained())
 
     def give_up(self, why: str) -> None:
-        """Say that there is no skill for this."""
+        """Abstain: there is no skill for this."""
         self.report.ending, self.report.reason = "abstained", f"no skill for this: {why}"
         self.notebook.note(self.report.reason)
         self._environment.abstain(self.report.reason)
 
     def _round(self) -> bool:
-        """Look at what open skills ask for, follow those that are called for; whether anything was done."""
+        """Read what open skills need, follow those whose case holds; return whether anything was done."""
         readings = _readings(case for item in self._open for case in self._cases(item))
         self._asked = list(dict.fromkeys([*self._asked, *readings]))
         self.notebook.look_at(readings)
@@ -339,7 +337,7 @@ class _Attempt:
         return bool(called)
 
     def _recalled_by_sight(self) -> bool:
-        """Recall by what the readings show now; whether it brings a skill that what is known does not rule out."""
+        """Recall by what the readings show; return whether there is a new skill that is not ruled out."""
         self.notebook.look_at(self._asked)
         selection = self._memory.recall(self.notebook.sight(), k=RECALLED, budget_tokens=BUDGET_TOKENS)
         known = self.notebook.known
@@ -353,7 +351,7 @@ class _Attempt:
         return bool(new)
 
     def _taken_in(self, selection: Selection) -> list[Item]:
-        """The skills of a selection that are new, do something, and can be followed here."""
+        """Return the skills of a selection that are new, change something, and can be followed here."""
         new = [item for item in selection.items if item.version_id not in self._uses]
         self._uses.update((item.version_id, selection.use_id) for item in new)
         self.notebook.learn_ways(item.version.content for item in new)
@@ -367,7 +365,7 @@ class _Attempt:
         return None
 
     def _cases(self, item: Item) -> list[Case]:
-        """The cases that the words of the task leave open; where no skill has any, the words themselves are the case."""
+        """Return the cases that the task's words allow; if no skill has cases, the words are the case."""
         content = item.version.content
         if self._by_words and strength(content.cues, features(self._task)) >= CALLED:
             return [_SPOKEN]
@@ -388,7 +386,7 @@ class _Attempt:
 
 
 def _asked_of(task: str, items: Sequence[Item]) -> list[Condition]:
-    """The goal checks of a task: those of its skills' postconditions that a reading shows, and that are asked of it."""
+    """Return the goal conditions of a task: postconditions of its skills that can be read and that the task asks for."""
     words = term_set(task)
     found = {
         condition: None
@@ -405,7 +403,7 @@ def _readings(cases: Iterable[Case]) -> list[str]:
 
 
 def _in_order(called: Sequence[tuple[Item, Case]]) -> list[tuple[Item, Case]]:
-    """Skills in the order that they give themselves; where they say nothing, as they were recalled."""
+    """Return skills in the order they define; otherwise as recalled."""
     waiting, done, ordered = list(called), set[str](), list[tuple[Item, Case]]()
     while waiting:
         names = {item.name for item, _ in waiting}

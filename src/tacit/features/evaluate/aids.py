@@ -1,7 +1,7 @@
-"""What stands before the task in each arm: a memory and an exercise in, the aid of one kind out. Writes nothing.
+"""The aid of each arm: a memory and an exercise → the text before the task.
 
-Every aid is made in the same way each time it is asked for, and no aid but the oracle's looks at the answer. Nothing is
-recorded in the memory: neither uses nor questions, so that no arm changes what another one finds.
+Aids are deterministic, and only the oracle's looks at the answer. Nothing is stored in the memory, so no arm changes what
+another one finds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tacit.api import Tacit
 
 FROM_MEMORY = frozenset({AidKind.SKILLS, AidKind.TRAJECTORY, AidKind.KNOWLEDGE, AidKind.PLACEBO})
-"""Kinds that nobody can have without a memory."""
+"""Kinds of aids that need a memory."""
 RECALLED = 3
 BUDGET_TOKENS = 1500
 _FOUND_EPISODES = 50
@@ -37,11 +37,11 @@ _SOLVED = "A similar task that was solved before:"
 _ORACLE = "The right procedure for this task:"
 _NOTHING_LEFT = "The right procedure for this task: nothing is left to do."
 _ENOUGH, _TOO_MUCH = 0.8, 1.2
-"""Shares of the length of the right skills between which a placebo is long enough."""
+"""A placebo has between these shares of the length of the right skills."""
 
 
 class Aids:
-    """Makes aids from one memory; without a memory there are only the empty one and the oracle's."""
+    """Makes aids from one memory; without a memory only the empty aid and the oracle's."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Aids:
         budget_tokens: int = BUDGET_TOKENS,
         irrelevant: Tacit | None = None,
     ) -> None:
-        """`k` skills at most are recalled, and no aid from memory takes more than the budget.
+        """At most `k` skills are recalled, within the token budget.
 
-        Placebos come from `irrelevant`, a memory of other work, where one is given: in a small library even the least
-        fitting skill may fit a little.
+        Placebos come from `irrelevant`, a memory of other work, if given: in a small library even the least fitting skill
+        may fit a little.
         """
         self.memory = memory
         self._irrelevant = irrelevant or memory
@@ -63,13 +63,13 @@ class Aids:
         self._made: dict[tuple[AidKind, str, tuple[str, ...]], Aid] = {}
 
     def sized(self, *, k: int = 0, budget_tokens: int = 0) -> Aids:
-        """The same memory with another measure of how much is given; 0 leaves it as it is."""
+        """Return aids from the same memory with other limits; 0 keeps a limit."""
         if not k and not budget_tokens:
             return self
         return Aids(self.memory, k=k or self._k, budget_tokens=budget_tokens or self._budget_tokens)
 
     def aid(self, kind: AidKind, exercise: Exercise) -> Aid:
-        """The aid of this kind for an exercise; the empty one where memory has nothing that fits."""
+        """Return the aid of this kind for an exercise; empty if the memory has nothing that fits."""
         if kind is AidKind.ORACLE:
             return oracle(exercise)
         if kind is AidKind.NONE or self.memory is None:
@@ -81,7 +81,7 @@ class Aids:
         return self._made[key]
 
     def contents(self) -> str:
-        """A fingerprint of what the memory holds: one that learned the same anew has the same, whenever that was."""
+        """Return a hash of what the memory holds; memories that learned the same have the same hash."""
         if self.memory is None:
             return ""
         store = self.memory.context.store
@@ -89,12 +89,12 @@ class Aids:
         return digest([known, sorted(episode.id for episode in store.episodes())])
 
     def head(self) -> str:
-        """The last link of the memory's audit chain: it moves when anything is written."""
+        """Return the last entry of the audit chain, which changes with every write."""
         links = self.memory.context.store.history(limit=1) if self.memory else []
         return links[-1].hash if links else ""
 
     def past(self) -> list[PastAttempt]:
-        """All attempts that the memory holds, with as much as is left of them."""
+        """Return all attempts in the memory; pruned ones have no turns."""
         if self.memory is None:
             return []
         found, store = [], self.memory.context.store
@@ -115,7 +115,7 @@ class Aids:
         return self._recalled(memory, task, AidKind.SKILLS, kinds=_SKILL_KINDS, tools=tools or None)
 
     def _knowledge(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
-        del tools  # what a document says can be read whatever may be called
+        del tools  # documents can be read whatever tools there are
         return self._recalled(memory, task, AidKind.KNOWLEDGE, kinds=(Kind.REFERENCE,), tools=None)
 
     def _recalled(
@@ -129,7 +129,7 @@ class Aids:
         return Aid(kind=kind, text=text, sources=(*selection.version_ids, *standing))
 
     def _trajectory(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
-        """The most similar attempt that somebody other than the agent says succeeded, as it was."""
+        """Return the most similar verified success, unchanged."""
         del tools
         for found in memory.archive.episodes(task, limit=_FOUND_EPISODES):
             if not found.assessment.verified_success or found.superseded or found.pruned:
@@ -142,7 +142,7 @@ class Aids:
         return Aid(kind=AidKind.TRAJECTORY)
 
     def _placebo(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
-        """The least fitting skills, together about as long as the right ones; nothing where those are nothing."""
+        """Return the least fitting skills, about as long as the right ones; empty if those are empty."""
         right = self._skills(memory, task, tools)
         wanted = estimate_tokens(right.text) - application.frame_tokens()
         asked = term_set(task)
@@ -163,7 +163,7 @@ class Aids:
 
     @cached_property
     def _shelf(self) -> list[tuple[str, frozenset[str], str, int]]:
-        """Every skill that may be recalled: its current version, its words, its text and how long that is."""
+        """Every recallable skill: version id, words, text and tokens."""
         assert self._irrelevant is not None
         current: dict[str, Stored] = {}
         for stored in self._irrelevant.context.store.catalogue(statuses=RECALLABLE, kinds=_SKILL_KINDS):
@@ -181,7 +181,7 @@ class Aids:
 
 
 def oracle(exercise: Exercise) -> Aid:
-    """The answer as a plain procedure: the tools in order, without arguments. Nothing where no answer is known."""
+    """Return the answer as a list of tools without arguments; empty if no answer is known."""
     calls = exercise.answer
     if not calls:
         return Aid(kind=AidKind.ORACLE, text=_NOTHING_LEFT if exercise.turns else "")
@@ -190,15 +190,15 @@ def oracle(exercise: Exercise) -> Aid:
 
 
 def _shown(task: str, turns: Sequence[Turn], budget_tokens: int) -> str:
-    """An attempt in the form that agents act in, as much of its beginning as has room."""
+    """Format as many of the first turns as the budget allows."""
     for count in range(len(turns), 0, -1):
         messages = attempt_messages(task, (), turns[:count], ended=count == len(turns))
-        said = "\n".join([_SOLVED, *(message.content for message in messages[1:])])
-        if estimate_tokens(said) <= budget_tokens:
-            return said
+        text = "\n".join([_SOLVED, *(message.content for message in messages[1:])])
+        if estimate_tokens(text) <= budget_tokens:
+            return text
     return ""
 
 
 def _framed(texts: Sequence[str], task: str) -> str:
-    """As recall frames it, with a number that comes from the task, so that every run shows the same."""
+    """Frame texts as recall does, with an id that depends on the task only, so that every run shows the same."""
     return application.render_selection(texts, number=hashlib.sha256(task.encode("utf-8", "replace")).hexdigest()[:16])

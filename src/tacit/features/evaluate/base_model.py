@@ -47,8 +47,8 @@ class BaseModel:
     @property
     def context_tokens(self) -> int:
         """How much it reads at once; 0: nobody knows."""
-        told = getattr(self.model.config, "max_position_embeddings", None)
-        return told if isinstance(told, int) and told > 0 else 0
+        stated = getattr(self.model.config, "max_position_embeddings", None)
+        return stated if isinstance(stated, int) and stated > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

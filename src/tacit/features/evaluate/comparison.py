@@ -1,7 +1,7 @@
-"""Rows of a run → what each arm came to and how far it differs from the reference, with intervals. Pure arithmetic.
+"""Rows of a run → figures of each arm and its difference from the reference, with intervals. Pure arithmetic.
 
-Arms are compared pairwise: on the same exercises, each the mean over its seeds. Exercises of one group hang together, so
-the groups are what is drawn and what a sample is counted in. Nothing here words a sentence or draws a picture.
+Arms are compared on the same exercises, each averaged over its seeds. Exercises of one task are dependent, so resampling
+and sample sizes are by task. An agent that always gives the most common right answer is the baseline that an arm must beat.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from tacit.features.evaluate.suite import ARMS, Exercise, ResultRow
 
 ALPHA = 0.05
 NOTABLE = 0.10
-"""A difference in the share of successes that matters: one that must be ruled out before "no better" or "no loss" is said."""
+"""A difference in success that matters; it must be ruled out before "no better" or "no loss" is concluded."""
 GROUPS_MIN = 30
-"""Intervals were simulated down to so many groups; with fewer, nothing is judged."""
+"""Intervals were validated by simulation down to this number of tasks; with fewer, nothing is concluded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """Something that rows tell a number of."""
+    """A number that rows have."""
 
     name: str
     label: str
     higher_is_better: bool
     share: bool = False
-    """Whether every single value is 0 or 1."""
+    """Whether every value is 0 or 1."""
     of_acting: bool = False
-    """Whether it tells of several calls: where one answer ends an attempt, it says nothing that success does not."""
+    """Whether it counts several calls; if one answer ends an attempt, it adds nothing to success."""
 
 
 METRICS: dict[str, Metric] = {
@@ -58,70 +58,70 @@ METRICS: dict[str, Metric] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmDifference:
-    """How far one side lies above the other on the exercises that both attempted."""
+    """The difference of two arms on the exercises that both attempted."""
 
     metric: str
     value: float
     low: float
     high: float
     p: float
-    """Chance of a difference this large if the two sides were alike (sign-flip permutation of groups)."""
+    """Probability of a difference this large if both were equal (sign-flip permutation of tasks)."""
     p_holm: float
-    """The same, corrected for all arms that were compared with this reference."""
+    """The same, corrected for all arms that are compared with this reference."""
     detectable: float
-    """The smallest true difference that would be found with a chance of 80 %, at this size and with that correction."""
+    """The smallest true difference that is found with a probability of 80 % at this size and with that correction."""
     groups: int
     exercises: int
     by_seed: Mapping[int, float]
-    """The difference of each seed that both sides have. The interval is over tasks; how seeds differ is seen here."""
+    """The difference for each seed that both have. The interval is over tasks; this shows the variation between seeds."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether chance is no explanation."""
+        """Whether chance does not explain it."""
         return self.p_holm <= ALPHA and not self.low <= 0 <= self.high
 
     @property
     def is_better(self) -> bool:
-        """Whether it is shown, and in the good direction."""
+        """Whether it is shown, and an improvement."""
         return self.is_shown and (self.value > 0) == METRICS[self.metric].higher_is_better
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is shown, and in the bad direction."""
+        """Whether it is shown, and a deterioration."""
         return self.is_shown and not self.is_better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseChange:
-    """An exercise that an arm solved more or less often than the reference; shares of its seeds."""
+    """An exercise that an arm solved more or less often than the reference; shares of seeds."""
 
     exercise: str
     group: str
     reference: float
     arm: float
     detail: str = ""
-    """What the arm's first failed attempt said of itself."""
+    """The detail of the arm's first failed attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmFigures:
-    """What one arm came to."""
+    """The figures of one arm."""
 
     arm: str
     attempts: int
     seeds: tuple[int, ...]
     means: Mapping[str, Estimate]
     differences: Mapping[str, ArmDifference]
-    """From the reference, by metric; empty for the reference itself."""
+    """Differences from the reference by metric; empty for the reference itself."""
     regressions: tuple[ExerciseChange, ...] = ()
     gains: tuple[ExerciseChange, ...] = ()
     unpaired: int = 0
-    """Exercises that only this arm or only the reference attempted: left out of all differences."""
+    """Exercises that only this arm or only the reference attempted; they are not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All arms of a run against one of them."""
+    """All arms of a run compared with one of them."""
 
     suite: str
     reference: str
@@ -131,7 +131,7 @@ class Comparison:
     groups: int
 
     def arm(self, name: str) -> ArmFigures:
-        """The figures of one arm."""
+        """Return the figures of one arm."""
         for figures in self.arms:
             if figures.arm == name:
                 return figures
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def others(self) -> tuple[ArmFigures, ...]:
-        """All arms but the reference."""
+        """All arms except the reference."""
         return tuple(figures for figures in self.arms if figures.arm != self.reference)
 
 
@@ -155,9 +155,9 @@ def compare(
     metrics: Sequence[str] = (),
     arms: Sequence[str] = (),
 ) -> Comparison:
-    """Compare every arm of a run (or those named) with the reference; rows of exactly one suite.
+    """Compare every arm (or those named) with the reference; the rows must be of one suite.
 
-    Without names of metrics it is all that tell something of these rows.
+    By default all metrics are used that are informative for these rows.
     """
     held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
     means = informative_metrics(held)
@@ -177,7 +177,7 @@ def compare(
 
 
 def informative_metrics(rows: Iterable[ResultRow]) -> tuple[str, ...]:
-    """The metrics that tell something of these rows: where one answer is the whole attempt, there are no steps to count."""
+    """Return the informative metrics: if one answer is the whole attempt, there are no steps to count."""
     scores = [row.score for row in rows]
     is_one_answer = all(
         score.steps <= 1 and not score.retries and score.first_right is score.success for score in scores
@@ -188,7 +188,7 @@ def informative_metrics(rows: Iterable[ResultRow]) -> tuple[str, ...]:
 def paired(
     first: Sequence[ResultRow], second: Sequence[ResultRow], *, metric: str = "success", comparisons: int = 1
 ) -> ArmDifference | None:
-    """The first side less the second, on exercises that both attempted; nothing where there are none."""
+    """Return the first less the second on exercises that both attempted; None if there are none."""
     ours, theirs = _by_exercise(first, metric), _by_exercise(second, metric)
     both = [exercise for exercise in ours if exercise in theirs]
     if not both:
@@ -219,19 +219,19 @@ def paired(
 
 
 def forward_transfer(rows: Sequence[ResultRow], *, arm: str = "adapter", without: str = "none") -> ArmDifference | None:
-    """What an adapter adds where nothing else is given: its arm less the bare one."""
+    """Return what an adapter adds when nothing else is given: its arm less the bare agent."""
     return paired([row for row in rows if row.arm == arm], [row for row in rows if row.arm == without])
 
 
 def forgetting(
     before: Sequence[ResultRow], after: Sequence[ResultRow], *, arm: str = "adapter"
 ) -> ArmDifference | None:
-    """What was lost on a first domain by learning a second one: success before, less success after."""
+    """Return what was lost on a first domain by learning a second one: success before less success after."""
     return paired([row for row in before if row.arm == arm], [row for row in after if row.arm == arm])
 
 
 def points(value: float) -> str:
-    """A difference of shares in words: percentage points with their sign."""
+    """Format a difference of shares as percentage points with a sign."""
     text = f"{100 * value:+.1f}"
     return f"{'0.0' if float(text) == 0 else text} points"
 
@@ -240,7 +240,7 @@ def points(value: float) -> str:
 
 
 def _checked(rows: list[ResultRow], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[ResultRow]:
-    """The rows that are compared, or one error that tells everything that is wrong."""
+    """Return the rows to compare; raise one error with everything that is wrong."""
     known = {row.arm for row in rows}
     problems = [f"no such metric: {name}" for name in metrics if name not in METRICS]
     problems += [f"no row has the arm {name}" for name in dict.fromkeys((reference, *arms)) if name not in known]
@@ -259,23 +259,23 @@ def _checked(rows: list[ResultRow], *, reference: str, metrics: Sequence[str], a
 
 
 def _in_several_groups(rows: Iterable[ResultRow]) -> str:
-    """Which exercises belong to one task here and to another there, in words; empty where none does."""
+    """Describe exercises that belong to different tasks in different rows; empty if there are none."""
     groups: dict[str, set[str]] = {}
     for row in rows:
         groups.setdefault(row.exercise, set()).add(row.group)
-    told = [f"{exercise} ({', '.join(sorted(names))})" for exercise, names in groups.items() if len(names) > 1]
-    return f"{len(told)} exercises are in several groups, such as {told[0]}" if told else ""
+    examples = [f"{exercise} ({', '.join(sorted(names))})" for exercise, names in groups.items() if len(names) > 1]
+    return f"{len(examples)} exercises are in several groups, such as {examples[0]}" if examples else ""
 
 
 def _ordered(names: set[str], reference: str) -> list[str]:
-    """The reference first, then the known arms in their order, then others by name."""
+    """Order arms: the reference, then the predefined arms, then the others by name."""
     known = [name for name in ARMS if name in names and name != reference]
     others = names - set(known) - {reference}
     return [reference, *known, *sorted(others, key=_by_size)]
 
 
 def _by_size(name: str) -> tuple[str, int, str]:
-    """Arms of a learning curve, called `name@tasks`, go by their number."""
+    """Sort arms of a learning curve (`name@tasks`) by their number."""
     start, at, tasks = name.rpartition("@")
     return (start, int(tasks), "") if at and tasks.isdecimal() else (name, 0, name)
 
@@ -283,7 +283,7 @@ def _by_size(name: str) -> tuple[str, int, str]:
 def _differences(
     by_arm: Mapping[str, Sequence[ResultRow]], reference: str, metrics: Sequence[str]
 ) -> dict[str, dict[str, ArmDifference]]:
-    """By arm and metric; corrected over the arms, each metric for itself."""
+    """Return differences by arm and metric, corrected over the arms for each metric."""
     found: dict[str, dict[str, ArmDifference]] = {name: {} for name in by_arm}
     for metric in metrics:
         others = [name for name in by_arm if name != reference]
@@ -387,7 +387,7 @@ DONE_ANSWER = "done"
 
 @dataclass(frozen=True, slots=True)
 class ConstantAnswer:
-    """What an agent would come to that gives one answer to everything: the commonest right one."""
+    """The success of an agent that always gives the most common right answer."""
 
     answer: str
     success: float
@@ -395,33 +395,33 @@ class ConstantAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MarginOverConstant:
-    """How far an arm is above the floor, by pairs."""
+    """How far an arm is above the constant answer."""
 
     constant: ConstantAnswer
     above: ArmDifference
     wholly: ArmDifference | None = None
-    """The same in wholly right answers, where these are known: one tool for everything has none, and the end has all ends."""
+    """The same for whole calls, if measured; a constant tool has no right whole call, a constant end has all ends."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether the arm does better than one answer to everything, in one of the two figures."""
+        """Whether the arm is shown to beat the constant answer in one of both figures."""
         return self.above.is_better or (self.wholly is not None and self.wholly.is_better)
 
 
 def correct_tools(exercises: Iterable[Exercise]) -> dict[str, str]:
-    """Exercise → the tool that is to be called next; empty where nothing is left to do."""
+    """Return the next tool of each exercise; empty if nothing is left to do."""
     return {each.key: each.answer[0].tool if each.answer else "" for each in exercises}
 
 
 def constant_answer(rows: Sequence[ResultRow], right: Mapping[str, str]) -> ConstantAnswer | None:
-    """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
+    """Return the success of a constant answer; None if an attempt is more than one answer, or answers are unknown."""
     known = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
     answer = _most_common_answer(rows, right)
     return None if answer is None else ConstantAnswer(answer or DONE_ANSWER, known.count(answer) / len(known))
 
 
 def margin_over_constant(rows: Sequence[ResultRow], right: Mapping[str, str]) -> MarginOverConstant | None:
-    """How far these rows of one arm are above their floor; nothing where there is none."""
+    """Return how far the rows of one arm are above the constant answer; None if there is none."""
     constant, answer = constant_answer(rows, right), _most_common_answer(rows, right)
     if constant is None:
         return None
@@ -436,7 +436,7 @@ def margin_over_constant(rows: Sequence[ResultRow], right: Mapping[str, str]) ->
 
 
 def _most_common_answer(rows: Sequence[ResultRow], right: Mapping[str, str]) -> str | None:
-    """The answer that is right most often, empty for the end; nothing where there is no floor."""
+    """Return the most frequent right answer (empty means the end); None if a constant answer is not defined."""
     exercises = {row.exercise for row in rows}
     known = [right[exercise] for exercise in exercises if exercise in right]
     if not any(known) or len(known) < len(exercises) or "steps" in informative_metrics(rows):

@@ -1,8 +1,7 @@
-"""The one way in which a small model is asked for its next call: task, tools, aid and turns in, chat messages out; and back.
+"""The prompt format for small models: task, tools, aid and turns → chat messages, and a model's text → a tool call.
 
-Training text and what an agent sends while it works both come from here, so that they cannot differ: a model that was
-trained on another form than it is asked in learns nothing that it can use. The model's own chat template is laid over these
-messages by whoever holds the model. Nothing here knows a model.
+Training and evaluation use the same format: a model trained on another format than it is asked in learns nothing useful.
+The caller applies the model's chat template.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from tacit.domain.tool import Call, Tool, Turn
 SYSTEM, USER, AGENT = "system", "user", "assistant"
 """The roles that every chat template knows."""
 OBSERVATION_CHARACTERS = 400
-"""What of an answer is shown; the rest is cut, in training as at work."""
+"""How many characters of a tool result are shown, in training as at work."""
 DONE = "<done/>"
-"""What an agent says when nothing is left to do."""
+"""What an agent answers when the task is done."""
 _INSTRUCTIONS = f"""\
 You carry out a task by calling tools, one at a time. Answer with exactly one line:
 <tool_call>{{"name": "…", "arguments": {{…}}}}</tool_call>
@@ -42,7 +41,7 @@ class ChatMessage:
 def prompt_messages(
     task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()
 ) -> list[ChatMessage]:
-    """The messages that ask for the next call, after the turns that were taken."""
+    """Return the messages that ask for the next call after these turns."""
     listed = "\n".join(_described(tool) for tool in tools)
     question = f"Task:\n{task.strip()}"
     messages = [
@@ -57,7 +56,7 @@ def prompt_messages(
 def attempt_messages(
     task: str, tools: Sequence[Tool], turns: Sequence[Turn], *, aid: str = "", ended: bool = True
 ) -> list[ChatMessage]:
-    """A whole attempt as messages: every agent's message is what should be said where `asked` ends."""
+    """Return a whole attempt as messages: each agent message follows what `prompt_messages` returns at that point."""
     if not turns:
         raise ValueError("an attempt without calls teaches no call")
     last = turns[-1]
@@ -69,48 +68,50 @@ def attempt_messages(
 
 
 def format_tool_call(call: Call) -> str:
-    """A call as the agent writes it. Arguments keep their order: they were written in it."""
-    said = {"name": call.tool, "arguments": dict(call.arguments)}
-    return f"<tool_call>{json.dumps(said, ensure_ascii=False, default=str)}</tool_call>"
+    """Format a call as the agent writes it; the arguments keep their order."""
+    content = {"name": call.tool, "arguments": dict(call.arguments)}
+    return f"<tool_call>{json.dumps(content, ensure_ascii=False, default=str)}</tool_call>"
 
 
 def parse_tool_call(text: str) -> Call | None:
-    """The first call in what an agent said; nothing where it says none, or one that cannot be read."""
+    """Return the first tool call in a text; None if there is none that can be parsed."""
     marked = _MARKED.search(text)
     start = text.find("{", marked.end() if marked else 0)
     if start < 0:
         return None
     try:
-        said, _ = json.JSONDecoder().raw_decode(text, start)
+        content, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    name, arguments = said.get("name"), said.get("arguments", {})
+    name, arguments = content.get("name"), content.get("arguments", {})
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         return None
     return Call(tool=name, arguments=arguments)
 
 
 def is_done(text: str) -> bool:
-    """Whether the agent says that nothing is left to do."""
+    """Whether the agent says that the task is done."""
     return text.strip().startswith(DONE)
 
 
 def form_hash() -> str:
-    """What identifies this form: an adapter that was trained in another one is not used."""
+    """Return a hash of the format; an adapter trained with another one is not used."""
     tool = Tool(name="look", description="Looks. At what?", required=("at",), optional=("for",))
     call = Call(tool="look", arguments={"at": "é", "for": ["x"]})
     turns = [
         Turn(call=call, observation="seen " * OBSERVATION_CHARACTERS),
         Turn(call=call, observation="no", failed=True),
     ]
-    said = [(message.role, message.content) for message in attempt_messages("look", [tool], turns, aid="Look first.")]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    content = [
+        (message.role, message.content) for message in attempt_messages("look", [tool], turns, aid="Look first.")
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def _described(tool: Tool) -> str:
     arguments = ", ".join([*tool.required, *(f"{name}?" for name in tool.optional)])
-    said = " ".join(tool.description.split())
-    first = re.split(r"(?<=[.!?])\s", said, maxsplit=1)[0]
+    content = " ".join(tool.description.split())
+    first = re.split(r"(?<=[.!?])\s", content, maxsplit=1)[0]
     return f"- {tool.name}({arguments}): {first}" if first else f"- {tool.name}({arguments})"
 
 

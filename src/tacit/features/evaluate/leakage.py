@@ -1,8 +1,8 @@
-"""Did an arm know what it should find out? Exercises, past attempts and aids in, what was known beforehand out. Pure.
+"""Finds what an arm knows beforehand: tasks of the suite in the memory, and answers in aids.
 
-A memory that holds an attempt at one of the suite's own tasks measures how well it remembers, not what it learned. A task is
-known again by its key; and by its words together with what solves it, as datasets part training from test (`overlaps`): in a
-suite whose tasks are all worded alike, words alone say nothing.
+A memory with attempts at the suite's tasks measures remembering, not learning. A task is recognised by its key, or by its
+words together with its solution (see `task_overlap`): if all tasks of a suite have the same wording, words alone prove
+nothing.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, initia
 from tacit.text.facts import identifiers
 
 _SENTENCE_WORDS = 5
-"""A text of so many words is written for one task."""
+"""A text of this many words belongs to one task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastAttempt:
-    """A past attempt that a memory holds."""
+    """A past attempt in a memory."""
 
     id: str
     session_id: str = ""
-    """The session or document that it came from."""
+    """The session or document it came from."""
     task: str = ""
     turns: tuple[Turn, ...] = ()
 
     @classmethod
     def of(cls, trajectory: Trajectory) -> PastAttempt:
-        """An attempt as it would be remembered."""
+        """Return a trajectory as a past attempt."""
         turns = tuple(turns_of(trajectory))
         return cls(id=trajectory.id, session_id=trajectory.session_id, task=trajectory.task.text, turns=turns)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTask:
-    """A task of the suite that the memory holds an attempt at."""
+    """A task of the suite that the memory has an attempt at."""
 
     group: str
     trajectory_id: str
@@ -48,7 +48,7 @@ class KnownTask:
 
 
 def known_tasks(exercises: Sequence[Exercise], past: Iterable[PastAttempt]) -> list[KnownTask]:
-    """The suite's tasks that past attempts were about, each once, in the suite's order."""
+    """Return the suite's tasks that past attempts were about, each once, in the suite's order."""
     past = list(past)
     keys = {name: exercise.group for exercise in exercises for name in (exercise.group, exercise.key)}
     found: dict[str, KnownTask] = {}
@@ -65,7 +65,7 @@ def known_tasks(exercises: Sequence[Exercise], past: Iterable[PastAttempt]) -> l
 
 
 def shared_values(exercises: Iterable[Exercise]) -> frozenset[str]:
-    """Values that stand in the answers of more than one task, and so tell none of them from the others."""
+    """Return values that occur in the answers of more than one task and so identify none."""
     groups: dict[str, set[str]] = {}
     for exercise in exercises:
         for call in exercise.answer:
@@ -75,24 +75,24 @@ def shared_values(exercises: Iterable[Exercise]) -> frozenset[str]:
 
 
 def answer_in(aid: Aid, exercise: Exercise, *, shared: Collection[str] = ()) -> Call | None:
-    """The first call of the answer that an aid gives away with all its particulars; the oracle's may.
+    """Return the first call of the answer that an aid contains with all its specific values; never for the oracle.
 
-    A call without particulars, such as `restart()`, belongs to many tasks: to know it is what skills are for. Values that
-    the answers of several tasks share (see `shared_values`) are no particulars either.
+    A call without specific values, such as `restart()`, belongs to many tasks and is what skills teach. Values shared by
+    several tasks (see `shared_values`) are not specific.
     """
     if aid.kind is AidKind.ORACLE:
         return None
     for call in exercise.answer:
         values = [value for value in _particulars(call.arguments) if value not in shared]
-        said = call.tool in aid.text and all(value in aid.text for value in values)
-        if values and (said or call in aid.calls):
+        is_named = call.tool in aid.text and all(value in aid.text for value in values)
+        if values and (is_named or call in aid.calls):
             return call
     return None
 
 
 def _task_profiles(exercises: Sequence[Exercise]) -> Iterator[TaskProfile]:
-    """Each task once, with the longest answer that any of its exercises has, which is the whole solution, and with what is
-    known of the state that it begins from: the same words and calls in another state are another task."""
+    """Yield each task once, with its longest answer and the state it begins from: the same words and calls in another
+    state are another task."""
     groups: dict[str, list[Exercise]] = {}
     for exercise in exercises:
         groups.setdefault(exercise.group, []).append(exercise)
@@ -102,7 +102,7 @@ def _task_profiles(exercises: Sequence[Exercise]) -> Iterator[TaskProfile]:
 
 
 def _particulars(value: Any) -> Iterator[str]:
-    """Values that belong to one task: names with digits in them, and whole sentences."""
+    """Yield values that belong to one task: names with digits, and whole sentences."""
     if isinstance(value, str):
         if identifiers(value) or len(value.split()) >= _SENTENCE_WORDS:
             yield value

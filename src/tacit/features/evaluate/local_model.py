@@ -69,16 +69,18 @@ class LocalModel:
         """What is said next in each conversation, up to the end of the turn."""
         asked = prompts(conversations, self.base.tokenizer)
         lengths = [len(tokens) for tokens in asked]
-        said: dict[int, list[int]] = {}
+        generated: dict[int, list[int]] = {}
         most = GPU_TOKENS if self.base.device.startswith("cuda") else CPU_TOKENS
         with self.with_adapter(adapter):
             for chosen in split_into_batches(
                 range(len(asked)), [length + max_tokens for length in lengths], most_tokens=most
             ):
-                said |= zip(chosen, self._generate([asked[one] for one in chosen], max_tokens), strict=True)
-        texts = self.base.tokenizer.batch_decode([said[one] for one in range(len(asked))], skip_special_tokens=True)
+                generated |= zip(chosen, self._generate([asked[one] for one in chosen], max_tokens), strict=True)
+        texts = self.base.tokenizer.batch_decode(
+            [generated[one] for one in range(len(asked))], skip_special_tokens=True
+        )
         return [
-            GeneratedReply(text, lengths[one], len(said[one]) + (len(said[one]) < max_tokens))
+            GeneratedReply(text, lengths[one], len(generated[one]) + (len(generated[one]) < max_tokens))
             for one, text in enumerate(texts)
         ]
 
@@ -106,9 +108,9 @@ class LocalModel:
 
     def _generate(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         """The tokens that follow each row, without the one that ends the turn; in halves where memory runs out."""
-        said = unless_out_of_memory(lambda: self._without_gradients(rows, max_tokens), self.base.device)
-        if said is not None:
-            return [_before(tokens, self._end) for tokens in said]
+        generated = unless_out_of_memory(lambda: self._without_gradients(rows, max_tokens), self.base.device)
+        if generated is not None:
+            return [_before(tokens, self._end) for tokens in generated]
         if len(rows) == 1:
             raise out_of_memory(self.base.device)
         middle = len(rows) // 2
@@ -133,13 +135,13 @@ class LocalModel:
         options = {"past_key_values": cache, "use_cache": True, "logits_to_keep": 1}
         found = model(input_ids=ids, attention_mask=seen, position_ids=at, **options)
         at, alive = at[:, -1:], list(range(len(rows)))
-        said: list[list[int]] = [[] for _ in rows]
+        generated: list[list[int]] = [[] for _ in rows]
         fresh: list[Any] = [found.logits[:, -1].argmax(-1)]
         while True:
-            if len(fresh) == LOOK_EVERY or len(said[alive[0]]) + len(fresh) >= max_tokens:
-                going = _append_tokens(said, alive, torch.stack(fresh, 1).tolist(), end=self._end, most=max_tokens)
+            if len(fresh) == LOOK_EVERY or len(generated[alive[0]]) + len(fresh) >= max_tokens:
+                going = _append_tokens(generated, alive, torch.stack(fresh, 1).tolist(), end=self._end, most=max_tokens)
                 if not going:
-                    return said
+                    return generated
                 if len(going) <= len(alive) // 2:
                     chosen = torch.tensor(going, device=device)
                     cache.batch_select_indices(chosen)
@@ -157,12 +159,12 @@ class LocalModel:
 
 
 def _append_tokens(
-    said: list[list[int]], alive: Sequence[int], fresh: Sequence[Sequence[int]], *, end: int, most: int
+    generated: list[list[int]], alive: Sequence[int], fresh: Sequence[Sequence[int]], *, end: int, most: int
 ) -> list[int]:
     """Writes down what was said; returns which of the rows are not at their end."""
     for row, tokens in zip(alive, fresh, strict=True):
-        said[row] += tokens
-    return [one for one, row in enumerate(alive) if end not in said[row] and len(said[row]) < most]
+        generated[row] += tokens
+    return [one for one, row in enumerate(alive) if end not in generated[row] and len(generated[row]) < most]
 
 
 def _before(tokens: list[int], end: int) -> list[int]:
@@ -291,8 +293,8 @@ def end_of_turn(tokenizer: Any) -> tuple[int, str]:
 
 
 def render_chat(messages: Sequence[ChatMessage], tokenizer: Any, *, asking: bool) -> str:
-    said = [{"role": message.role, "content": message.content} for message in messages]
-    return str(tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=asking))
+    generated = [{"role": message.role, "content": message.content} for message in messages]
+    return str(tokenizer.apply_chat_template(generated, tokenize=False, add_generation_prompt=asking))
 
 
 def tokenize(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
@@ -352,8 +354,8 @@ def adapter_key(folder: Path) -> str:
 
 
 def _start_hash(settings: bytes) -> hashlib._Hash:
-    said: Any = json.loads(settings)
-    return hashlib.sha256(json.dumps(_without_order(said), sort_keys=True).encode() + b"\0")
+    generated: Any = json.loads(settings)
+    return hashlib.sha256(json.dumps(_without_order(generated), sort_keys=True).encode() + b"\0")
 
 
 def _plain_file(path: Path) -> Path:

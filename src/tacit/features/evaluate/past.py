@@ -1,15 +1,14 @@
-"""Would your skills have shortened last month? Past attempts and a memory in; what a recalled skill would have spared, out.
+"""Would skills have shortened past attempts? Runs recall again for each attempt and counts what the skills would have
+saved.
 
-Each past attempt is put to recall again, with the skills that could have been known by then: all that a skill rests on had
-ended before the attempt began, so that none is credited with what it learned from it. Skills that the attempt was shown at
-the time are left out as well: their part has been played.
+Only skills count that could have been known: everything a skill was learned from had ended before the attempt began, and
+the attempt was not shown it.
 
-A skill is credited only where the attempt itself shows that it would have helped: something failed, the skill says otherwise,
-and what worked in the end is what the skill says. Then the failed tries are spared, and so is whatever was only looked at, or
-failed too, until then. A step of the skill that failed because an earlier one had not been done is such a try. A lesson that is
-found only by the error itself spares what came after the error, not the error. Changes are never counted as spared: they may
-have been the work. That an agent would have followed the skill is assumed, so that the figures are what could have been spared,
-not what would have been. Writes nothing.
+A skill is credited only if the attempt itself shows that it would have helped: something failed, the skill says otherwise,
+and what worked in the end is what the skill says. Then the failed tries are saved, and so is what only looked or failed in
+between. A step of the skill that failed because an earlier step was missing is such a try. A lesson that is found only by
+the error saves what came after the error. Changes are never counted as saved, because they may have been the work. It is
+assumed that the agent follows the skill. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -38,32 +37,32 @@ if TYPE_CHECKING:
     from tacit.api import Tacit
 
 ERRORS_ASKED = 8
-"""Failed calls of one attempt that are put to recall: who fails more often has another trouble."""
+"""At most this many failed calls of one attempt are looked up."""
 _ERROR_CHARACTERS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedBySkill:
-    """What one skill would have spared in one attempt."""
+    """What one skill would have saved in one attempt."""
 
     skill: str
     version_id: str
     failures: tuple[int, ...] = ()
-    """Steps that failed and would not have been tried."""
+    """Failed steps that would not have been tried."""
     looks: tuple[int, ...] = ()
-    """Steps that only looked for what the skill says, or failed on the way."""
+    """Steps in between that only looked for what the skill says, or failed."""
     repeats: tuple[int, ...] = ()
-    """Steps that failed though they are what the skill says: there it would have led into the same failure."""
+    """Failed steps that are what the skill says: it would have led to the same failure."""
 
     @property
     def steps(self) -> frozenset[int]:
-        """All steps that would not have been taken."""
+        """All steps that would have been saved."""
         return frozenset((*self.failures, *self.looks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastAttemptResult:
-    """One past attempt beside what could have been recalled for it."""
+    """One past attempt and what recall would have returned for it."""
 
     trajectory_id: str
     session: str
@@ -71,59 +70,59 @@ class PastAttemptResult:
     at: datetime
     outcome: Outcome
     steps: int
-    """Calls that it made."""
+    """The number of its calls."""
     failures: int
     given: tuple[str, ...] = ()
-    """Names of the skills that would have been given for the task."""
+    """Names of the skills that would have been returned for the task."""
     tokens: int = 0
-    """What they would have taken of the context."""
+    """Their tokens."""
     spared: tuple[SavedBySkill, ...] = ()
 
     @property
     def spared_steps(self) -> int:
-        """Calls that would not have been made, each counted once."""
+        """Calls that would have been saved, each counted once."""
         return len(frozenset().union(*(each.steps for each in self.spared)))
 
     @property
     def spared_failures(self) -> int:
-        """Failed calls that would not have been made."""
+        """Failed calls that would have been saved."""
         return len({step for each in self.spared for step in each.failures})
 
     @property
     def repeats(self) -> int:
-        """Failed calls that a skill would have led into all the same."""
+        """Failed calls that a skill would have led to as well."""
         return len({step for each in self.spared for step in each.repeats})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastReport:
-    """All attempts of a time, and what they come to."""
+    """All attempts of a period, and their totals."""
 
     since: datetime
     attempts: tuple[PastAttemptResult, ...]
     undated: int = 0
-    """Attempts that say no time: what could have been known by then cannot be told."""
+    """Attempts without a time: what was known then is unknown."""
     skills: int = 0
-    """Skills in use now."""
+    """The number of skills in use now."""
 
     @property
     def helped(self) -> list[PastAttemptResult]:
-        """Attempts in which something would have been spared, most first."""
+        """Attempts in which something would have been saved, most first."""
         found = [each for each in self.attempts if each.spared_steps]
         return sorted(found, key=lambda each: (-each.spared_steps, -each.spared_failures, each.at))
 
     @property
     def worst(self) -> list[PastAttemptResult]:
-        """Attempts that would have been shown something and spared nothing: led into the same failure first, then costly."""
+        """Attempts with a returned skill that saves nothing: those with the same failure first, then the costly ones."""
         found = [each for each in self.attempts if (each.given or each.repeats) and not each.spared_steps]
         return sorted(found, key=lambda each: (-each.repeats, -each.tokens, each.at))
 
     def share(
         self, part: Callable[[PastAttemptResult], int], whole: Callable[[PastAttemptResult], int]
     ) -> Estimate | None:
-        """A share of all attempts together, with an interval over sessions.
+        """Return a share over all attempts, with an interval over sessions.
 
-        Nothing where there is no whole, or no part of it: drawing zeros again says nothing of how far off they are.
+        None if there is nothing to count: resampling zeros gives no interval.
         """
         if not any(map(part, self.attempts)):
             return None
@@ -136,7 +135,7 @@ class PastReport:
 
 
 def look_back(memory: Tacit, *, since: datetime, progress: Callable[[int, int], None] | None = None) -> PastReport:
-    """Put every attempt since then to recall again. `progress` gets done and total."""
+    """Run recall again for every attempt since then. `progress` is called with done and total."""
     listed = [each for each in memory.context.store.episodes() if not each.superseded and not each.pruned]
     dated = [each for each in listed if each.started_at is not None and each.started_at >= since]
     library = _Library(memory)
@@ -167,7 +166,7 @@ class _Library:
         }
 
     def unknown_to(self, episode: Episode) -> tuple[str, ...]:
-        """Skills that an attempt could not have been shown, or was shown at the time."""
+        """Return the skills that an attempt could not have been shown, or was shown."""
         shown = {
             version_id
             for use in (self._store.uses(session_id=episode.session_id) if episode.session_id else ())
@@ -188,10 +187,10 @@ class _Library:
         return max(ends) < episode.started_at and episode.session_id not in sessions
 
     def _end(self, trajectory_id: str) -> tuple[datetime | None, str]:
-        """When an attempt had ended, where that is known, and its session."""
+        """Return when an attempt had ended, if known, and its session."""
         if trajectory_id not in self._ends:
             end, session = None, ""
-            with suppress(NotFound):  # a source that is gone: the version's own time stands for it
+            with suppress(NotFound):  # the source is gone, so the version's own time counts
                 episode = self._store.episode(trajectory_id)
                 end, session = episode.started_at, episode.session_id
                 if not episode.pruned:
@@ -245,7 +244,7 @@ def _query(memory: Tacit, text: str, without: tuple[str, ...], state: Mapping[st
 
 
 def _at_errors(memory: Tacit, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:
-    """Lessons that would have been given when something failed, as an agent's hook asks for them."""
+    """Yield lessons that would have been returned when something failed, as a hook asks for them."""
     failed = [step for step in trajectory.actions if step.failed and step.observation.strip()]
     for step in failed[:ERRORS_ASKED]:
         state = {"error": step.observation[:_ERROR_CHARACTERS], "command": shell_text(step.arguments)}
@@ -265,36 +264,36 @@ def spared_by(
     parts: Mapping[str, SkillContent] | None = None,
     beforehand: bool = True,
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Failed tries, looks on the way, and failures that a skill says itself. `beforehand`: it was known from the start."""
+    """Return failed tries, looks in between, and failures that the skill repeats. `beforehand`: known from the start."""
     steps = {step.index: step for step in trajectory.actions}
-    told = [step for each in (content, *(parts or {}).values()) for step in each.steps]
+    skill_steps = [step for each in (content, *(parts or {}).values()) for step in each.steps]
     workspace = trajectory.environment.workspace
     places = {
         index: found
         for index, step in steps.items()
-        if (found := [place for place, wanted in enumerate(told) if fits(wanted, step, workspace=workspace)])
+        if (found := [place for place, wanted in enumerate(skill_steps) if fits(wanted, step, workspace=workspace)])
     }
     early = {index for index in places if _too_early(index, steps, places)}
-    said = places.keys() - early
-    worked = sorted(index for index in said if not steps[index].failed)
+    matching = places.keys() - early
+    worked = sorted(index for index in matching if not steps[index].failed)
     tries: set[int] = set()
     looks: set[int] = set()
     for right in worked:
         missed = [
             step
             for step in steps.values()
-            if step.index < right and (step.index in early or _missed(step, steps[right], content, said))
+            if step.index < right and (step.index in early or _missed(step, steps[right], content, matching))
         ]
         missed = [step for step in missed if not any(step.index < other < right for other in worked)]
         if not missed:
             continue
         first = min(step.index for step in missed)
         tries |= {step.index for step in missed}
-        looks |= {step.index for step in steps.values() if first < step.index < right and _idle(step, said)}
+        looks |= {step.index for step in steps.values() if first < step.index < right and _idle(step, matching)}
     known_from = (
         -1 if beforehand else min((step.index for step in steps.values() if _brings(content, step)), default=-1)
     )
-    repeats = {index for index in said if steps[index].failed}
+    repeats = {index for index in matching if steps[index].failed}
     tried, looked, repeated = (
         tuple(sorted(index for index in found if index > known_from)) for found in (tries, looks - tries, repeats)
     )
@@ -302,9 +301,9 @@ def spared_by(
 
 
 def _too_early(index: int, steps: Mapping[int, Step], places: Mapping[int, Sequence[int]]) -> bool:
-    """Whether a step of a skill failed because one that stands before it there had not been done.
+    """Whether a step of a skill failed because an earlier step of it was missing.
 
-    The attempt shows it: afterwards that one was done, and then this one worked.
+    The attempt shows it: afterwards the earlier step was done, and then this one worked.
     """
     if not steps[index].failed:
         return False
@@ -322,9 +321,9 @@ def _brings(content: SkillContent, step: Step) -> bool:
     return step.failed and is_met(content.signature, step)
 
 
-def _missed(step: Step, right: Step, content: SkillContent, said: Collection[int]) -> bool:
-    """Whether a step is a failed try at what another one did in the end, and not what the skill says."""
-    if not step.failed or step.index in said:
+def _missed(step: Step, right: Step, content: SkillContent, matching: Collection[int]) -> bool:
+    """Whether a step is a failed try at what another step did in the end, and not what the skill says."""
+    if not step.failed or step.index in matching:
         return False
     if content.kind is Kind.LESSON and content.signature and is_met(content.signature, step):
         return True
@@ -332,12 +331,12 @@ def _missed(step: Step, right: Step, content: SkillContent, said: Collection[int
 
 
 def _forms(step: Step) -> set[tuple[str, ...]]:
-    """What is the same when a call is tried again."""
+    """Return what stays the same when a call is tried again."""
     return {act.retry_key for act in operations_of(step.tool, step.arguments)}
 
 
-def _idle(step: Step, said: Collection[int]) -> bool:
-    """Whether a step, itself none of the skill's, failed or changed nothing."""
-    if step.index in said:
+def _idle(step: Step, matching: Collection[int]) -> bool:
+    """Whether a step that is not the skill's failed or changed nothing."""
+    if step.index in matching:
         return False
     return step.failed or all(act.effect is Effect.READ for act in operations_of(step.tool, step.arguments))

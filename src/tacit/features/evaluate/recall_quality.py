@@ -1,4 +1,9 @@
-"""Lines of JSON, or a CSV table → questions with the labels of what is right for them. Every fault is told with its line."""
+"""Measures recall: labelled questions (JSON lines or CSV) → how well skills are ranked, and whether recall abstains.
+
+A question whose skill is in the library should return it; one whose skill is not there (no labels, or asked again without
+the labelled skills) should return nothing. The AUROC of the confidence shows how well both can be distinguished at any
+threshold. Nothing is stored.
+"""
 
 from __future__ import annotations
 
@@ -29,25 +34,25 @@ _TABLE_FORM = (
     '"what is asked","name of a skill;name of another", with nothing behind the comma where nothing should come'
 )
 STATE_FIELDS = frozenset({"error", "command", "last_action", "files", "environment", "readings", "holds"})
-"""What recall reads of a state."""
+"""The fields of a state that recall reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledQuery:
-    """What is asked, the labels (names or ids) of what is right with their grades, and the situation it is asked in."""
+    """A question, the labels (names or ids) of the right skills with grades, and the situation."""
 
     text: str
     relevant: Mapping[str, float] = field(default_factory=dict)
-    """Empty: nothing should come."""
+    """Empty means that nothing should be returned."""
     tools: tuple[str, ...] | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
     kinds: tuple[Kind, ...] | None = None
     line: int = 0
-    """Where it stands in the file; 0 for none."""
+    """The line in the file; 0 if there is none."""
 
 
 def read_questions(text: str, *, source: str = "the questions", table: bool = False) -> list[LabelledQuery]:
-    """Read all questions of a text: JSON lines, or a CSV table whose labels are parted by `;`."""
+    """Read all questions of a text: JSON lines, or a CSV table with labels separated by `;`."""
     found: list[LabelledQuery] = []
     faults: list[str] = []
     form = _TABLE_FORM if table else _FORM
@@ -68,7 +73,7 @@ def read_questions(text: str, *, source: str = "the questions", table: bool = Fa
 
 
 def _lines(text: str) -> Iterator[tuple[int, Callable[[], Any]]]:
-    # Not splitlines(): JSON may hold other line separators within a string.
+    # not splitlines(): JSON strings may contain other line separators
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, partial(json.loads, line)
@@ -79,10 +84,10 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
     _, names = next(rows, (1, [""]))
     columns = [name.strip() for name in names]
     if missing := sorted({"query", "relevant"} - set(columns)):
-        told = f"{source} line 1 names no column {' and '.join(missing)}"
+        details = f"{source} line 1 names no column {' and '.join(missing)}"
         others = [mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if any(sign in name for name in names)]
         parted = f", parted by commas and not by {others[0]}" if others else ""
-        raise Mistake(told, code="missing_column", hint=f"the first line names the columns: query,relevant{parted}")
+        raise Mistake(details, code="missing_column", hint=f"the first line names the columns: query,relevant{parted}")
     if doubled := next((name for name in columns if name and columns.count(name) > 1), ""):
         raise Mistake(
             f"{source} line 1 has the column {doubled} twice", code="repeated_column", hint="leave one of them out"
@@ -92,7 +97,7 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not empty, with the line that it begins in."""
+    """Yield each row that is not empty, with its first line number."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     while True:
         line = reader.line_num + 1
@@ -101,9 +106,9 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            told = f"{source} line {line} is no row of a CSV table: {error}"
+            details = f"{source} line {line} is no row of a CSV table: {error}"
             hint = f"close each quote, double those within a text, and cut long texts; a line reads: {_TABLE_FORM}"
-            raise Mistake(told, code="bad_csv", hint=hint) from error
+            raise Mistake(details, code="bad_csv", hint=hint) from error
         if row:
             yield line, row
 
@@ -116,8 +121,8 @@ def _cells(columns: list[str], row: list[str]) -> dict[str, Any]:
         raise ValueError(
             "the column `relevant` is missing; a comma with nothing behind it says that nothing should come"
         )
-    told = {name: _split_cell(cells[name]) for name in ("tools", "kinds") if cells.get(name)}
-    return {"query": cells.get("query"), "relevant": _split_cell(cells["relevant"]), **told}
+    details = {name: _split_cell(cells[name]) for name in ("tools", "kinds") if cells.get(name)}
+    return {"query": cells.get("query"), "relevant": _split_cell(cells["relevant"]), **details}
 
 
 def _split_cell(cell: str) -> list[str]:
@@ -195,7 +200,7 @@ def _parse_error(error: ValueError | RecursionError) -> str:
 
 
 def rank_of_first(ranked: Sequence[str], grades: Mapping[str, float]) -> int | None:
-    """At which place, from 1, the first right one stands; nothing where none does."""
+    """Return the rank of the first right one, from 1; None if there is none."""
     return next((place for place, one in enumerate(ranked, start=1) if grades.get(one, 0.0) > 0), None)
 
 
@@ -205,19 +210,19 @@ def hit(ranked: Sequence[str], grades: Mapping[str, float]) -> float:
 
 
 def recall_at(ranked: Sequence[str], grades: Mapping[str, float], *, k: int = 5) -> float:
-    """Which part of all right ones is among the first k."""
+    """Return the share of the right ones among the first k."""
     right = {one for one, grade in grades.items() if grade > 0}
     return len(right.intersection(ranked[:k])) / len(right) if right else 0.0
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, float]) -> float:
-    """One over the place of the first right one; 0 where none is found."""
+    """Return 1 / rank of the first right one; 0 if there is none."""
     place = rank_of_first(ranked, grades)
     return 1 / place if place else 0.0
 
 
 def ndcg_at(ranked: Sequence[str], grades: Mapping[str, float], *, k: int = 10) -> float:
-    """Grades found among the first k, each worth less the later it comes, as a part of what the best order would give."""
+    """Return the normalised discounted cumulative gain of the first k."""
     found = math.fsum(grades.get(one, 0.0) / math.log2(place + 1) for place, one in enumerate(ranked[:k], start=1))
     best = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:k]
     ideal = math.fsum(grade / math.log2(place + 1) for place, grade in enumerate(best, start=1))
@@ -225,18 +230,18 @@ def ndcg_at(ranked: Sequence[str], grades: Mapping[str, float], *, k: int = 10) 
 
 
 CONSIDERED = 50
-"""How many skills are asked for: more than anyone reads, so that late ones are seen too."""
+"""How many skills are ranked: more than anyone reads, so that late ones are seen too."""
 UNLIMITED = 10_000_000
-"""Tokens: what is measured is what fits the question, not what fits into a context."""
+"""Token budget: what fits the question is measured, not what fits into a context."""
 MEASURES: Mapping[str, Callable[[Sequence[str], Mapping[str, float]], float]] = {
     "hit@1": hit,
     "R@5": recall_at,
     "MRR": reciprocal_rank,
     "NDCG@10": ndcg_at,
 }
-"""Of the ranking, whether anything of it was given or not."""
+"""Measures of the ranking, including skills below the threshold."""
 GIVEN_FIRST = "given@1"
-"""How often the first that was given is right; where nothing was given, it is not."""
+"""Share of questions whose first returned skill is right; returning nothing counts as wrong."""
 SHOWN_UNKNOWN = 5
 ROUNDS = 1000
 Z_TWO_SIDED_95 = 1.959963984540054
@@ -244,21 +249,21 @@ Z_TWO_SIDED_95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What came for one question."""
+    """The result of one question."""
 
     question: LabelledQuery
     grades: Mapping[str, float]
-    """Ids of the skills that are right → grades; empty where the skill is not here."""
+    """Ids of the right skills → grades; empty if the skill is not here."""
     ranked: tuple[str, ...]
-    """Ids of the skills that were weighed, best first."""
+    """Ids of the ranked skills, best first."""
     given: int
-    """How many of them, from the first, were given; of norms that stand for every task only those that are right."""
+    """How many of the first were returned; of norms that apply to every task only the right ones count."""
     confidence: float
     confidence_without: float | None = None
-    """The same with the right skills left out, and how many were given then, where that was asked."""
+    """The same without the right skills, and how many were returned then, if asked."""
     given_without: int | None = None
     came_without: tuple[str, ...] = ()
-    """Ids of the skills that were given then."""
+    """Ids of the skills that were returned then."""
 
     @property
     def is_here(self) -> bool:
@@ -267,63 +272,60 @@ class QueryResult:
 
     @property
     def rank(self) -> int | None:
-        """At which place, from 1, the first right skill came."""
+        """The rank of the first right skill, from 1."""
         return rank_of_first(self.ranked, self.grades)
 
     @property
     def is_right(self) -> bool:
-        """Whether the best thing happened: the first that was given is right, or nothing was given where nothing fits."""
+        """Whether the first returned skill is right, or nothing was returned if nothing fits."""
         return self.given > 0 and self.rank == 1 if self.is_here else self.given == 0
 
     @property
     def spoke_without(self) -> bool:
-        """Whether something was given though the right skills were left out."""
+        """Whether something was returned although the right skills were left out."""
         return bool(self.given_without)
 
     @property
     def figures(self) -> dict[str, float]:
-        """Whether the first that was given is right, and every measure of the ranking."""
+        """Whether the first returned skill is right, and every measure of the ranking."""
         ranking = {name: measured(self.ranked, self.grades) for name, measured in MEASURES.items()}
         return {GIVEN_FIRST: float(self.is_here and self.is_right), **ranking}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """How often something was given, and whether rightly: where the skill is here, and where it is not."""
+    """How often recall was right: for questions whose skill is here, and for others."""
 
     correct: int = 0
     wrong: int = 0
     missed: int = 0
     correctly_empty: int = 0
     false_positive: int = 0
-    """Something was given though nothing fits."""
+    """Something was returned although nothing fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallReport:
-    """All answers, and what they come to."""
+    """All results and their figures."""
 
     answers: tuple[QueryResult, ...]
     figures: Mapping[str, Estimate]
-    """Measure → mean over the questions whose skill is here; empty where there are none."""
+    """Measure → mean over the questions whose skill is here."""
     presence_auroc: Estimate | None
-    """AUROC of the confidence for telling "here" from "not here"; nothing where one of them was not asked."""
+    """AUROC of the confidence for distinguishing "here" from "not here"; None if one of both was not asked."""
     counts: AnswerCounts
     names: Mapping[str, str] = field(default_factory=dict)
     """Skill id → name."""
 
     @property
     def worst(self) -> list[QueryResult]:
-        """What went wrong, worst first: right skills that came late or never, and answers where nothing fits.
-
-        Among the latter are those that came when the right skills were left out.
-        """
+        """The failures, worst first: right skills that came late or never, and skills returned when nothing fits."""
         wrong = [answer for answer in self.answers if not answer.is_right or answer.spoke_without]
         return sorted(wrong, key=_success_key)
 
 
 def _success_key(answer: QueryResult) -> tuple[float, float]:
-    """How little went wrong, and among equals how unsure it was."""
+    """Sort key: the worst failure first, and the most confident first."""
     if answer.spoke_without:
         return 0.0, -max(answer.confidence_without or 0.0, 0.0 if answer.is_right else answer.confidence)
     return (1 / answer.rank if answer.rank else 0.0), -answer.confidence
@@ -337,10 +339,9 @@ def measure(
     unknown_absent: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> RecallReport:
-    """Ask every question, with `leave_out` again without its right skills, and sum up. `progress` gets done and total.
+    """Ask every question, with `leave_out` again without its right skills. `progress` is called with done and total.
 
-    A label that no skill has is a mistake, told with the nearest names; with `unknown_absent` it stands for a skill that
-    is not here.
+    A label that no skill has is a mistake; with `unknown_absent` it means a skill that is not here.
     """
     library = _Library(memory)
     grades = [library.grades(question) for question in questions]
@@ -363,7 +364,7 @@ def measure(
 
 
 class _Library:
-    """Which skill a label means."""
+    """Finds the skills that a label means."""
 
     def __init__(self, memory: Tacit) -> None:
         held = memory.skills(statuses=RECALLABLE)
@@ -387,10 +388,10 @@ class _Library:
 
     def mistake(self) -> Mistake:
         shelved = {stored.version.name: stored.status for stored in self._memory.skills()}
-        told = [self._near(label, line, shelved) for label, line in list(self.unknown.items())[:SHOWN_UNKNOWN]]
+        details = [self._near(label, line, shelved) for label, line in list(self.unknown.items())[:SHOWN_UNKNOWN]]
         more = f"; and {len(self.unknown) - SHOWN_UNKNOWN} more" if len(self.unknown) > SHOWN_UNKNOWN else ""
         return Mistake(
-            f"no skill that recall may return has these labels: {'; '.join(told)}{more}",
+            f"no skill that recall may return has these labels: {'; '.join(details)}{more}",
             code="unknown_labels",
             hint="see the names with `tacit skills list`, or take them as skills that are not here: --unknown-absent",
         )
@@ -435,9 +436,9 @@ def _weigh(memory: Tacit, question: LabelledQuery, without: Collection[str]) -> 
 
 
 def given_skills(selection: Selection, right: Collection[str]) -> list[str]:
-    """Ids of the skills that were given, best first, then of the right ones among the norms that stand.
+    """Return the ids of returned skills, best first, then the right ones among the norms.
 
-    Norms stand for every task: those that nobody asked for here are no answer to this question, right or wrong.
+    Norms apply to every task, so the others are no answer to the question.
     """
     standing = [item.version.skill_id for item in selection.standing]
     given = [item.version.skill_id for item in selection.items]
@@ -445,14 +446,15 @@ def given_skills(selection: Selection, right: Collection[str]) -> list[str]:
 
 
 def weighed_skills(selection: Selection, skill_of: Mapping[str, str]) -> list[str]:
-    """Ids of the skills that were weighed and left out, best first."""
-    # What has no score was never weighed: its scope, kind or tools kept it out.
+    """Return the ids of skills that were ranked and left out, best first."""
+    # without a score it was never ranked: scope, kind or tools excluded it
     weighed = sorted((one for one in selection.left_out if one.score > 0), key=lambda one: -one.score)
     return [skill_of.get(one.version_id, one.version_id) for one in weighed]
 
 
 def _estimate(values: Sequence[float]) -> Estimate:
-    """The mean of figures from 0 to 1. A share has the interval of Wilson: drawing again finds nothing that was not there."""
+    """Return the mean of figures from 0 to 1. Shares get the Wilson interval, because resampling equal values gives
+    none."""
     drawn = bootstrap(values, mean, rounds=ROUNDS)
     assert drawn is not None
     if drawn.low < drawn.high and not set(values) <= {0.0, 1.0}:
@@ -478,7 +480,7 @@ def _presence_auroc(answers: Sequence[QueryResult]) -> Estimate | None:
     if drawn is None or drawn.low < drawn.high:
         return drawn
     here = sum(positive for _, positive in scored)
-    return _of_share(drawn, min(here, len(scored) - here))  # no surer than a share of the rarer of the two
+    return _of_share(drawn, min(here, len(scored) - here))  # no more certain than a share of the rarer of the two
 
 
 def _count_answers(answers: Sequence[QueryResult]) -> AnswerCounts:

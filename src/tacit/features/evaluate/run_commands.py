@@ -34,7 +34,7 @@ from tacit.features.evaluate.suite import (
 )
 from tacit.features.evaluate.suites import SUITES, TeachingSuite, open_suite
 from tacit.features.evaluate.transcript import read_transcript
-from tacit.render.plain_files import require_no_links
+from tacit.render.safe_files import require_no_links
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.report import Part
 

@@ -25,9 +25,7 @@ from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.identity import digest
 from tacit.features.evaluate.actors.external import without_interpreters
 from tacit.features.evaluate.suite import Arm, ResultRow
-from tacit.render.paths import is_link, shown
-from tacit.render.placing import swap_in
-from tacit.render.plain_files import open_plain
+from tacit.render.safe_files import is_link, open_plain, shown, swap_in
 
 FORMAT = 1
 RUN, ROWS, TRANSCRIPT, LOCK = "run.json", "rows.jsonl", "words.jsonl", ".lock"
@@ -220,7 +218,7 @@ class RunRecord:
         if before:
             if differences := header.differences(before):
                 raise Refusal(
-                    f"{self.folder} holds a run with another {'; another '.join(differences.values())}",
+                    f"{self.folder} holds another run; it differs in: {'; '.join(differences.values())}",
                     code="other_run",
                     hint="pass another folder (--out), or repeat the run that is there",
                 )

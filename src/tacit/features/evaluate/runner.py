@@ -1,8 +1,7 @@
-"""Every exercise under every arm: a suite, arms, an agent and aids in; a record on disk out. Compares nothing.
+"""Runs a suite: every exercise under every arm, recorded on disk.
 
-Each attempt has a fresh world, and that world begins in the same state under every arm, or the run is refused. Before anything
-is attempted it is looked whether the memory knows the suite's tasks, and whether an aid gives the answer away. What was
-attempted is on disk; a run that is killed goes on where it was.
+Each attempt has a fresh world that begins in the same state under every arm. Before the first attempt it is checked whether
+the memory knows the suite's tasks and whether an aid contains the answer. An interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -34,33 +33,33 @@ from tacit.features.evaluate.suite import (
 from tacit.features.evaluate.transcript import TranscriptWriter, WatchedWorld
 
 BATCH = 16
-"""Worlds that an agent is given at once, unless it wants more; what they gave is on disk before the next ones begin."""
+"""Worlds that an agent gets at once by default; their results are on disk before the next ones begin."""
 SET_ASIDE = 0.2
-"""From this share of exercises on that an aid gives away, the run measures nothing."""
+"""If aids contain more than this share of the answers, the run measures nothing and is refused."""
 _NAMED = 5
 Progress = Callable[[int, int], None]
 Given = Mapping[tuple[str, str], Aid]
-"""Arm and exercise → what stands before the task."""
+"""Arm and exercise → the aid."""
 
 
 class RunOptions(TypedDict, total=False):
-    """What may be said about a run beside what is measured."""
+    """Options of a run that do not change what is measured."""
 
     seeds: int
-    """How often every exercise is attempted under every arm (1)."""
+    """How often every exercise is attempted under every arm (default 1)."""
     batch: int
-    """How many worlds an agent is given at once (what it wants, or `BATCH`)."""
+    """How many worlds an agent gets at once (default: what it wants, or `BATCH`)."""
     progress: Progress | None
-    """Told how many attempts are recorded, of how many."""
+    """Called with the number of recorded attempts, and of how many."""
 
 
 def run_suite(
     suite: Suite, arms: Sequence[Arm], actor: Actor, aids: Aids, *, folder: Path, **options: Unpack[RunOptions]
 ) -> RunResult:
-    """Attempt every exercise under every arm, once for each seed, and keep what came of it in a folder.
+    """Attempt every exercise under every arm, once per seed, and record the results in a folder.
 
-    Raises `Mistake` where the agent cannot act under an arm, and `Refusal` where the figures would not mean anything: the
-    memory knows the tasks, worlds are not as they were, or the folder holds another run.
+    Raises `Mistake` if the agent cannot act under an arm, and `Refusal` if the figures would mean nothing: the memory knows
+    the tasks, a state was not reset, or the folder holds another run.
     """
     exercises, seeds = list(suite.exercises()), options.get("seeds", 1)
     _check(suite, exercises, arms, actor, aids, seeds=seeds)
@@ -92,7 +91,7 @@ def run_suite(
 
 
 class _Attempts:
-    """All attempts of a run that are not made yet."""
+    """The attempts of a run that are still to be made."""
 
     def __init__(
         self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: RunRecord, words: TranscriptWriter
@@ -129,7 +128,7 @@ class _Attempts:
         aids = [self._given[arm.name, exercise.key] for exercise in exercises]
         spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
         return [
-            (world, _row(world, exercise, aid, spent, place=place, errors_named=(self._suite.name, arm.name, seed)))
+            (world, _row(world, exercise, aid, spent, place=place, labels=(self._suite.name, arm.name, seed)))
             for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True))
         ]
 
@@ -144,7 +143,7 @@ class _Attempts:
         return world
 
     def _check_agent(self) -> None:
-        """Attempts that one agent began and another ended are nobody's: they are not kept."""
+        """Refuse attempts during which the agent's files changed; they are not recorded."""
         now, before = _files(self._actor), self._record.header.agent_files
         if changed := sorted(name for name in {*now, *before} if now.get(name) != before.get(name)):
             raise Refusal(
@@ -171,9 +170,9 @@ def _row(
     spent: AttemptCost,
     *,
     place: int,
-    errors_named: tuple[str, str, int],
+    labels: tuple[str, str, int],
 ) -> ResultRow:
-    suite, arm, seed = errors_named
+    suite, arm, seed = labels
     note = _plain(spent.notes[place]) if spent.notes else ""
     return ResultRow(
         suite=suite,
@@ -191,7 +190,7 @@ def _row(
 
 
 def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> AttemptScore:
-    """The world's score; what it did not count is counted from its turns. Being stopped is no honest silence."""
+    """Return the world's score; counts that it lacks are taken from its turns. Being stopped is not abstaining."""
     score = world.score()
     own = world.turns[len(exercise.turns) :]
     return replace(
@@ -205,7 +204,7 @@ def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> At
 
 def _begun(suite: Suite, exercise: Exercise, under: str = "") -> WatchedWorld:
     name = f"exercise {exercise.key!r} of suite {suite.name}{under}"
-    with WatchedWorld.errors_named(name):
+    with WatchedWorld.labels(name):
         return WatchedWorld(suite.begin(exercise), name)
 
 
@@ -214,9 +213,9 @@ def _state(world: WatchedWorld) -> str:
 
 
 def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
-    """Exercises whose answer an aid gives away: nobody attempts them, so that all arms do the same ones."""
+    """Return the exercises whose answer an aid contains; they are excluded in every arm."""
     aside: dict[str, str] = {}
-    arms_that_leak: dict[str, None] = {}  # the arms whose aids do, in their order
+    arms_that_leak: dict[str, None] = {}  # the arms whose aids contain an answer, in their order
     by_key, shared = {exercise.key: exercise for exercise in exercises}, shared_values(exercises)
     for (arm, key), aid in given.items():
         if call := answer_in(aid, by_key[key], shared=shared):
@@ -241,7 +240,7 @@ def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
 def _check(
     suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Arm], actor: Actor, aids: Aids, *, seeds: int
 ) -> None:
-    """Tell everything at once that would make the run impossible."""
+    """Raise one error with everything that makes the run impossible."""
     problems = [f"arm {arm.name}: {why}" for arm in arms if (why := actor.objection(arm))]
     if aids.memory is None:
         problems += [f"arm {arm.name}: there is no memory" for arm in arms if arm.aid in FROM_MEMORY]
@@ -268,15 +267,15 @@ def _check(
 
 
 def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Arm], aids: Aids) -> None:
-    """Refuse a memory that holds attempts at the very tasks that are asked."""
+    """Refuse a memory that holds attempts at the tasks of the suite."""
     if aids.memory is None or not _uses_memory(arms):
         return
     known = known_tasks(exercises, aids.past())
     if known:
-        errors_named = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
+        labels = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
         groups = len({exercise.group for exercise in exercises})
         raise Refusal(
-            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {errors_named}",
+            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {labels}",
             code="tasks_known",
             hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
         )
@@ -296,5 +295,5 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that can be written as JSON, whatever an agent said."""
+    """Return text that can be encoded as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")

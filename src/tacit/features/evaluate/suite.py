@@ -1,7 +1,7 @@
-"""What is measured and under which conditions: suites of exercises, arms, and what one attempt gave. Types only.
+"""Suites of exercises, arms (what the agent is given), and the result of one attempt; arms can be read from a TOML file.
 
-A suite makes a fresh world for every attempt, so that no arm sees what another one did. An arm says what the agent is given:
-an aid in its context, an adapter in its weights, both, or nothing. All of it is data, so that a report can name it.
+A suite makes a fresh world for every attempt, so no arm sees what another did. An arm gives the agent an aid in its context,
+an adapter in its weights, both, or nothing.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from tacit.domain.tool import Call, Tool, Turn
 
 
 class Environment(Protocol):
-    """A world with one task in it."""
+    """A world with one task, as an agent sees it."""
 
     @property
     def task(self) -> str:
-        """What is asked, and what is known about it."""
+        """The task, and what is known about it."""
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What may be called."""
+        """The tools that can be called."""
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
-        """Call a tool: its answer, and whether that is an error."""
+        """Call a tool; return its answer, and whether that is an error."""
 
     def abstain(self, reason: str) -> None:
-        """End the attempt: no procedure is known for what was seen."""
+        """End the attempt because no procedure is known."""
 
 
 class AidKind(StrEnum):
-    """What an arm puts before the task."""
+    """The kind of aid that is put before the task."""
 
     NONE = "none"
     SKILLS = "skills"
     TRAJECTORY = "trajectory"
-    """The most similar attempt that succeeded, as it was."""
+    """The most similar successful attempt, unchanged."""
     KNOWLEDGE = "knowledge"
     """Passages of documents."""
     PLACEBO = "placebo"
-    """A skill that has nothing to do with the task, as long as the right one."""
+    """Skills that have nothing to do with the task, as long as the right ones."""
     ORACLE = "oracle"
-    """The right procedure, which no real agent has: the ceiling of what an aid can do."""
+    """The right procedure, which no real agent has: the upper limit for an aid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +59,9 @@ class Arm:
     aid: AidKind = AidKind.NONE
     adapter: bool = False
     k: int = 0
-    """How many skills are recalled at most; 0: as many as usual."""
+    """How many skills are recalled at most; 0 means the default."""
     budget_tokens: int = 0
-    """What an aid from memory may take; 0: as much as usual."""
+    """Token budget of an aid from memory; 0 means the default."""
 
 
 ARMS: dict[str, Arm] = {
@@ -81,118 +81,118 @@ ARMS: dict[str, Arm] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exercise:
-    """One thing to do in a suite."""
+    """One exercise of a suite."""
 
     key: str
     group: str
-    """The task that it belongs to: exercises of one task hang together and are drawn together."""
+    """Its task. Exercises of one task are dependent, so statistics resample whole tasks."""
     task: str
     tools: tuple[Tool, ...] = ()
     turns: tuple[Turn, ...] = ()
-    """What was done before; the agent goes on from there."""
+    """What was done before; the agent continues from there."""
     answer: tuple[Call, ...] = ()
-    """What would be right, where that is known: for the oracle and for checks of leakage, never for the agent."""
+    """The right calls, if known: for the oracle and the leakage checks, never for the agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptScore:
-    """What one attempt came to."""
+    """The result of one attempt."""
 
     success: bool
     steps: int = 0
     retries: int = 0
     first_right: bool | None = None
-    """Whether the first call was one that the task needs; nothing where nobody can tell."""
+    """Whether the task needs the first call; None if unknown."""
     exact: bool | None = None
-    """Whether the whole call was right, its arguments too; nothing where nobody can tell."""
+    """Whether the whole call was right, including its arguments; None if unknown."""
     abstained: bool = False
     detail: str = ""
 
 
 class World(Environment, Protocol):
-    """An exercise that is being attempted, in a state of its own."""
+    """An exercise during an attempt, with its own state."""
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """What was done so far, by whoever."""
+        """All turns so far, including those before the attempt."""
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be done any more."""
+        """Whether the attempt has ended."""
 
     def finish(self) -> None:
-        """End the attempt: nothing is left to do."""
+        """End the attempt because the task is done."""
 
     def score(self) -> AttemptScore:
-        """What the attempt came to; asked once, when it is over."""
+        """Return the result; called once, at the end."""
 
     def state(self) -> str:
-        """A fingerprint of everything that an attempt can change; the same for every fresh world of one exercise."""
+        """Return a hash of everything that an attempt can change; equal for every fresh world of one exercise."""
 
 
 class Suite(Protocol):
-    """Exercises, and a fresh world for each attempt at one."""
+    """Exercises, and a fresh world for each attempt."""
 
     name: str
 
     def exercises(self) -> Sequence[Exercise]:
-        """What there is to do, always in the same order."""
+        """Return the exercises, always in the same order."""
 
     def begin(self, exercise: Exercise) -> World:
-        """A fresh world."""
+        """Return a fresh world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aid:
-    """What stands before the task, and what it was made of."""
+    """The text before the task, and its sources."""
 
     kind: AidKind = AidKind.NONE
     text: str = ""
     sources: tuple[str, ...] = ()
     """Ids of versions, trajectories or documents."""
     calls: tuple[Call, ...] = ()
-    """What it shows being done, for agents that act on calls and read no text."""
+    """The calls that it shows, for agents that do not read text."""
 
 
 class Actor(Protocol):
-    """An agent under test. It acts in many worlds at once if it can; the worlds keep what came of it.
+    """An agent under test. It may act in many worlds at once; the worlds hold the results.
 
-    One that is the better for many worlds at once says so by an `at_once`; the others are given few, since what was done
-    is on disk only when all of them are over.
+    An agent that is faster with many worlds has an attribute `at_once`. Others get few, because results are written to disk
+    when all worlds of a batch have ended.
     """
 
     name: str
-    """What identifies it in a record: which agent, with which weights and limits."""
+    """Identifies the agent in a record, with its weights and limits."""
 
     def objection(self, arm: Arm) -> str:
-        """Why it cannot act under this arm; empty where it can."""
+        """Return why it cannot act under this arm; empty if it can."""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt each world with its aid until it is over."""
+        """Act in each world with its aid until the attempt has ended."""
 
 
 @runtime_checkable
 class InFiles(Protocol):
-    """An agent that is made of files on this machine."""
+    """An agent that consists of files on this machine."""
 
     def files(self) -> Mapping[str, str]:
-        """File → what its contents come to, as it acts now."""
+        """Return the hash of each file, as it is now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptCost:
-    """What attempts took, world by world."""
+    """The cost of attempts, world by world."""
 
     context_tokens: tuple[int, ...] = ()
     output_tokens: tuple[int, ...] = ()
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    """Why an attempt was broken off from outside; empty where the agent ended it."""
+    """Why an attempt was ended from outside; empty if the agent ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """One attempt in the record of a run: which exercise, under which arm, and what came of it."""
+    """One attempt in the record of a run: exercise, arm and result."""
 
     suite: str
     arm: str
@@ -203,13 +203,13 @@ class ResultRow:
     context_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
-    """Its share of the time that all attempts took that were made together."""
+    """Its share of the time of its batch."""
     aid_sources: tuple[str, ...] = ()
     note: str = ""
-    """Why it was broken off from outside; empty where the agent ended it."""
+    """Why it was ended from outside; empty if the agent ended it."""
 
     def figure(self, name: str) -> float | None:
-        """One metric of the row as a number: `context_tokens`, or what the score tells under that name."""
+        """Return one metric as a number: `context_tokens`, or a field of the score."""
         value: Any = self.context_tokens if name == "context_tokens" else getattr(self.score, name)
         return None if value is None else float(value)
 
@@ -223,7 +223,7 @@ _EXAMPLE = '[arms.one-skill]\naid = "skills"\nk = 1'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What a file says is to be measured."""
+    """The arms and the suite that a file defines."""
 
     arms: tuple[Arm, ...] = ()
     suite: str = ""
@@ -232,7 +232,7 @@ class RunPlan:
 
 
 def named_arms(names: str | Sequence[str], known: Mapping[str, Arm] = ARMS) -> list[Arm]:
-    """The arms of these names (a text is parted by commas), in that order: the first is what others are compared with."""
+    """Return the arms of these names (a list, or a text with commas) in that order; the first is the reference."""
     wanted = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     wanted = [name for name in wanted if name]
     unknown = sorted(set(wanted) - set(known))
@@ -244,7 +244,7 @@ def named_arms(names: str | Sequence[str], known: Mapping[str, Arm] = ARMS) -> l
 
 
 def read_run_plan(path: Path) -> RunPlan:
-    """Read a file of arms; arms that it does not name are the usual ones. Paths of options are seen from its folder."""
+    """Read a TOML file with arms and a suite. The path `data` is relative to the file's folder."""
     if not path.is_file():
         raise NotFound(f"no such file: {path}", code="no_file", hint=f"a file of arms is TOML, such as\n{_EXAMPLE}")
     with path.open("rb") as stream:
@@ -267,15 +267,15 @@ def read_run_plan(path: Path) -> RunPlan:
 
 
 def all_arms(plan: RunPlan) -> dict[str, Arm]:
-    """All arms that can be named: the usual ones, and those of a plan."""
+    """Return all arms that can be named: the predefined ones and those of a plan."""
     return {**ARMS, **{arm.name: arm for arm in plan.arms}}
 
 
 def describe_arm(arm: Arm) -> str:
-    """What an agent has under an arm, in a few words."""
-    told = _DESCRIPTIONS[arm.aid]
+    """Describe in a few words what an agent has under an arm."""
+    description = _DESCRIPTIONS[arm.aid]
     more = [f"{arm.k} at most" if arm.k else "", f"{arm.budget_tokens} tokens at most" if arm.budget_tokens else ""]
-    sized = ", ".join([told, *filter(None, more)])
+    sized = ", ".join([description, *filter(None, more)])
     if not arm.adapter:
         return sized
     return (
@@ -285,8 +285,8 @@ def describe_arm(arm: Arm) -> str:
 
 _DESCRIPTIONS = {
     AidKind.NONE: "nothing but the task",
-    AidKind.SKILLS: "skills that are recalled for the task",
-    AidKind.TRAJECTORY: "the most similar attempt that succeeded, as it was",
+    AidKind.SKILLS: "skills recalled for the task",
+    AidKind.TRAJECTORY: "the most similar successful attempt, unchanged",
     AidKind.KNOWLEDGE: "passages of documents",
     AidKind.PLACEBO: "the skills that fit least, as long as the right ones",
     AidKind.ORACLE: "the right tools in order, which no real agent has",

@@ -1,11 +1,10 @@
-"""Which tasks are one task in other clothes: what was asked, seen and done → what tells them apart, and leaks between two sets.
+"""Finds tasks that are nearly the same, and tests that training tasks give away.
 
-Words alone do not tell: one complaint may have ten causes, and one piece of work can be asked for in many ways. Two tasks
-are nearly the same where their words and the calls that solved them are, or where they have a solution in common that
-hardly any other task has; and never where attempts at them began from different states. Where the solution is the very
-same, words and states that differ in numbers alone (a process, a port, a size, a run) are the same. Words that many tasks
-share are a template's and tell nothing; a task that is told many times is one of those many. A number in a changing call
-always makes another task: nobody can tell an order from a process by its number. All comparisons are exact. Pure.
+Words alone are not enough: one complaint may have ten causes, and one piece of work has many wordings. Two tasks are nearly
+the same if their words and their solving calls are, or if they share a solution that hardly any other task has; never if
+attempts at them began from different states. With the same solution, words and states that differ only in numbers count as
+the same. Words that many tasks share come from a template and prove nothing. A number in a call that changes something
+always makes another task. All comparisons are exact.
 """
 
 from __future__ import annotations
@@ -25,73 +24,73 @@ from tacit.text.tool_calls import Effect, operations_of
 from tacit.text.words import terms
 
 ALIKE = 0.8
-"""From this shared share on, words, and calls, are nearly the same."""
+"""From this Jaccard similarity on, words, and calls, are nearly the same."""
 SHINGLE = 3
 RUN = 8
-"""Words on end that people hardly write twice by chance; shorter texts are compared whole."""
+"""Runs of words that people hardly write twice by chance; shorter texts are compared whole."""
 HELD, HELD_ALONE = 0.5, 0.8
-"""A test is leaked where a training task holds this share of its own runs of words; the larger one, where its solution is not
-known and words alone must tell."""
+"""A test is given away if a training task has this share of its distinctive runs of words; the larger share applies if
+the solution is unknown."""
 SHARED_BY, SHARED_SHARE = 3, 0.02
-"""What stands in more tasks than this, and in more than this share of them, is everybody's: it tells no task from another."""
+"""What occurs in more tasks than this, and in more than this share of them, is common and distinguishes no task."""
 _FLEETING = re.compile(
     r"(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds)\b"
     r"|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b"
 )
-"""Clocks, durations and hashes: they differ from run to run and tell nothing of the state."""
+"""Clock times, durations and hashes differ from run to run and do not describe the state."""
 _PASSING = re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/[\w./+-]+")
-"""Places that a run makes for itself."""
+"""Temporary paths."""
 _NUMBER = re.compile(
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b(?=[ ,]+\d|[ ,]+[A-Z][a-z]{2} )"
     r"|\b(?P<date>\d{4}-\d\d-\d\d)\b|\b(?=[^\W\d]*\d)\w{5,}\b|\b\d+(?:[.,]\d+)*\b"
 )
-"""Numbers, names made of letters and digits, and days as listings write them. A date without a clock stays, it may be what
-all hangs on; so do `4G` and `v2`, which say what something is."""
+"""Numbers, names of letters and digits, and days in listings. A date without a time stays, because it may matter; so do
+`4G` and `v2`, which name things."""
 
 
 @dataclass(frozen=True)
 class TaskProfile:
-    """What a task is about: which one it is, what was asked, and what solved it, where that is known."""
+    """A task for comparison: its key, its words, the calls that solved it, and what was seen first."""
 
     key: str
     text: str
     calls: tuple[Call, ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)
-    """What an attempt found before it changed anything: call → answer."""
+    """What an attempt saw before it changed anything: call → answer."""
 
     @classmethod
     def of(cls, key: str, text: str, turns: Sequence[Turn]) -> TaskProfile:
-        """A task as an attempt shows it."""
+        """Return the profile of the task that an attempt was made at."""
         return cls(key, text, tuple(turn.call for turn in turns if not turn.failed), initial_observations(turns))
 
     @cached_property
     def words(self) -> Shingle:
-        """What was asked, word by word."""
+        """The words of the task, in order."""
         return tuple(terms(self.text, keep_stop_words=True))
 
     @cached_property
     def shingles(self) -> frozenset[Shingle]:
-        """Short runs of words: how alike two texts are, is measured by these."""
+        """Short runs of words, for similarity."""
         return shingles(self.words, SHINGLE)
 
     @cached_property
     def numberless(self) -> frozenset[Shingle]:
-        """The same with every number taken for the same one."""
+        """The same with all numbers equal."""
         return shingles(tuple(terms(_without_numbers(self.text), keep_stop_words=True)), SHINGLE)
 
     @cached_property
     def runs(self) -> frozenset[Shingle]:
-        """Long runs of words: whether one text was taken from another, is measured by these."""
+        """Long runs of words, to find copied text."""
         return shingles(self.words, RUN)
 
     @cached_property
     def numberless_seen(self) -> dict[str, str]:
-        """What was found, with every number taken for the same one."""
+        """What was seen, with all numbers equal."""
         return {call: " ".join(_without_numbers(answer).split()) for call, answer in self.seen.items()}
 
     @cached_property
     def solution(self) -> frozenset[str]:
-        """The calls that changed something, or all of them where none did."""
+        """The calls that changed something, or all calls if none did."""
         changing = [call for call in self.calls if changes(call)]
         return frozenset(_PASSING.sub("~", written(call)) for call in changing or self.calls)
 
@@ -103,21 +102,21 @@ class Leak:
     test: str
     task: str
     share: float
-    """How much of the test's own runs of words stands in the training task; all of it, where the solution itself does."""
+    """Share of the test's distinctive runs of words in the training task; 1 if the solution itself is there."""
 
 
 def changes(call: Call) -> bool:
-    """Whether a call changes something, going by its name or its command."""
+    """Whether a call changes something, judged by its name or command."""
     return any(act.effect is Effect.WRITE for act in operations_of(call.tool, call.arguments))
 
 
 def written(call: Call) -> str:
-    """A call as text to compare by: the order of its arguments does not matter."""
+    """Return a call as text for comparison; the order of arguments does not matter."""
     return f"{call.tool} {json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)}"
 
 
 def initial_observations(turns: Sequence[Turn]) -> dict[str, str]:
-    """What was seen before anything was changed: call → its first answer, without what differs from run to run."""
+    """Return what was seen before the first change: call → first answer, without what differs from run to run."""
     seen: dict[str, str] = {}
     for turn in turns:
         if changes(turn.call):
@@ -127,12 +126,12 @@ def initial_observations(turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether two attempts may have begun from one state: no call that both opened with was answered otherwise."""
+    """Whether two attempts may have begun in one state: no common first call was answered differently."""
     return all(other.get(call, answer) == answer for call, answer in one.items())
 
 
 def find_leaks(train: Sequence[TaskProfile], tests: Sequence[TaskProfile]) -> list[Leak]:
-    """The tests that a training task gives away, each with the task that holds most of it."""
+    """Return the tests that training tasks give away, each with the task that has most of it."""
     everything = [*train, *tests]
     leaders = _tasks(everything)
     is_own = _distinctiveshingles(everything, leaders)
@@ -145,10 +144,9 @@ def find_leaks(train: Sequence[TaskProfile], tests: Sequence[TaskProfile]) -> li
 
 
 class _Training:
-    """Training tasks by what gives a test away, so that a test is not held against every one of them.
+    """An index of the training tasks, so that a test is not compared with each of them.
 
-    Tasks in the same words with the same solution are looked through together: of a thousand attempts that were asked for alike
-    one look tells which began as the test did.
+    Tasks with the same words and solution are looked up together, by the state they began from.
     """
 
     def __init__(
@@ -176,7 +174,7 @@ class _Training:
             worded[alike].add(place, matter)
 
     def giving_away(self, test: TaskProfile, leader: int, *, runs: Sequence[Shingle]) -> Iterator[tuple[float, int]]:
-        """Every share of a test that tasks hold, as a negative number, with the first task that may give it away."""
+        """Yield the share of a test that tasks have, as a negative number, with the first task that may give it away."""
         whole = [*self._retold.get(leader, {}).values()]
         whole += [self._solved[test.solution]] if test.solution in self._solved else []
         for starts in whole:
@@ -185,7 +183,7 @@ class _Training:
             starts
             for run in runs
             for other, holders in self._holders.get(run, {}).items()
-            if other != leader  # those that tell the test again hold all of it
+            if other != leader  # tasks with the same wording as the test have all of it
             for starts in holders
         )
         for starts, count in shared.items():
@@ -194,7 +192,7 @@ class _Training:
 
 
 class _Starts:
-    """Places of tasks with one solution, by the states that attempts at them began from."""
+    """Tasks with one solution, by the states that attempts at them began from."""
 
     def __init__(self, solution: frozenset[str]) -> None:
         self._solution = solution
@@ -202,11 +200,11 @@ class _Starts:
         self._answered: dict[tuple[frozenset[str], frozenset[str], bool], dict[Shingle, int]] = {}
 
     def add(self, place: int, matter: TaskProfile) -> None:
-        """Keep a place; all of them come before anything is asked."""
+        """Add a task; all are added before the first lookup."""
         self._opened.setdefault(frozenset(matter.seen), []).append((place, matter))
 
     def first(self, test: TaskProfile, share: float) -> list[int]:
-        """The first place that gives a test away of which it holds this share, if there is one."""
+        """Return the first task that gives away a test of which it has this share."""
         if not _holds_enough(self._solution, test, share):
             return []
         ways = (False, True) if test.solution and test.solution == self._solution else (False,)
@@ -219,7 +217,7 @@ class _Starts:
         return by_answers.get(answers(test, common, numberless=numberless))
 
     def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[Shingle, int]:
-        """Answers to the calls that a test opened with too → the first place that was given them."""
+        """Return answers to the calls that the test also began with → the first task with these answers."""
         known = self._answered.get((calls, common, numberless))
         if known is None:
             known = self._answered[calls, common, numberless] = {}
@@ -229,34 +227,33 @@ class _Starts:
 
 
 def answers(matter: TaskProfile, calls: AbstractSet[str], *, numberless: bool) -> Shingle:
-    """What an attempt was answered when it opened with these calls, in their order."""
+    """Return the answers to these first calls, in order."""
     seen = matter.numberless_seen if numberless else matter.seen
     return tuple(seen[call] for call in sorted(calls))
 
 
 def _holds_enough(solution: frozenset[str], test: TaskProfile, share: float) -> bool:
-    """Whether so much of a test's words, and so much of its solution, gives it away."""
+    """Whether this share of a test's words and this part of its solution give it away."""
     if not test.solution:
         return share >= HELD_ALONE
     return share >= HELD and len(test.solution & solution) >= HELD * len(test.solution)
 
 
 def _tasks(matters: Sequence[TaskProfile]) -> list[int]:
-    """For each place the first place of its task: those of one key are one task, and so are those that tell it again.
+    """Return for each place the first place of its task: same key, or same words (numbers apart) and same solution.
 
-    Telling again means the same words, numbers apart, and the very same solution. What is only alike is not joined: where
-    many tasks share their words, one would lead to the next until all were one.
+    Similar tasks are not joined: if many tasks share words, one would lead to the next until all were one.
     """
     first: dict[Hashable, int] = {}
     groups = Clusters(len(matters))
     for place, matter in enumerate(matters):
-        for told in (matter.key, (matter.numberless, matter.solution)):
-            groups.join(first.setdefault(told, place), place)
+        for name in (matter.key, (matter.numberless, matter.solution)):
+            groups.join(first.setdefault(name, place), place)
     return groups.leaders()
 
 
 def _distinctiveshingles(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> Callable[[Shingle], bool]:
-    """Tells runs of words that are a task's own from those that many tasks share."""
+    """Return a test for runs of words that few tasks share."""
     held = {(leader, run) for matter, leader in zip(matters, leaders, strict=True) for run in matter.runs}
     common = Counter(run for _, run in held)
     most = _few(leaders)
@@ -264,7 +261,7 @@ def _distinctiveshingles(matters: Sequence[TaskProfile], leaders: Sequence[int])
 
 
 def own_solutions(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
-    """Solutions that only a few tasks have in common → the places of these."""
+    """Return solutions that only a few tasks share → their places."""
     most = _few(leaders)
     return {
         solution: places
@@ -274,7 +271,7 @@ def own_solutions(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> dic
 
 
 def _solved_alike(matters: Sequence[TaskProfile]) -> dict[frozenset[str], list[int]]:
-    """Solutions → the places that have them."""
+    """Return solutions → their places."""
     holders: dict[frozenset[str], list[int]] = {}
     for place, matter in enumerate(matters):
         if matter.solution:
@@ -291,7 +288,7 @@ def _without_numbers(text: str) -> str:
 
 
 _NONE = frozenset({""})
-"""Stands for a solution without calls: two of them are the same."""
+"""Stands for a solution without calls: two of them are equal."""
 
 
 def near_duplicates(matters: Sequence[TaskProfile]) -> list[list[int]]:
@@ -309,7 +306,7 @@ def near_duplicates(matters: Sequence[TaskProfile]) -> list[list[int]]:
 
 
 class _Block:
-    """Tasks in the same words with the same solution, by the calls that their attempts began with."""
+    """Tasks with the same words and solution, by the calls that their attempts began with."""
 
     def __init__(self, members: Sequence[tuple[int, TaskProfile]]) -> None:
         self.place, self.first = members[0]
@@ -319,7 +316,7 @@ class _Block:
             self.opened.setdefault(frozenset(matter.seen), []).append((place, matter))
 
     def is_settled(self, other: _Block, groups: Clusters) -> bool:
-        """Whether both are one task each, and are in one group already or cannot be one task, whatever their words."""
+        """Whether both are single tasks, and are in one group already or cannot be one task."""
         if not (self._is_one and other._is_one):
             return False
         if groups.lead(self.place) == groups.lead(other.place):
@@ -337,7 +334,7 @@ def _blocks(matters: Sequence[TaskProfile]) -> list[_Block]:
 
 
 def _worded_alike(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[_Block, _Block]]:
-    """Blocks with nearly the same words and nearly the same calls."""
+    """Yield blocks with nearly the same words and nearly the same calls."""
     words = [block.first.shingles for block in blocks]
     solutions = [block.first.solution or _NONE for block in blocks]
     for left, right in candidate_pairs(
@@ -350,7 +347,7 @@ def _worded_alike(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[
 
 
 def _worded_alike_but_for_numbers(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[_Block, _Block]]:
-    """Blocks with the very same solution whose words are nearly the same if numbers do not count."""
+    """Yield blocks with the same solution whose words are nearly the same if numbers are ignored."""
     words = [block.first.numberless for block in blocks]
     solutions = [[block.first.solution] if block.first.solution else [] for block in blocks]
     for left, right in candidate_pairs(zip(rarest_members(words, ALIKE), solutions, strict=True)):
@@ -361,7 +358,7 @@ def _worded_alike_but_for_numbers(blocks: Sequence[_Block], groups: Clusters) ->
 
 
 def _join(one: _Block, other: _Block, groups: Clusters, *, exactly: bool = False) -> None:
-    """Put together what may have begun from one state; where the very same solved both, numbers make no other state."""
+    """Join tasks that may have begun in one state; with the same solution, numbers do not make another state."""
     numberless = not exactly and bool(one.first.solution) and one.first.solution == other.first.solution
     pairs = combinations_with_replacement(one.opened, 2) if one is other else product(one.opened, other.opened)
     for calls, others in pairs:
@@ -379,7 +376,7 @@ def _join(one: _Block, other: _Block, groups: Clusters, *, exactly: bool = False
 def _by_answers(
     members: Iterable[tuple[int, TaskProfile]], calls: AbstractSet[str], *, numberless: bool
 ) -> dict[tuple[str, ...], list[int]]:
-    """Answers to these calls → the places of attempts that were given them."""
+    """Return answers to these calls → the places of attempts with these answers."""
     found: dict[tuple[str, ...], list[int]] = {}
     for place, matter in members:
         found.setdefault(answers(matter, calls, numberless=numberless), []).append(place)

@@ -1,7 +1,7 @@
-"""What was asked and what was done, in words, beside the figures of a run: written while it runs, read by who tells of it.
+"""The transcript of a run (`words.jsonl`): what was asked and which calls were made, to explain differences in a report.
 
-No comparison hangs on this file: who removes it has the same figures, told by ids. It holds pieces of the work, so it is
-kept short, secrets are taken out before anything is cut, and nobody else may read it. What cannot be read is passed over.
+No figure depends on it: without it, reports list exercises by id. It contains pieces of the user's work, so texts are
+short, secrets are redacted before cutting, and only the owner can read the file. Lines that cannot be parsed are skipped.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _TEXT_MAX = 160
 _CALLS_MAX = 60
 _ARGUMENT = 72
 _SCANNED_MAX = 20_000
-"""Of a longer text only so much is looked at; secrets are found in all of it before the text is cut further."""
+"""Only this much of a longer text is scanned; secrets are redacted in all of it before it is cut further."""
 _DROPPED_TAIL = 10_000
-"""Of a text that was cut, so much of its end is never told: a secret may have begun there whose end is gone."""
+"""This much of the end of a cut text is dropped: a secret may begin there whose end is gone."""
 _BUDGET = 100_000
-"""Characters and values that are looked at in all arguments of a call together."""
+"""Characters and values that are scanned in all arguments of one call."""
 _DEPTH_MAX = 32
 _BITS_MAX = 1024
 _ELLIPSIS = "…"
@@ -44,7 +44,7 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class CallDivergence:
-    """Where two attempts at one exercise part: what was asked, and the first call in which they differ."""
+    """The first call in which two attempts at one exercise differ, and what was asked."""
 
     asked: str = ""
     reference: str = ""
@@ -53,21 +53,22 @@ class CallDivergence:
 
 @dataclass(frozen=True, slots=True)
 class RunTranscript:
-    """What a run has in words; empty where its record has none."""
+    """What was asked and done in a run; empty if the record has no transcript."""
 
     asked: Mapping[str, str] = field(default_factory=dict)
     """Exercise → the beginning of its task."""
     right: Mapping[str, str] = field(default_factory=dict)
-    """Exercise → the tool that is to be called next; empty where nothing is left to do."""
+    """Exercise → the right next tool; empty if nothing is left to do."""
     did: Mapping[RowKey, Sequence[str]] = field(default_factory=dict)
-    """Attempt → its calls, and how it ended."""
+    """Attempt → its calls and how it ended."""
 
     def constant_answer(self, rows: Sequence[ResultRow]) -> ConstantAnswer | None:
-        """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
+        """Return the success of a constant answer; None if it is not defined for these rows."""
         return constant_answer(rows, self.right)
 
     def divergences(self, rows: Sequence[ResultRow], *, reference: str) -> dict[tuple[str, str], CallDivergence]:
-        """Arm and exercise → where it parts from the reference, of the first seed that gave both another outcome."""
+        """Return the first difference from the reference by arm and exercise, for the first seed with different
+        outcomes."""
         success = {key_of(row): row.score.success for row in rows}
         found = {(row.arm, row.exercise): CallDivergence(self.asked.get(row.exercise, "")) for row in rows}
         for arm, seed, exercise in sorted(success, reverse=True):
@@ -79,10 +80,10 @@ class RunTranscript:
 
 
 class TranscriptWriter:
-    """The file of words while a run writes into it. Use it as a context, and only where the run's lock is held."""
+    """The transcript file, open for writing. A context manager; the run's lock must be held."""
 
     def __init__(self, folder: Path, exercises: Iterable[Exercise], *, reset: bool = False) -> None:
-        """Open the file, or make it; says of each exercise what is asked, if that is not there yet."""
+        """Open or create the file; adds the tasks that it does not have yet."""
         self._file: BinaryIO = open_file(folder / TRANSCRIPT, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode=0o600)
         if reset:
             self._file.truncate(0)
@@ -100,14 +101,14 @@ class TranscriptWriter:
         self._file.close()
 
     def add(self, attempts: Iterable[tuple[RowKey, Sequence[str]]]) -> None:
-        """Keep what was done in attempts."""
+        """Add the calls of attempts."""
         self._write(
             {"exercise": exercise, "arm": arm, "seed": seed, "did": list(did[:_CALLS_MAX])}
             for (arm, seed, exercise), did in attempts
         )
 
     def _write(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        # Each line begins on a line of its own, also behind one that was torn.
+        # A newline comes first, so that a torn line before it does no harm.
         self._file.write(b"".join(b"\n" + msgspec.json.encode(line) for line in lines))
         self._file.flush()
 
@@ -123,7 +124,7 @@ class _Line:
 
 
 def read_transcript(folder: Path) -> RunTranscript:
-    """The words of a run, as far as they are there: what is no plain file, or may not be read, holds none."""
+    """Read the transcript of a run; empty if the file is missing, unreadable or not a regular file."""
     asked: dict[str, str] = {}
     right: dict[str, str] = {}
     did: dict[RowKey, Sequence[str]] = {}
@@ -136,20 +137,20 @@ def read_transcript(folder: Path) -> RunTranscript:
 
 
 def shorten(text: str) -> str:
-    """A text as it is kept: its beginning on one line, without secrets."""
+    """Return the beginning of a text on one line, without secrets."""
     return _cut(_redacted_line(text), _TEXT_MAX)
 
 
 def format_call(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call as it is kept."""
-    # All arguments together, since one may tell of another that it is a secret: {"name": "DB_PASSWORD", "value": …}.
+    """Format a call, without secrets."""
+    # All arguments are redacted together, since one may mark another as a secret: {"name": "DB_PASSWORD", "value": …}.
     plain = redact_value(_BoundedCopy().copy(arguments)).value
-    told = (_redacted_line(f"{name}={json.dumps(value, ensure_ascii=False)}") for name, value in plain.items())
-    return shorten(f"{_redacted_line(tool)}({', '.join(_cut(each, _ARGUMENT) for each in told)})")
+    parts = (_redacted_line(f"{name}={json.dumps(value, ensure_ascii=False)}") for name, value in plain.items())
+    return shorten(f"{_redacted_line(tool)}({', '.join(_cut(each, _ARGUMENT) for each in parts)})")
 
 
 def _first_difference(reference: Sequence[str], arm: Sequence[str]) -> tuple[str, str]:
-    """The first place where two lists differ; their ends where they do not."""
+    """Return the first place where two lists differ, or their ends."""
     if not reference or not arm:
         return (reference or [""])[0], (arm or [""])[0]
     for number, (one, other) in enumerate(zip_longest(reference, arm, fillvalue=NOTHING), start=1):
@@ -169,13 +170,13 @@ def _read_lines(path: Path) -> list[_Line]:
 
 
 class _BoundedCopy:
-    """Arguments of any kind and size → a copy that is small and known to JSON; what is too much is left out."""
+    """Copies arguments of any kind and size into a small value that JSON can hold."""
 
     def __init__(self) -> None:
         self._budget = _BUDGET
 
     def copy(self, value: Any, depth: int = 0) -> Any:
-        """A value as far as there is room for it."""
+        """Return a copy of a value within the budget."""
         self._budget -= 1
         if self._budget <= 0 or depth > _DEPTH_MAX:
             return _ELLIPSIS
@@ -199,44 +200,44 @@ class _BoundedCopy:
 
 
 def _describe_value(value: Any) -> str:
-    """A value of a kind that JSON does not know: bytes as they are written, of anything else its kind."""
-    if isinstance(value, bytes | bytearray):  # one more than is looked at, so that the text is known to be cut
+    """Return bytes as text, and the type name of anything else that JSON does not know."""
+    if isinstance(value, bytes | bytearray):  # one more than is scanned, so that the text counts as cut
         return str(value[: _SCANNED_MAX + 1])
     return type(value).__name__
 
 
 def _beginning(text: str) -> str:
-    """A text, or of a long one a part that holds no piece of a secret."""
+    """Return a text, or the part of a long one that cannot contain a piece of a secret."""
     if len(text) <= _SCANNED_MAX:
         return text
     return redact(text[:_SCANNED_MAX]).text[:-_DROPPED_TAIL] + _ELLIPSIS
 
 
 def _redacted_line(text: str) -> str:
-    """A text on one line without secrets; what cannot be seen may have parted one, so it is looked for twice."""
+    """Return a text on one line without secrets; redacted twice, because invisible characters may split a secret."""
     flat = one_line(redact(_beginning(text)).text)
     return redact(flat).text.encode("utf-8", "replace").decode()
 
 
 def _cut(text: str, longest: int) -> str:
-    """The beginning of a text that holds no secret any more."""
+    """Return the beginning of a text that has no secrets."""
     return text if len(text) <= longest else f"{text[: longest - 1]}{_ELLIPSIS}"
 
 
 class WatchedWorld:
-    """A world that says which one it is when something in it raises, and what was done in it."""
+    """Wraps a world: records what is done in it, and names it in errors."""
 
     def __init__(self, world: World, name: str) -> None:
-        """`name` is what an error is told to be of."""
+        """`name` appears in errors."""
         self._world = world
         self._name = name
         self.did: list[str] = []
-        """What was called, and how it ended, in words."""
+        """The calls so far, and how the attempt ended."""
 
     @staticmethod
     @contextmanager
     def errors_named(where: str) -> Iterator[None]:
-        """Let an error pass, and note where it was."""
+        """Add the place to an error that passes."""
         try:
             yield
         except Exception as error:
@@ -245,22 +246,22 @@ class WatchedWorld:
 
     @property
     def task(self) -> str:
-        """What is asked."""
+        """The task."""
         return self._world.task
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What may be called."""
+        """The tools that can be called."""
         return self._world.tools
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """What was done so far."""
+        """All turns so far."""
         return self._world.turns
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be done any more."""
+        """Whether the attempt has ended."""
         return self._world.over
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
@@ -270,7 +271,7 @@ class WatchedWorld:
             return self._world.call(tool, **arguments)
 
     def abstain(self, reason: str) -> None:
-        """End the attempt without a procedure."""
+        """End the attempt because no procedure is known."""
         self.did.append(shorten(reason if reason.startswith(STOPPED) else f"abstained: {reason}"))
         with self.errors_named(self._name):
             self._world.abstain(reason)
@@ -282,11 +283,11 @@ class WatchedWorld:
             self._world.finish()
 
     def score(self) -> AttemptScore:
-        """What the attempt came to."""
+        """Return the result."""
         with self.errors_named(self._name):
             return self._world.score()
 
     def state(self) -> str:
-        """A fingerprint of what an attempt can change."""
+        """Return a hash of what an attempt can change."""
         with self.errors_named(self._name):
             return self._world.state()

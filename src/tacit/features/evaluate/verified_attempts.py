@@ -1,8 +1,8 @@
-"""A store → the attempts that may be learned from: successes that a machine verified, each with its task, tools and teachers.
+"""A store → the attempts that a machine verified as successful, each with its task, its tools and the skills it was shown.
 
-What is superseded or pruned is left out, and so is what only serves an agent itself: to-do lists, and Tacit's own tools. Which
-task an attempt was made at is told by what was asked and by what it found when it began: the same words in another
-situation are another task. What may not be learned from is judged by `consolidation`, not here.
+Superseded and pruned attempts are left out, and so are calls that only serve the agent itself: to-do lists and Tacit's own
+tools. The task of an attempt follows from what was asked and what it saw first: the same words in another state are another
+task. Whether an attempt may be trained on is decided by the train feature.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tacit.text.text_sources import Heard, directive_in, texts_in
 from tacit.text.tool_calls import operations_of, plain_name, reads_by_name
 
 _WINDOW, _LAP = 4000, 500
-"""Characters of an outside text that are looked into at once, and how many of them once more with what follows."""
+"""Size of the windows in which an outside text is scanned, and their overlap."""
 _HEAD, _TAIL = 160_000, 40_000
-"""Of a longer text, what is looked into: an answer of that size is a log or a dump."""
+"""The parts of a longer text that are scanned; a text of that size is a log or a dump."""
 _AT_MOST = timedelta(days=1)
-"""No attempt is looked for that began longer before another one, and might still have been under way."""
+"""Attempts that began longer before another one are assumed to have ended."""
 
 
 def gather(
@@ -43,10 +43,10 @@ def gather(
     tools: Sequence[Tool] = (),
     named: Callable[[Trajectory], str] | None = None,
 ) -> list[VerifiedAttempt]:
-    """The attempts of a store that a machine verified to have succeeded, oldest first; of one project, if named.
+    """Return the attempts that a machine verified as successful, oldest first; of one project, if named.
 
-    `tools` are the tools as their documentation describes them; without them, what attempts have called is listed.
-    `named` says which task an attempt was made at, where somebody knows that better than words and findings tell it.
+    `tools` are the documented tools; without them, the tools that attempts called are listed. `named` returns the task of
+    an attempt if the caller knows it better.
     """
     episodes = [episode for episode in store.episodes() if not project or episode.project == project]
     sound = [episode for episode in episodes if _is_sound(episode)]
@@ -78,13 +78,14 @@ def _is_sound(episode: Episode) -> bool:
 
 
 def _at_work(trajectory: Trajectory) -> Trajectory:
-    """An attempt without the calls that only serve the agent itself; it stays the attempt that it was."""
+    """Return an attempt without the calls that only serve the agent itself; its id stays."""
     steps = tuple(step for step in trajectory.steps if not step.is_action or operations_of(step.tool, step.arguments))
     return dataclasses.replace(trajectory, steps=steps, id=trajectory.id)
 
 
 def _keyed(attempts: Sequence[VerifiedAttempt]) -> Iterator[VerifiedAttempt]:
-    """Attempts with the keys of their tasks: the digest of what was asked and, of the first that began so, its id."""
+    """Yield attempts with the keys of their tasks: a digest of the words, and the id of the first attempt that began in
+    that state."""
     known: dict[str, list[tuple[Mapping[str, str], str]]] = {}
     for attempt in attempts:
         asked, seen = task_digest(attempt.trajectory.task.text), initial_observations(attempt.turns)
@@ -97,16 +98,15 @@ def _keyed(attempts: Sequence[VerifiedAttempt]) -> Iterator[VerifiedAttempt]:
 
 
 def _obeyed(trajectory: Trajectory) -> str:
-    """What the checks find grave in an outside text that a later call was taken from; empty: nothing.
+    """Return what the checks find dangerous in an outside text that a later call was taken from; empty if nothing.
 
-    Agents take names and values from what they read all the time. Only a passage that the gate would not quote counts:
-    an order that no check finds grave is followed, and learned, like any other advice.
+    Agents use names and values from what they read all the time. Only a passage that the gate would not quote counts.
     """
     heard: Heard[str] = Heard()
     heard.add(trajectory.task.text, "", vouched=True)
     for step in trajectory.steps:
-        if step.is_action and (told := next(filter(None, map(heard.lender, texts_in(dict(step.arguments)))), None)):
-            return told
+        if step.is_action and (source := next(filter(None, map(heard.lender, texts_in(dict(step.arguments)))), None)):
+            return source
         if step.text and step.origin_of("text") is not Origin.EXTERNAL and step.role is not Role.AGENT:
             heard.add(step.text, "", vouched=True)
         for text in (step.observation, step.text if step.role is Role.CONTEXT else ""):
@@ -117,7 +117,7 @@ def _obeyed(trajectory: Trajectory) -> str:
 
 
 def _windows(text: str) -> Iterator[str]:
-    """A text in passages that overlap, so that none hides behind what stands before it or across a border."""
+    """Yield overlapping windows of a text, so that nothing is hidden at a boundary."""
     parts = [text] if len(text) <= _HEAD + _TAIL else [text[:_HEAD], text[-_TAIL:]]
     for part in parts:
         for start in range(0, max(len(part) - _LAP, 1), _WINDOW - _LAP):
@@ -125,7 +125,7 @@ def _windows(text: str) -> Iterator[str]:
 
 
 class _Described:
-    """The tools that attempts could have called, as far as documentation or calls tell."""
+    """The tools that attempts could have called, from documentation or from calls."""
 
     def __init__(self, attempts: Iterable[Trajectory], documented: Sequence[Tool]) -> None:
         self._documented = tuple(documented)
@@ -137,7 +137,7 @@ class _Described:
                 self._at_hand.setdefault(self._where(attempt), set()).add(step.tool)
 
     def of(self, attempt: Trajectory) -> tuple[Tool, ...]:
-        """Those of one attempt: what it had at hand by its own account, else what attempts in its place have called."""
+        """Return the tools of one attempt: those it lists, otherwise those that attempts in its project have called."""
         if self._documented:
             return self._documented
         called = {step.tool for step in attempt.actions}
@@ -177,13 +177,13 @@ class _Teachers:
         if version_id not in self._sources:
             try:
                 self._sources[version_id] = self._store.version(version_id).version.provenance.trajectory_ids
-            except NotFound:  # purged since; then its attempts are gone as well
+            except NotFound:  # purged since; then its attempts are gone too
                 self._sources[version_id] = ()
         return self._sources[version_id]
 
 
 class _Crowds:
-    """Which attempts changed the same workspace while another one was under way there."""
+    """Which attempts changed the same workspace during another attempt."""
 
     def __init__(self, store: Store, episodes: Sequence[Episode], whole: Mapping[str, Trajectory]) -> None:
         self._store = store
@@ -194,7 +194,7 @@ class _Crowds:
         )
 
     def of(self, episode: Episode) -> str:
-        """The id of an attempt that shared the workspace with this one; empty: none is known of."""
+        """Return the id of an attempt that changed the workspace during this one; empty if none is known."""
         own = self._whole[episode.id]
         began, ended = own.started_at, own.ended_at
         if not own.environment.workspace or began is None or ended is None:
@@ -217,36 +217,36 @@ class _Crowds:
 
 
 def _is_kin(one: Episode, other: Episode) -> bool:
-    """Whether two attempts are one, of one session, or one of them a subagent's of the other."""
+    """Whether two attempts are the same, of one session, or one is a subagent of the other."""
     mine = {one.session_id, one.parent_session_id} - {""}
     return one.id == other.id or one.superseded or bool(mine & {other.session_id, other.parent_session_id})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedAttempt:
-    """One attempt at a task with all that decides whether it may be learned from."""
+    """One attempt at a task, with everything that decides whether it may be trained on."""
 
     trajectory: Trajectory
     task_key: str
-    """Which task it was: attempts with one key are attempts at one task."""
+    """The key of its task."""
     tools: tuple[Tool, ...]
-    """What the agent could have called, as it will be told while it works."""
+    """The tools that the agent could have called, as it will be asked at work."""
     assessment: Assessment = Assessment()
     state: str = ""
-    """A fingerprint of what the attempt began from, where somebody took one; empty: nobody knows."""
+    """A hash of the initial state, if known."""
     taught: tuple[tuple[str, ...], ...] = ()
-    """For each skill that the agent was shown: the trajectories which that skill was learned from."""
+    """For each skill that the agent was shown: the trajectories it was learned from."""
     crowded_by: str = ""
-    """Id of an attempt that changed the same workspace while this one was under way; empty: none is known of."""
+    """Id of an attempt that changed the same workspace meanwhile; empty if none is known."""
     obeyed: str = ""
-    """An outside text that told its reader what to do, and that a later call was taken from; empty: none is known of."""
+    """An outside text with instructions that a later call was taken from; empty if none is known."""
 
     @property
     def verified_by(self) -> str:
-        """Who vouches for its success; empty: nobody."""
+        """What verified its success; empty if nothing did."""
         return self.assessment.verifier or str(self.assessment.grade) if self.assessment.verified_success else ""
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The calls that were made, and what came back."""
+        """The calls and their results."""
         return tuple(turns_of(self.trajectory))

@@ -46,7 +46,7 @@ from tacit.features.train.dataset import MANIFEST, Dataset, build, draft, examin
 from tacit.features.train.examples import Example, example_of
 from tacit.features.train.trainer import Trainer
 from tacit.features.train.verdict import judge_arm
-from tacit.render.placing import swap_in
+from tacit.render.safe_files import swap_in
 from tacit.store import open_store
 
 if TYPE_CHECKING:

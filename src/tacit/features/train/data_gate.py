@@ -114,8 +114,8 @@ def fault_of(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, *, 
 def _faults(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, aid: str) -> Iterator[Fault]:
     if why := _outside_word(attempt):
         yield Fault("external", why)
-    said = [message.content for message in example.messages]
-    if kinds := sorted({kind for text in said for kind in redact(text).found}):
+    texts = [message.content for message in example.messages]
+    if kinds := sorted({kind for text in texts for kind in redact(text).found}):
         yield Fault("secret", f"it holds what looks like a secret ({', '.join(kinds)})")
     unlisted = {turn.call.tool for turn in attempt.turns} - {tool.name for tool in attempt.tools}
     if unlisted:
@@ -192,7 +192,7 @@ def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int)
     )
 
 
-def told_of(faults: Sequence[Fault], policy: DataPolicy) -> str:
+def describe_faults(faults: Sequence[Fault], policy: DataPolicy) -> str:
     """What one fault came to, in words: for all attempts that have it where it can be measured, else for the first."""
     lengths = [fault.tokens for fault in faults if fault.tokens]
     if len(lengths) < 2:
@@ -239,7 +239,7 @@ def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[F
     if tasks >= policy.least_tasks:
         return []
     left = (
-        f" (of {of}; the others were left out, most of them because {told_of(mainly, policy)})"
+        f" (of {of}; the others were left out, most of them because {describe_faults(mainly, policy)})"
         if of > tasks and mainly
         else ""
     )
@@ -261,12 +261,12 @@ def too_uniform(examples: Iterable[Example], policy: DataPolicy) -> list[Objecti
     if not counted or effective >= policy.least_strategies:
         return []
     commonest, times = counted.most_common(1)[0]
-    told = " → ".join(commonest[:6]) + (" → …" if len(commonest) > 6 else "")
+    listed = " → ".join(commonest[:6]) + (" → …" if len(commonest) > 6 else "")
     return [
         Objection(
             rule="too_uniform",
             reason=f"the strategies of {counted.total()} tasks are worth {effective:.1f} equally frequent ones, and "
-            f"{policy.least_strategies:g} are the least: {times} tasks are solved by {told}",
+            f"{policy.least_strategies:g} are the least: {times} tasks are solved by {listed}",
             hint="a skill says that in one line and can be read; train when there are more ways to choose from",
         )
     ]
@@ -310,11 +310,11 @@ def leaked_texts(found: Sequence[Leak]) -> list[Objection]:
     """Tests that a training task gives away under another name."""
     if not found:
         return []
-    told = _listed(f"{leak.test} stands in {leak.task}" for leak in found)
+    listed = _listed(f"{leak.test} stands in {leak.task}" for leak in found)
     return [
         Objection(
             rule="leaked_text",
-            reason=f"{_count(found, 'test')} can be read in the training text, words and solution: {told}",
+            reason=f"{_count(found, 'test')} can be read in the training text, words and solution: {listed}",
             hint="hold out both of each pair, or let `build` choose what is held out: it keeps such tasks together",
         )
     ]
@@ -345,11 +345,11 @@ def secrets_in(examples: Iterable[Example]) -> list[Objection]:
     }
     if not found:
         return []
-    told = _listed(f"{task} ({', '.join(sorted(kinds))})" for task, kinds in found.items())
+    listed = _listed(f"{task} ({', '.join(sorted(kinds))})" for task, kinds in found.items())
     return [
         Objection(
             rule="secret",
-            reason=f"{_count(found, 'task')} with what looks like a secret: {told}",
+            reason=f"{_count(found, 'task')} with what looks like a secret: {listed}",
             hint="build the dataset again from the store, which takes secrets out",
         )
     ]

@@ -79,8 +79,8 @@ class Dataset:
         folder.mkdir(parents=True, exist_ok=True)
         for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
             write_atomically(folder / name, _encoded(examples))
-        said = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
-        write_atomically(folder / MANIFEST, (said + "\n").encode())
+        content = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
+        write_atomically(folder / MANIFEST, (content + "\n").encode())
 
     @classmethod
     def read(cls, folder: Path) -> Dataset:
@@ -206,9 +206,9 @@ class _Draft:
                     Fault("no_calls", "it has no calls") if attempt.task_key else Fault("no_task", "it names no task")
                 )
                 continue
-            said = aid(attempt)
-            example = example_of(attempt, aid=said)
-            if fault := data_gate.fault_of(attempt, example, self.policy, aid=said):
+            content = aid(attempt)
+            example = example_of(attempt, aid=content)
+            if fault := data_gate.fault_of(attempt, example, self.policy, aid=content):
                 self._drop(fault)
             else:
                 self.sound.append((attempt, example))
@@ -335,7 +335,7 @@ class _Draft:
             trajectory_ids=tuple(sorted({example.trajectory_id for example in (*train, *held_out)})),
             policy=self.policy,
             dropped={rule: len(found) for rule, found in sorted(self.faults.items())},
-            why={rule: data_gate.told_of(found, self.policy) for rule, found in sorted(self.faults.items())},
+            why={rule: data_gate.describe_faults(found, self.policy) for rule, found in sorted(self.faults.items())},
             figures=_figures(train),
         )
         return Dataset(train=train, held_out=held_out, manifest=manifest)
@@ -376,10 +376,10 @@ def _read_manifest(path: Path) -> DatasetManifest:
         text = path.read_text(encoding="utf-8")
         if not text.strip():
             raise Mistake(f"{path} is empty: writing it was interrupted", code="dataset_damaged", hint=_AGAIN)
-        said: dict[str, Any] = json.loads(text)
+        content: dict[str, Any] = json.loads(text)
         for name in ("held_out_tasks", "trajectory_ids"):
-            said[name] = tuple(said[name])
-        return DatasetManifest(**{**said, "policy": DataPolicy(**said["policy"])})
+            content[name] = tuple(content[name])
+        return DatasetManifest(**{**content, "policy": DataPolicy(**content["policy"])})
     except FileNotFoundError:
         raise Mistake(f"{path.parent} has no dataset", code="no_dataset", hint="`tacit train` writes one") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -92,13 +92,13 @@ def texts_within(example: Example) -> Iterator[str]:
     """What others wrote into an example: its texts without the marks that the form itself puts around them."""
     frame, call = prompt_messages("", ())[0].content, ("<tool_call>", "</tool_call>")
     for message in example.messages:
-        said = message.content
+        content = message.content
         if message.role == SYSTEM:
-            yield said.removeprefix(frame)
+            yield content.removeprefix(frame)
         elif message.role == USER:
-            yield _bare(said)
-        elif said != DONE:
-            yield said.removeprefix(call[0]).removesuffix(call[1])
+            yield _bare(content)
+        elif content != DONE:
+            yield content.removeprefix(call[0]).removesuffix(call[1])
 
 
 def lost_on_the_way(attempt: VerifiedAttempt, example: Example, *, aid: str = "") -> str:
@@ -125,19 +125,21 @@ def out_of_form(messages: tuple[ChatMessage, ...]) -> str:
     if _QUESTION not in messages[1].content:
         return "its task is not put as agents are given it"
     for place, message in enumerate(messages[_FRAME:], start=_FRAME):
-        said = message.content
+        content = message.content
         if message.role != (AGENT if place % 2 == 0 else USER):
             return f"message {place + 1} is the {message.role}'s out of turn"
-        if message.role == USER and not any(said.startswith(head) and said.endswith(tail) for head, tail in _ANSWERS):
+        if message.role == USER and not any(
+            content.startswith(head) and content.endswith(tail) for head, tail in _ANSWERS
+        ):
             return f"message {place + 1} is not put as answers of tools are"
-        if message.role == AGENT and not _is_said_in_form(said, last=place == len(messages) - 1):
+        if message.role == AGENT and not _has_agent_form(content, last=place == len(messages) - 1):
             return f"message {place + 1} is not one call as agents write it"
     return "" if messages[-1].role == AGENT else "the agent does not have the last word"
 
 
-def _is_said_in_form(said: str, *, last: bool) -> bool:
-    call = parse_tool_call(said)
-    return format_tool_call(call) == said if call else last and said == DONE
+def _has_agent_form(content: str, *, last: bool) -> bool:
+    call = parse_tool_call(content)
+    return format_tool_call(call) == content if call else last and content == DONE
 
 
 def task_profile(example: Example) -> TaskProfile:
@@ -179,16 +181,16 @@ def _bare(answer: str) -> str:
 
 def to_line(example: Example) -> str:
     """An example as one line of JSON."""
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "task": example.task,
         "trajectory": example.trajectory_id,
         "messages": [{"role": message.role, "content": message.content} for message in example.messages],
     }
     if example.silent:
-        said["silent"] = list(example.silent)
+        content["silent"] = list(example.silent)
     if example.replay:
-        said["replay"] = True
-    return json.dumps(said, ensure_ascii=False)
+        content["replay"] = True
+    return json.dumps(content, ensure_ascii=False)
 
 
 def from_lines(text: str, *, source: str) -> Iterator[Example]:
@@ -197,13 +199,13 @@ def from_lines(text: str, *, source: str) -> Iterator[Example]:
         if not line:
             continue
         try:
-            said = json.loads(line)
+            content = json.loads(line)
             yield Example(
-                task=str(said["task"]),
-                trajectory_id=str(said["trajectory"]),
-                messages=tuple(ChatMessage(str(each["role"]), str(each["content"])) for each in said["messages"]),
-                silent=tuple(int(place) for place in said.get("silent", ())),
-                replay=bool(said.get("replay", False)),
+                task=str(content["task"]),
+                trajectory_id=str(content["trajectory"]),
+                messages=tuple(ChatMessage(str(each["role"]), str(each["content"])) for each in content["messages"]),
+                silent=tuple(int(place) for place in content.get("silent", ())),
+                replay=bool(content.get("replay", False)),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Mistake(

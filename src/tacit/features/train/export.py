@@ -146,8 +146,8 @@ def _gguf_parts(stated: Mapping[str, str | float], tensors: Mapping[str, numpy.n
 
 
 def _gguf_string(text: str) -> bytes:
-    said = text.encode()
-    return struct.pack("<Q", len(said)) + said
+    encoded = text.encode()
+    return struct.pack("<Q", len(encoded)) + encoded
 
 
 def _aligned(length: int) -> int:

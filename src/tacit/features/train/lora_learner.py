@@ -300,15 +300,15 @@ def segments(example: Example, tokenizer: Any, *, closing: str) -> list[tuple[st
     at = 0
     for place in learned:
         asked = render_chat(messages[:place], tokenizer, asking=True)
-        said = f"{messages[place].content}{closing}"
-        if not whole.startswith(asked + said):
+        target = f"{messages[place].content}{closing}"
+        if not whole.startswith(asked + target):
             raise Refusal(
                 "this model's chat template renders earlier turns differently from the last one",
                 code="unstable_template",
                 hint="Choose a base model with a plain chat template, such as ChatML.",
             )
-        parts += [(whole[at : len(asked)], False), (said, True)]
-        at = len(asked) + len(said)
+        parts += [(whole[at : len(asked)], False), (target, True)]
+        at = len(asked) + len(target)
     return parts
 
 

@@ -167,6 +167,6 @@ def _fitting(examples: Sequence[Example], recipe: Recipe) -> list[Example]:
 
 def length_of(example: Example) -> float:
     """How long an example is in tokens, roughly: gate and cost go by the same figure."""
-    said = [message.content for message in example.messages]
+    texts = [message.content for message in example.messages]
     # Writing without spaces takes a token for each sign, which the plain count of characters does not see.
-    return sum(max((len(text) + 20) / CHARACTERS_PER_TOKEN, estimate_tokens(text)) for text in said)
+    return sum(max((len(text) + 20) / CHARACTERS_PER_TOKEN, estimate_tokens(text)) for text in texts)

@@ -57,7 +57,7 @@ def _attempt(number: int) -> Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """What it said."""
 
     text: str
@@ -121,12 +121,12 @@ class Asked:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Said]:
+    ) -> list[Reply]:
         """What it learned for the first word, else the tool with the likeliest name."""
         del max_tokens
-        said = [Said(self._next(messages, self._adapters.get(adapter, {}))) for messages in conversations]
+        text_seen = [Reply(self._next(messages, self._adapters.get(adapter, {}))) for messages in conversations]
         self._stumbles(f"asked with {'an adapter' if adapter else 'none'}")
-        return said
+        return text_seen
 
     def _next(self, messages: Sequence[ChatMessage], learned: Mapping[str, list[str]]) -> str:
         taken = sum(message.role == AGENT for message in messages)

@@ -46,7 +46,7 @@ def test_files_that_are_swapped_after_they_were_read_change_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("settings", ["[" * 100_000, "x"])
-def test_settings_that_cannot_be_read_are_told(tmp_path: Path, settings: str):
+def test_settings_that_cannot_be_read_are_reported(tmp_path: Path, settings: str):
     with raises(Mistake, "not_an_adapter"):
         read_adapter(adapter(tmp_path, settings=settings), key="0" * 32)
     with raises(Mistake, "not_an_adapter"):

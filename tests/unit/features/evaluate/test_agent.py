@@ -164,7 +164,7 @@ def test_a_fault_that_no_skill_speaks_of_is_not_tinkered_with() -> None:
     assert (report.ending, report.reason) == ("abstained", world.abstained)
 
 
-def test_known_faults_are_mended_before_it_says_that_one_is_left() -> None:
+def test_known_faults_are_fixed_before_it_says_that_one_is_left() -> None:
     world = Heating("power", "draught")
     Agent(Shelf(*ALL)).attempt(world)
     assert world.changes == ["switch_power"]
@@ -265,7 +265,7 @@ def test_where_no_skill_has_a_case_the_words_of_the_task_decide() -> None:
     assert other.changes == []
 
 
-def test_beside_skills_with_cases_words_alone_are_not_acted_on() -> None:
+def test_next_to_skills_with_cases_words_alone_are_not_acted_on() -> None:
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name="valve",

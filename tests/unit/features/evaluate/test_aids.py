@@ -164,7 +164,7 @@ def test_a_call_without_particulars_is_what_skills_are_for() -> None:
     assert answer_in(Aid(kind=AidKind.SKILLS, text="switch_power", calls=COLD.answer), COLD) is None
 
 
-def test_a_memory_that_learned_the_same_anew_holds_the_same(memory: tacit.Tacit) -> None:
+def test_a_memory_that_learned_the_same_again_holds_the_same(memory: tacit.Tacit) -> None:
     with learned([("power",), ("valve",), ("water",)] * 4) as again, learned([("power",), ("valve",)] * 4) as other:
         assert Aids(memory).contents() == Aids(again).contents() != Aids(other).contents()
     assert Aids().contents() == ""

@@ -25,7 +25,7 @@ def test_arms_are_named_in_the_order_that_they_are_wanted_in() -> None:
 
 
 @pytest.mark.parametrize(("names", "result"), [("none,nobody,nothing", "nobody, nothing"), (" ,", "no arm is named")])
-def test_arms_that_do_not_exist_are_told(names: str, result: str) -> None:
+def test_arms_that_do_not_exist_are_reported(names: str, result: str) -> None:
     with pytest.raises(Mistake, match=result) as mistake:
         named_arms(names)
     assert "skills+adapter" in mistake.value.hint
@@ -51,7 +51,7 @@ def test_a_file_defines_arms_and_names_a_suite(tmp_path: Path) -> None:
     assert [arm.name for arm in named_arms("none,short", all_arms(plan))] == ["none", "short"]
 
 
-def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_every_problem_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     nonsense = """
         colour = "red"
         [suite]
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_plan_is_a_mistake(tmp_path: Path, text: str | bytes) 
         read_run_plan(written(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_run_plan(tmp_path / "arms.toml")
 

@@ -108,7 +108,7 @@ def answers_of(bench: Any, right: dict[str, dict[str, str]]) -> Any:
     return bench("_consolidation_answers").Answers(rows)
 
 
-def test_every_way_that_was_tried_is_told_and_held_against_the_same_seeds(bench: Any) -> None:
+def test_every_way_that_was_tried_is_reported_and_held_against_the_same_seeds(bench: Any) -> None:
     found = bench("_consolidation_forgetting").forgotten(
         answers_of(
             bench,

@@ -60,7 +60,7 @@ def test_p_is_corrected_for_all_arms_and_more_arms_need_a_larger_difference():
     assert among.detectable > alone.detectable
 
 
-def test_seeds_of_one_exercise_are_averaged_and_told_apart():
+def test_seeds_of_one_exercise_are_averaged_and_reported_apart():
     rows = [row("none", f"t{at}#1", success=False, seed=seed) for at in range(30) for seed in (0, 1)]
     rows += [row("skills", f"t{at}#1", success=seed == 1, seed=seed) for at in range(30) for seed in (0, 1)]
     found = compare(rows).arm("skills").differences["success"]
@@ -106,12 +106,12 @@ def test_a_metric_that_nobody_can_tell_is_left_out():
     assert "first_right" not in result.arm("skills").means
 
 
-def test_everything_that_is_wrong_is_told_at_once():
+def test_everything_that_is_wrong_is_reported_at_once():
     rows = [row("skills"), row("skills", suite="other")]
     with pytest.raises(Mistake) as caught:
         compare(rows, metrics=["beauty"])
-    for said in ("beauty", "none", "several suites: other, shop"):
-        assert said in str(caught.value)
+    for text in ("beauty", "none", "several suites: other, shop"):
+        assert text in str(caught.value)
 
 
 def test_no_rows_are_refused():
@@ -155,9 +155,9 @@ def test_what_was_forgotten_is_before_less_after():
 # --- judgement ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.123, "+12.3 points"), (-0.05, "-5.0 points"), (-0.0001, "0.0 points")])
-def test_points_carry_their_sign_and_nothing_has_none(value, said):
-    assert points(value) == said
+@pytest.mark.parametrize(("value", "text"), [(0.123, "+12.3 points"), (-0.05, "-5.0 points"), (-0.0001, "0.0 points")])
+def test_points_carry_their_sign_and_nothing_has_none(value, text):
+    assert points(value) == text
 
 
 TASKS = 80

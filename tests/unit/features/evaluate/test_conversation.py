@@ -69,7 +69,7 @@ def test_a_call_is_found_without_its_marks_and_the_first_one_counts() -> None:
     assert parse_tool_call('{"x": 1} <tool_call> {"name": "fix"}') == Call(tool="fix")
 
 
-def test_every_agent_message_is_what_should_be_said_where_asking_ends() -> None:
+def test_every_agent_message_is_what_should_be_stated_where_asking_ends() -> None:
     whole = attempt_messages("stop the leak", [LOOK, FIX], TURNS, aid="Look first.")
     places = [at for at, message in enumerate(whole) if message.role == AGENT]
     assert len(places) == len(TURNS) + 1
@@ -85,12 +85,12 @@ def test_an_attempt_that_was_not_ended_teaches_no_end() -> None:
         attempt_messages("stop the leak", [LOOK], ())
 
 
-def test_tools_are_told_with_their_arguments_and_one_sentence() -> None:
+def test_tools_are_reported_with_their_arguments_and_one_sentence() -> None:
     system = prompt_messages("x", [LOOK, FIX])[0].content
     assert system.endswith("Tools:\n- look(at, by?): Looks at something.\n- fix()")
 
 
-def test_answers_are_cut_and_errors_are_told_as_errors() -> None:
+def test_answers_are_cut_and_errors_are_reported_as_errors() -> None:
     long = Turn(call=Call(tool="look"), observation="a  b\n" * 1000)
     shown = prompt_messages("x", [], turns=[long, TURNS[1]])
     assert shown[3].content.startswith("<tool_result>a b a b")
@@ -103,7 +103,7 @@ def test_an_aid_stands_before_the_task_and_nothing_of_it_where_there_is_none() -
     assert prompt_messages(" x ", [], aid="  ")[1].content == "Task:\nx"
 
 
-def test_the_end_is_told_from_everything_else() -> None:
+def test_the_end_is_reported_from_everything_else() -> None:
     assert is_done(f" {DONE}\n")
     assert not is_done(f"<tool_call>{DONE}")
 

@@ -108,7 +108,7 @@ def test_a_failure_of_something_else_is_not_credited() -> None:
     assert spared_by(ran(MAKE, ("docker compose up", False), RIGHT, TEST), SKILL) == ((), (), ())
 
 
-def test_a_failure_that_is_just_what_the_skill_says_is_told_and_not_spared() -> None:
+def test_a_failure_that_is_just_what_the_skill_says_is_reported_and_not_spared() -> None:
     tries, _, repeats = spared_by(ran(MAKE, ("python manage.py migrate", False), RIGHT), SKILL)
     assert tries == ()
     assert repeats == (2,)
@@ -233,7 +233,7 @@ def test_attempts_before_that_time_and_without_a_time_are_left_out(memory: Tacit
     assert report.undated == 1
 
 
-def test_progress_is_told(memory: Tacit) -> None:
+def test_progress_is_reported(memory: Tacit) -> None:
     memory.capture([ran(*STRUGGLE), ran(*STRUGGLE, session="s-10", days=1)])
     outcome: list[tuple[int, int]] = []
     look_back(memory, since=START - timedelta(days=1), progress=lambda done, total: outcome.append((done, total)))

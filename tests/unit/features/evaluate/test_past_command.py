@@ -60,10 +60,10 @@ def struggled(project: Path) -> None:
 def test_a_person_sees_what_could_have_been_spared_and_where_it_was_given_for_nothing() -> None:
     done = past("--since", "2026-02-01")
     assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
+    text = " ".join(done.output.split())
     for figures in ("2 attempts", "9 steps 3", "33.3%", "2 failed calls 2", "6 steps, 3 saved", "3 steps, none saved"):
-        assert figures in said
-    assert said.count("(1 of 1)") == 2
+        assert figures in text
+    assert text.count("(1 of 1)") == 2
 
 
 @pytest.mark.usefixtures("struggled")
@@ -79,13 +79,13 @@ def test_without_any_skill_none_is_known_to_be_spared(project: Path) -> None:
     with tacit.open() as here:
         here.capture(ran(*STRUGGLE))
     done = past("--since", "2026-02-01")
-    said = " ".join(done.output.split())
-    assert "tacit learn" in said
-    assert "steps" not in said
+    text = " ".join(done.output.split())
+    assert "tacit learn" in text
+    assert "steps" not in text
     assert json.loads(past("--since", "2026-02-01", "--json").output)["share_of_steps"] is None
 
 
-def test_a_time_without_attempts_is_told(project: Path) -> None:
+def test_a_time_without_attempts_is_reported(project: Path) -> None:
     with tacit.open() as here:
         here.capture(ran(*STRUGGLE))
     long_after = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
@@ -102,5 +102,5 @@ def test_where_no_skill_is_approved_that_is_why_none_would_have_been_given() -> 
 
 
 @pytest.mark.usefixtures("struggled")
-def test_where_skills_are_approved_nothing_is_said_of_review() -> None:
+def test_where_skills_are_approved_nothing_is_stated_of_review() -> None:
     assert "No skill is approved" not in " ".join(past("--since", "2026-02-01").output.split())

@@ -128,7 +128,7 @@ def test_a_table_is_read_with_its_labels_parted():
         ('{"query": "a", "relevant": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
     ],
 )
-def test_a_bad_line_is_told_with_file_line_and_reason(line, result):
+def test_a_bad_line_is_reported_with_file_line_and_reason(line, result):
     with pytest.raises(Mistake) as refused:
         read_questions('{"query": "fine", "relevant": []}\n' + line, source="mine.jsonl")
     assert refused.value.message.startswith("mine.jsonl: line 2: ")
@@ -156,7 +156,7 @@ def test_every_known_field_of_a_state_is_one_that_recall_reads(key):
         ("query,relevant\n", "has no questions", '"what is asked","name of a skill'),
     ],
 )
-def test_a_bad_table_is_told_with_file_line_and_next_step(text, result, hint):
+def test_a_bad_table_is_reported_with_file_line_and_next_step(text, result, hint):
     with pytest.raises(Mistake) as refused:
         read_questions(text, source="mine.csv", table=True)
     assert refused.value.message.startswith("mine.csv")
@@ -165,12 +165,12 @@ def test_a_bad_table_is_told_with_file_line_and_next_step(text, result, hint):
     assert "{" not in refused.value.hint
 
 
-def test_a_row_over_several_lines_is_told_by_its_first():
+def test_a_row_over_several_lines_is_reported_by_its_first():
     (one, two) = read_questions('query,relevant,tools\n"a\nb",x\n\nc,y\n', table=True)
     assert (one.line, one.text, two.line) == (2, "a\nb", 5)
 
 
-def test_all_bad_lines_are_counted_and_the_first_few_told():
+def test_all_bad_lines_are_counted_and_the_first_few_reported():
     with raises(Mistake, "bad_questions"):
         read_questions("{\n" * 7)
 
@@ -189,7 +189,7 @@ def test_a_table_without_its_columns_is_a_mistake():
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_found_and_what_is_not_are_told_apart(memory):
+def test_what_is_found_and_what_is_not_are_reported_apart(memory):
     questions = [
         LabelledQuery(text="rotate the password of the database", relevant={"rotate-database-password": 1.0}),
         LabelledQuery(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}),
@@ -274,7 +274,7 @@ def test_the_interval_of_a_share_is_wilsons(memory):
         assert (figure.low, figure.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
 
 
-def test_an_answer_without_its_right_skill_is_told_among_what_went_wrong(memory):
+def test_an_answer_without_its_right_skill_is_reported_among_what_went_wrong(memory):
     content = tacit.SkillContent(
         kind=Kind.PROCEDURE,
         name="renew-mail-certificate",
@@ -306,7 +306,7 @@ def test_labels_may_be_ids_of_skills_and_versions(memory):
     assert [dict(answer.grades) for answer in measure(memory, questions).answers] == [{stored.skill.id: 1.0}] * 3
 
 
-def test_unknown_labels_are_told_with_the_nearest_names(memory):
+def test_unknown_labels_are_reported_with_the_nearest_names(memory):
     question = LabelledQuery(text="renew", relevant={"renew-certificates": 1.0, "qqq": 1.0}, line=7)
     with pytest.raises(Mistake) as refused:
         measure(memory, [question])
@@ -322,7 +322,7 @@ def test_unknown_labels_may_stand_for_skills_that_are_not_here(memory):
     assert (report.counts.correctly_empty, report.figures) == (1, {})
 
 
-def test_a_retired_skill_is_told_as_retired(memory):
+def test_a_retired_skill_is_reported_as_retired(memory):
     stored = next(each for each in memory.skills() if each.version.name == "renew-certificate")
     memory.review(stored.version.id, "retire", by="ann")
     with pytest.raises(Mistake, match=r"'renew-certificate' .*, which is retired"):
@@ -336,7 +336,7 @@ def test_measuring_leaves_no_trace(memory):
     assert memory.archive.history() == story
 
 
-def test_progress_is_told_question_by_question(memory):
+def test_progress_is_reported_question_by_question(memory):
     result: list[tuple[int, int]] = []
     measure(
         memory,

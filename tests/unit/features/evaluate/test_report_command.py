@@ -39,9 +39,9 @@ def codes(folder: Path) -> list[str]:
 
 
 def test_a_person_reads_the_verdict_first(folder):
-    said = report(folder).output
+    text = report(folder).output
     document = json.loads(report(folder, "--json").stdout)
-    assert said.split()[:5] == document["verdict"].split()[:5]
+    assert text.split()[:5] == document["verdict"].split()[:5]
     assert document["summary"]["better"] == ["skills"]
     assert document["summary"]["worse"] == ["placebo"]
 
@@ -59,19 +59,19 @@ def test_another_arm_can_be_the_reference(folder):
 
 
 def test_aided_and_silent_attempts_are_shown(folder):
-    said = report(folder).output
-    assert "\nskills: aided 40 of 40\n" in said
-    assert "0 in every arm: retries, abstained." in said  # and no column or line for each arm
+    text = report(folder).output
+    assert "\nskills: aided 40 of 40\n" in text
+    assert "0 in every arm: retries, abstained." in text  # and no column or line for each arm
 
 
 def test_the_first_exercises_that_were_lost_are_listed_and_all_are_in_the_document(folder):
-    said = report(folder).output
+    text = report(folder).output
     lost = json.loads(report(folder, "--json").stdout)["arms"][2]["regressions"]
-    assert all(f"  {each['exercise']} (stopped too early)" in said for each in lost[:5])
-    assert lost[5]["exercise"] not in said
+    assert all(f"  {each['exercise']} (stopped too early)" in text for each in lost[:5])
+    assert lost[5]["exercise"] not in text
 
 
-def test_a_run_that_broke_off_before_its_first_attempt_is_told(tmp_path):
+def test_a_run_that_broke_off_before_its_first_attempt_is_reported(tmp_path):
     header = RunHeader(suite="shop", suite_hash="h", arms=(ARMS["none"],), agent="ann", states={"a": "fresh"})
     with RunRecord(tmp_path / "run", header):
         pass
@@ -80,7 +80,7 @@ def test_a_run_that_broke_off_before_its_first_attempt_is_told(tmp_path):
     assert found.exception.code == "no_attempts"
 
 
-def test_a_record_whose_seals_were_taken_away_is_told(folder):
+def test_a_record_whose_seals_were_taken_away_is_reported(folder):
     assert "no_seals" not in codes(folder)
     header = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**header, "sealed": False}))

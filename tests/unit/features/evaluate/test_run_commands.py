@@ -52,14 +52,14 @@ def typed(project: Path, *words: str) -> Result:
 
 def test_a_question_at_a_time_has_no_steps_to_count_and_says_what_is_trivial(project: Path) -> None:
     asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2")
-    said = typed(project, *asked).output
-    assert "steps" not in said
-    assert "first call right" not in said
+    text = typed(project, *asked).output
+    assert "steps" not in text
+    assert "first call right" not in text
     trivial = constant_sentence(ConstantAnswer("send_email", 1.0))
-    assert trivial in said
-    told = json.loads(typed(project, *asked, "--json").stdout)
-    assert told["floor"] == {"answer": "send_email", "success": 1.0}
-    assert told["arms"]["none"]["steps"] is None
+    assert trivial in text
+    found = json.loads(typed(project, *asked, "--json").stdout)
+    assert found["floor"] == {"answer": "send_email", "success": 1.0}
+    assert found["arms"]["none"]["steps"] is None
     shown = typed(project, "report", "eval/everyday").output
     assert trivial in shown
 
@@ -73,7 +73,7 @@ def test_the_guard_suite_runs_as_it_stands_without_a_memory(project: Path) -> No
     assert arms["none"]["aided"] is None
 
 
-def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path) -> None:
+def test_an_arm_that_memory_had_nothing_for_is_reported_in_the_summary(project: Path) -> None:
     emptied(project)
     asked = ("--agent", "python:agent.py:answer", "--limit", "2", "--memory", "store", "--arms", "none,skills")
     assert "skills: aided 0 of 4" in typed(project, "run", "everyday", *asked).output
@@ -127,7 +127,7 @@ def test_an_interrupted_run_says_what_is_recorded_and_the_next_one_continues(
     assert (document["continued"], document["attempts"]) == (kept, 40)
 
 
-def test_a_function_that_never_gives_a_decision_is_told_and_not_measured(project: Path) -> None:
+def test_a_function_that_never_gives_a_decision_is_reported_and_not_measured(project: Path) -> None:
     (project / "agent.py").write_text("def answer(question):\n    return 'hi'\n")
     error = typed(project, "run", "everyday", "--agent", "python:agent.py:answer").exception
     assert isinstance(error, Outage)
@@ -207,7 +207,7 @@ def test_suites_say_what_counts(project: Path) -> None:
     assert "doing nothing earns 0" in shown
 
 
-def test_an_agent_that_nobody_knows_is_told_before_anything_is_learned(project: Path) -> None:
+def test_an_agent_that_nobody_knows_is_reported_before_anything_is_learned(project: Path) -> None:
     asked = ("run", "everyday", "--memory", "store", "--arms", "none,skills")
     emptied(project)
     unknown = typed(project, *asked, "--agent", "bogus").exception

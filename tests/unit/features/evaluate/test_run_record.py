@@ -93,7 +93,7 @@ def test_a_log_of_a_program_that_is_started_itself_does_not_make_it_another(tmp_
     assert header.watched == list(header.agent_files) == [str(script)]
 
 
-def test_a_log_that_is_taken_for_a_part_of_the_agent_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_a_log_that_is_taken_for_a_part_of_the_agent_is_reported_with_the_way_out(tmp_path: Path) -> None:
     log = tmp_path / "agent.log"
     log.write_text("")
     script = program(tmp_path, '{"done": true}').name.split()[-1]
@@ -121,7 +121,7 @@ def test_a_log_that_is_taken_for_a_part_of_the_agent_is_told_with_the_way_out(tm
         ("sh -c 'exec ./agent.py'", []),
     ],
 )
-def test_it_is_told_where_no_file_of_an_agent_is_watched(
+def test_it_is_reported_where_no_file_of_an_agent_is_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, watched: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -171,7 +171,7 @@ def won(line: str) -> str:
     ],
     ids=["an outcome", "a time", "a row in place of another", "a row without a seal"],
 )
-def test_a_row_that_was_changed_by_hand_is_told(
+def test_a_row_that_was_changed_by_hand_is_reported(
     tmp_path: Path, forge: Callable[[list[str]], list[str]], number: int
 ) -> None:
     def again(folder: Path) -> object:
@@ -186,7 +186,7 @@ def test_a_row_that_was_changed_by_hand_is_told(
         assert "remove that line" in mistake.value.hint
 
 
-def test_what_a_run_measures_cannot_be_told_otherwise_afterwards(tmp_path: Path) -> None:
+def test_what_a_run_measures_cannot_be_reported_otherwise_afterwards(tmp_path: Path) -> None:
     run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     result = (tmp_path / "run.json").read_text()
     (tmp_path / "run.json").write_text(result.replace('"obedient"', '"somebody else"'))
@@ -248,7 +248,7 @@ def test_a_record_is_written_into_plain_files_alone(tmp_path: Path, name: str, p
 
 
 @pytest.mark.parametrize("planted", [linked, dangling])
-def test_a_new_record_does_not_begin_beside_rows_that_lead_elsewhere(
+def test_a_new_record_does_not_begin_next_to_rows_that_lead_elsewhere(
     tmp_path: Path, planted: Callable[[Path], None]
 ) -> None:
     folder = tmp_path / "run"
@@ -281,7 +281,7 @@ def test_a_run_that_failed_before_anything_was_attempted_takes_no_folder(tmp_pat
         run_suite(Flats(), BOTH, program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
 
 
-def test_how_much_was_set_aside_is_told_with_the_record() -> None:
+def test_how_much_was_set_aside_is_reported_with_the_record() -> None:
     header = RunHeader(
         suite="s", suite_hash="h", arms=(NONE,), agent="a", sealed=True, set_aside={"one": "why", "two": "why"}
     )

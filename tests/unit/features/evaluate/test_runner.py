@@ -108,8 +108,8 @@ def test_a_torn_last_line_is_attempted_again(tmp_path: Path) -> None:
     for cut in (1, 40, len(data.splitlines()[-1])):
         rows.write_bytes(data[:-cut])
         assert len(read_run(tmp_path).rows) == 5
-        mended = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
-        assert [(r.arm, r.exercise, r.score) for r in mended.rows] == [(r.arm, r.exercise, r.score) for r in whole.rows]
+        fixed = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+        assert [(r.arm, r.exercise, r.score) for r in fixed.rows] == [(r.arm, r.exercise, r.score) for r in whole.rows]
         assert rows.read_bytes().count(b"\n") == 6
 
 
@@ -120,7 +120,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         "def deadly(question):\n"
         "    if question['task'].endswith('Complaint 2.'): os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return {'done': True}\n"
-        "run(Flats(), BOTH, actor(deadly), Aids(), folder=Path(sys.argv[1]), batch=1)\n"
+        "run_suite(Flats(), BOTH, actor(deadly), Aids(), folder=Path(sys.argv[1]), batch=1)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -153,7 +153,7 @@ def test_another_run_is_refused_in_the_same_folder(
     run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     with raises(Refusal, "other_run") as refusal:
         run_suite(suite, arms, PythonActor(obey, name=named), Aids(), folder=tmp_path)
-    assert refusal.value.message.endswith(f"another {difference}")  # differences that follow from it are not named
+    assert refusal.value.message.endswith(f": {difference}")  # differences that follow from it are not named
     assert len(read_run(tmp_path).rows) == 6
 
 
@@ -192,7 +192,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, file: str, text: str, code:
 
 
 @pytest.mark.parametrize("count", ["9" * 400, "-1", str(1 << 53)])
-def test_numbers_that_cannot_be_computed_with_are_told_with_their_line(tmp_path: Path, count: str) -> None:
+def test_numbers_that_cannot_be_computed_with_are_reported_with_their_line(tmp_path: Path, count: str) -> None:
     run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     rows = (tmp_path / "rows.jsonl").read_text().splitlines()
     rows[1] = re.sub(r'"context_tokens":\d+', f'"context_tokens":{count}', rows[1])
@@ -209,7 +209,7 @@ def test_an_agent_that_boasts_of_tokens_spoils_no_record(tmp_path: Path) -> None
     assert read_run(tmp_path).rows == result.rows
 
 
-def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_path: Path) -> None:
+def test_an_actor_that_counts_wrongly_is_reported_before_anything_is_written(tmp_path: Path) -> None:
     class Boasting(PythonActor):
         def act(self, worlds: Any, aids: Any, **more: Any) -> AttemptCost:
             return replace(super().act(worlds, aids, **more), context_tokens=tuple(10**400 for _ in worlds))
@@ -219,7 +219,7 @@ def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_pat
     assert read_run(tmp_path).rows == ()
 
 
-def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
+def test_a_row_that_is_there_twice_is_reported(tmp_path: Path) -> None:
     run_suite(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(rows.read_bytes() * 2)
@@ -237,7 +237,7 @@ def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
         ({"seed": 7}, "seed 7"),
     ],
 )
-def test_rows_that_are_none_of_the_run_are_told_and_not_counted(
+def test_rows_that_are_none_of_the_run_are_reported_and_not_counted(
     tmp_path: Path, changed: dict[str, object], result: str
 ) -> None:
     def measure(folder: Path) -> object:
@@ -252,7 +252,7 @@ def test_rows_that_are_none_of_the_run_are_told_and_not_counted(
             look(tmp_path)
 
 
-def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_reported(tmp_path: Path) -> None:
     with raises(NotFound, "no_run"):
         read_run(tmp_path)
 
@@ -296,7 +296,7 @@ def test_a_world_that_raises_is_named_and_what_was_recorded_stands(tmp_path: Pat
     assert [row.exercise for row in read_run(tmp_path).rows] == ["power"]
 
 
-def test_all_that_makes_a_run_impossible_is_told_at_once(tmp_path: Path) -> None:
+def test_all_that_makes_a_run_impossible_is_reported_at_once(tmp_path: Path) -> None:
     arms = [ARMS["adapter"], SKILLS, SKILLS]
     with pytest.raises(Mistake) as mistake:
         run_suite(Flats([]), arms, actor(), Aids(), folder=tmp_path, seeds=0)

@@ -12,7 +12,7 @@ def exercise(group: str, customer: str, line: str) -> Exercise:
     return Exercise(key=f"{group}/0", group=group, task="mend it", answer=(call,))
 
 
-MENDED = Aid(kind=AidKind.TRAJECTORY, text="enable_roaming C1001 L1002")
+FIXED = Aid(kind=AidKind.TRAJECTORY, text="enable_roaming C1001 L1002")
 
 
 def test_values_of_one_task_alone_are_not_shared() -> None:
@@ -22,11 +22,11 @@ def test_values_of_one_task_alone_are_not_shared() -> None:
 
 def test_a_call_made_of_shared_values_is_not_given_away() -> None:
     asked = [exercise("a", "C1001", "L1002"), exercise("b", "C1001", "L1002")]
-    assert answer_in(MENDED, asked[0]) == asked[0].answer[0]
-    assert answer_in(MENDED, asked[0], shared=shared_values(asked)) is None
+    assert answer_in(FIXED, asked[0]) == asked[0].answer[0]
+    assert answer_in(FIXED, asked[0], shared=shared_values(asked)) is None
 
 
 def test_a_call_with_one_value_of_its_own_is_given_away() -> None:
     asked = [exercise("a", "C1001", "L1002"), exercise("b", "C1001", "L1003")]
-    assert answer_in(MENDED, asked[0], shared=shared_values(asked)) == asked[0].answer[0]
-    assert answer_in(MENDED, asked[1], shared=shared_values(asked)) is None
+    assert answer_in(FIXED, asked[0], shared=shared_values(asked)) == asked[0].answer[0]
+    assert answer_in(FIXED, asked[1], shared=shared_values(asked)) is None

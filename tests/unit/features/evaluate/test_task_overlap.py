@@ -138,7 +138,7 @@ def begun(key: str, text: str, answer: str, *calls: Call) -> TaskProfile:
         "see /tmp/tmp.Q{}/log",
     ],
 )
-def test_one_task_told_forty_times_with_other_numbers_is_one_task(answer: str) -> None:
+def test_one_task_reported_forty_times_with_other_numbers_is_one_task(answer: str) -> None:
     result = [begun(f"a{n}", ASKED, answer.format(200 + n, 300 + n), RESTART) for n in range(40)]
     assert near_duplicates(result) == [list(range(40))]
     assert len(find_leaks(result[:-1], result[-1:])) == 1
@@ -177,7 +177,7 @@ def test_places_that_a_run_makes_for_itself_do_not_make_another_solution() -> No
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 5, 10, 50])
-def test_a_task_that_is_told_often_is_no_less_leaked(copies: int) -> None:
+def test_a_task_that_is_reported_often_is_no_less_leaked(copies: int) -> None:
     def tasks(name: str, times: int) -> list[TaskProfile]:
         text = "Please refund order W{0} to the customer zeta{0} who lives in kappa{0} street, number omega{0}, now"
         return [

@@ -58,7 +58,7 @@ def report_of(folder: Path) -> EvalReport:
     return with_transcript(build_report(rows, reference=REFERENCE), rows, read_transcript(folder))
 
 
-def test_what_got_worse_is_told_with_the_task_and_what_both_did(tmp_path: Path) -> None:
+def test_what_got_worse_is_reported_with_the_task_and_what_both_did(tmp_path: Path) -> None:
     found = measured(orders(), tmp_path)
     lost = found.comparison.arm(ARM).regressions
     assert [change.exercise for change in lost] == ["s-0/0", "s-1/0", "s-2/0"]
@@ -69,7 +69,7 @@ def test_what_got_worse_is_told_with_the_task_and_what_both_did(tmp_path: Path) 
     assert "| s-1/0 | pay my order | 100.0 % | 0.0 % | send(order=" in report_markdown(found)
 
 
-def test_where_a_world_is_acted_in_the_first_call_is_told_that_differs(tmp_path: Path) -> None:
+def test_where_a_world_is_acted_in_the_first_call_is_reported_that_differs(tmp_path: Path) -> None:
     answers: list[Mapping[str, Any]] = [{"tool": "switch_power"}, {"tool": "switch_power"}, {"done": True}]
 
     def stubborn(question: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ def test_what_always_the_same_answer_earns_is_what_such_an_agent_gets(
     assert report_document(found)["floor"] == {"answer": floor.answer, "success": floor.success}
 
 
-def test_without_words_the_figures_are_the_same_and_this_is_told(tmp_path: Path) -> None:
+def test_without_words_the_figures_are_the_same_and_this_is_reported(tmp_path: Path) -> None:
     with_them = measured(orders(), tmp_path)
     (tmp_path / TRANSCRIPT).unlink()
     without = report_of(tmp_path)
@@ -194,7 +194,7 @@ def garbled(path: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", [linked, looped, Path.mkdir, os.mkfifo, garbled], ids=lambda each: each.__name__)
-def test_what_is_no_file_of_words_has_none_and_the_report_is_told_without(
+def test_what_is_no_file_of_words_has_none_and_the_report_is_reported_without(
     tmp_path: Path, planted: Callable[[Path], None]
 ) -> None:
     with_them = measured(orders(), tmp_path)
@@ -221,9 +221,9 @@ def test_words_that_may_not_be_read_are_none(tmp_path: Path) -> None:
 def test_words_are_short_on_one_line_and_hold_no_secret() -> None:
     assert shorten("one\n two \x1b[31m three") == "one two [31m three"
     assert len(shorten("word " * 500)) == 160
-    said = format_call("login", {"token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "user": "ann"})
-    assert "ghp_a1B2" not in said
-    assert said.startswith("login(token=")
+    text_seen = format_call("login", {"token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "user": "ann"})
+    assert "ghp_a1B2" not in text_seen
+    assert text_seen.startswith("login(token=")
     assert format_call("look", {"at": "\ud800"}).isprintable()
     assert format_call("look", {"at": "x" * 500, "in": 1}).endswith("in=1)")
 
@@ -254,13 +254,13 @@ def pieces(secret: str, result: str) -> list[str]:
 def test_wherever_a_call_is_cut_no_piece_of_a_secret_is_left(frame: str, secret: str) -> None:
     text = frame.format(secret)
     for offset in range(170):
-        said = [
+        text_seen = [
             format_call("bash", {"command": f"{'a' * offset} {text}"}),
             format_call("bash", {"note": "b" * 40, "command": f"{'a b ' * (offset // 4)}{text}"}),
             format_call("bash", {"steps": [{"run": f"{'a' * offset}\n{text}\n"}]}),
             shorten(f"{'a' * offset} {text}"),
         ]
-        assert [pieces(secret, each) for each in said] == [[]] * len(said), offset
+        assert [pieces(secret, each) for each in text_seen] == [[]] * len(text_seen), offset
 
 
 @pytest.mark.parametrize("length", [640, 10_000, 20_000, 100_000])
@@ -270,17 +270,17 @@ def test_wherever_a_long_text_is_cut_no_piece_of_a_secret_is_left(frame: str, se
     for offset in range(length - len(text) - 2, length + 2, 3):
         # Blanks become one, so that the very place of the cut would be told.
         padded = f"{' ' * offset}{text} and more{' ' * 20_000}"
-        for said in (
+        for text_seen in (
             shorten(padded),
             format_call("bash", {"command": padded}),
             format_call("bash", {"in": padded.encode()}),
         ):
-            assert pieces(secret, said) == [], offset
+            assert pieces(secret, text_seen) == [], offset
 
 
-def test_a_secret_is_known_by_what_stands_beside_it_and_behind_what_cannot_be_seen() -> None:
-    said = format_call("set", {"name": "DB_PASSWORD", "value": PASSWORD})
-    assert said == 'set(name="DB_PASSWORD", value="<redacted:password>")'
+def test_a_secret_is_known_by_what_stands_next_to_it_and_behind_what_cannot_be_seen() -> None:
+    text_seen = format_call("set", {"name": "DB_PASSWORD", "value": PASSWORD})
+    assert text_seen == 'set(name="DB_PASSWORD", value="<redacted:password>")'
     assert pieces(RANDOM, format_call("set", {"to": f"{'a' * 40} ghp_{RANDOM[:9]}\u200b{RANDOM[9:]}0"})) == []
     assert pieces(RANDOM, format_call(f"ghp_{RANDOM}0" + "x" * 300, {f"{'a' * 60} ghp_{RANDOM}0": 1})) == []
 
@@ -291,7 +291,7 @@ class Mute:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text_seen"),
     [
         ({(1, 2): 3}, 'f(a={"tuple": 3})'),
         ({b"x": 1, 2: None}, """f(a={"b'x'": 1, "2": null})"""),
@@ -303,11 +303,11 @@ class Mute:
     ],
     ids=["tuple", "bytes as key", "number", "mute", "keys", "bytes", "nan"],
 )
-def test_a_call_is_told_whatever_its_arguments_are(value: object, said: str) -> None:
-    assert format_call("f", {"a": value}) == said
+def test_a_call_is_reported_whatever_its_arguments_are(value: object, text_seen: str) -> None:
+    assert format_call("f", {"a": value}) == text_seen
 
 
-def test_a_value_within_itself_is_told_as_far_as_it_is_looked_at() -> None:
+def test_a_value_within_itself_is_reported_as_far_as_it_is_looked_at() -> None:
     endless: list[object] = []
     endless.append(endless)
     assert format_call("f", {"a": endless}).startswith("f(a=[[[[")

@@ -23,13 +23,13 @@ class ChatML:
         self, messages: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
     ) -> str:
         assert not tokenize
-        said = [dict(message) for message in messages]
+        text_seen = [dict(message) for message in messages]
         if self.forgets:  # as templates do that drop what was thought in earlier turns
-            for message in said[:-1]:
+            for message in text_seen[:-1]:
                 message["content"] = (
                     message["content"].upper() if message["role"] == "assistant" else message["content"]
                 )
-        laid = "".join(f"<|im_start|>{each['role']}\n{each['content']}{self.end}\n" for each in said)
+        laid = "".join(f"<|im_start|>{each['role']}\n{each['content']}{self.end}\n" for each in text_seen)
         return laid + ("<|im_start|>assistant\n" if add_generation_prompt else "")
 
     def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, list[list[int]]]:

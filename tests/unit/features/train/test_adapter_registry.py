@@ -48,7 +48,7 @@ def adapters(memory: Tacit) -> Adapters:
 # --- taking one in ----------------------------------------------------------------------------------------------------
 
 
-def test_an_adapter_is_copied_beside_the_store_with_its_records_and_serves_nobody(
+def test_an_adapter_is_copied_next_to_the_store_with_its_records_and_serves_nobody(
     adapters: Adapters, tmp_path: Path
 ) -> None:
     adapter = registered(adapters, tmp_path)
@@ -84,7 +84,7 @@ def test_an_adapter_of_another_form_is_not_taken_in(adapters: Adapters, tmp_path
     assert adapters.all() == []
 
 
-def test_a_folder_that_holds_no_adapter_is_told_as_a_mistake(adapters: Adapters, tmp_path: Path) -> None:
+def test_a_folder_that_holds_no_adapter_is_reported_as_a_mistake(adapters: Adapters, tmp_path: Path) -> None:
     with raises(Mistake, "not_an_adapter"):
         adapters.register(birth(tmp_path))
 
@@ -141,7 +141,7 @@ def test_another_base_model_under_the_same_name_is_refused(memory: Tacit, tmp_pa
         adapters.activate(adapter.key, by="ann")
 
 
-def test_a_base_model_that_is_gone_is_told(memory: Tacit, tmp_path: Path) -> None:
+def test_a_base_model_that_is_gone_is_reported(memory: Tacit, tmp_path: Path) -> None:
     def missing(name: str) -> str:
         raise NotFound(f"no model {name}", hint="")
 
@@ -181,14 +181,14 @@ def test_settings_of_brackets_alone_are_files_that_changed(adapters: Adapters, t
     assert adapters.files.work_sources() is None, "nobody can tell whose text lies there"
 
 
-def test_registering_it_anew_mends_files_that_changed(adapters: Adapters, tmp_path: Path) -> None:
+def test_registering_it_again_mends_files_that_changed(adapters: Adapters, tmp_path: Path) -> None:
     adapter = serving(adapters, tmp_path)
     (adapters.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"other")
     registered(adapters, tmp_path)
     assert adapters.active(MODEL_HASH) == (adapter, adapters.files.path(adapter.key))
 
 
-def test_several_problems_are_told_at_once(adapters: Adapters, tmp_path: Path) -> None:
+def test_several_problems_are_reported_at_once(adapters: Adapters, tmp_path: Path) -> None:
     adapter = registered(adapters, tmp_path)
     (adapters.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"other")
     with raises(Refusal, "files_changed"):
@@ -317,7 +317,7 @@ def test_the_very_same_judgement_again_changes_nothing(adapters: Adapters, memor
     assert len(memory.context.store.entries(Judgement)) == 1
 
 
-def test_which_base_model_is_meant_must_be_said_where_several_are_served(
+def test_which_base_model_is_meant_must_be_stated_where_several_are_served(
     adapters: Adapters, memory: Tacit, tmp_path: Path
 ) -> None:
     serving(adapters, tmp_path, weights=b"first")
@@ -418,7 +418,7 @@ def test_purging_what_an_adapter_learned_from_takes_entry_files_and_service_away
     assert memory.archive.verify() == []
 
 
-def test_a_process_killed_before_the_entry_leaves_files_that_are_swept_and_told(
+def test_a_process_killed_before_the_entry_leaves_files_that_are_swept_and_reported(
     adapters: Adapters, memory: Tacit, tmp_path: Path
 ) -> None:
     key = adapters.files.keep(trained(tmp_path / "killed"), {})
@@ -479,14 +479,14 @@ def test_the_work_of_a_consolidation_goes_when_its_experience_is_purged(
     assert len(notices_of(memory)) == 1
 
 
-@pytest.mark.parametrize("said", ["{}", "[", None])
+@pytest.mark.parametrize("stated", ["{}", "[", None])
 def test_work_of_which_nobody_can_tell_where_it_comes_from_does_not_outlive_a_purge(
-    adapters: Adapters, memory: Tacit, said: str | None
+    adapters: Adapters, memory: Tacit, stated: str | None
 ) -> None:
     source = kept_attempt(memory)
     (adapters.files.work / "dataset").mkdir(parents=True)
-    if said is not None:
-        (adapters.files.work / "sources.json").write_text(said)
+    if stated is not None:
+        (adapters.files.work / "sources.json").write_text(stated)
     memory.archive.purge(memory.archive.descent(Source(kind=SourceKind.TRAJECTORY, value=source.id)), by="ann")
     assert not adapters.files.work.exists()
     assert len(notices_of(memory)) == 1

@@ -42,9 +42,9 @@ def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_i
     shown = typed(tmp_path, "train", "--dry-run").output
     for part in ("12 machine-verified successes at 12 tasks", "4 tasks for the test", "refused, too_few_tasks"):
         assert part in shown
-    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--json").output)
-    assert "too_few_tasks" in [each["rule"] for each in told["refused"]]
-    assert told["test_tasks"] == told["proof_tasks"] == 4
+    found = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--json").output)
+    assert "too_few_tasks" in [each["rule"] for each in found["refused"]]
+    assert found["test_tasks"] == found["proof_tasks"] == 4
     assert not (tmp_path / "adapters").exists()
 
 
@@ -57,15 +57,15 @@ def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["train", "consolidate"])
-def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
+def test_all_that_stands_in_the_way_is_reported_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.features.evaluate.base_model.find_spec", lambda name: None)
     memory_at(tmp_path).close()
     error = refused(tmp_path, verb)
     assert isinstance(error, GateRefusal)
-    said = str(error)
-    assert said.index("too_few_tasks") < said.index("no base model") < said.index("torch, transformers, peft")
+    text = str(error)
+    assert text.index("too_few_tasks") < text.index("no base model") < text.index("torch, transformers, peft")
     assert "--base" in error.hint
     assert "in a checkout: pip install '.[train]'" in error.hint
     named = str(refused(tmp_path, verb, "--base", "nosuch.gguf"))
@@ -84,19 +84,19 @@ def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path:
     shown = typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf")
     assert shown.exit_code == 0
     assert shown.output.index("too_few_tasks") < shown.output.index("nosuch.gguf")
-    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
-    assert "nosuch.gguf" in told["model_problem"]["told"]
-    assert told["model"] is None
+    found = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
+    assert "nosuch.gguf" in found["model_problem"]["found"]
+    assert found["model"] is None
 
 
 def test_a_dry_run_tells_how_many_examples_a_base_model_cannot_read_at_once(tmp_path: Path) -> None:
     with memory_at(tmp_path) as memory:
         memory.capture(attempts(12), trust_outcomes=True)
     (tmp_path / "model").mkdir()
-    for context, told in ((64, True), (8_192, False)):
+    for context, found in ((64, True), (8_192, False)):
         (tmp_path / "model" / "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": context}))
-        said = typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model")).output
-        assert ("About 8 examples left out" in said) is told
+        text = typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model")).output
+        assert ("About 8 examples left out" in text) is found
     cost = json.loads(typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model"), "--json").output)["cost"]
     assert (cost["examples"], cost["too_long"]) == (8, 0)
 
@@ -123,7 +123,7 @@ def model(tmp_path: Path) -> str:
     ("letters", "dropped", "hint"),
     [(27_000, 0, "take a base model with a longer context"), (60_000, 50, "no base model helps")],
 )
-def test_too_many_long_attempts_are_refused_and_told_in_one_voice(
+def test_too_many_long_attempts_are_refused_and_reported_in_one_voice(
     tmp_path: Path, model: str, letters: int, dropped: int, hint: str
 ) -> None:
     every = attempts(150)
@@ -131,11 +131,11 @@ def test_too_many_long_attempts_are_refused_and_told_in_one_voice(
         memory.capture(
             [*(lengthened(each, arguments=letters) for each in every[:50]), *every[50:]], trust_outcomes=True
         )
-    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", model, "--json").output)
-    assert [each["rule"] for each in told["refused"]] == ["too_long"]
-    assert hint in told["refused"][0]["hint"]
-    assert told["dataset"]["dropped"].get("too_long", 0) == dropped
-    assert told["cost"]["too_long"] >= (dropped or 25)
+    found = json.loads(typed(tmp_path, "train", "--dry-run", "--base", model, "--json").output)
+    assert [each["rule"] for each in found["refused"]] == ["too_long"]
+    assert hint in found["refused"][0]["hint"]
+    assert found["dataset"]["dropped"].get("too_long", 0) == dropped
+    assert found["cost"]["too_long"] >= (dropped or 25)
     shown = typed(tmp_path, "train", "--dry-run", "--base", model).output
     assert "refused, too_long" in shown
     error = refused(tmp_path, "train", "--base", model)
@@ -146,24 +146,24 @@ def test_too_many_long_attempts_are_refused_and_told_in_one_voice(
 def test_a_dry_run_of_a_consolidation_tells_what_the_test_would_be(tmp_path: Path, model: str) -> None:
     with memory_at(tmp_path) as memory:
         memory.capture([lengthened(each, answer=500) for each in attempts(112)], trust_outcomes=True)
-    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--base", model, "--json").output)
-    test = told["test"]
-    assert test["tasks"] == told["proof_tasks"]
+    found = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--base", model, "--json").output)
+    test = found["test"]
+    assert test["tasks"] == found["proof_tasks"]
     assert test["tasks"] < test["least_tasks"] == 30
     assert test["exercises"] > 2 * test["tasks"]
     assert (
         test["regression"] == test["elsewhere"] == {"suite": "everyday", "exercises": 240, "arms": ["none", "adapter"]}
     )
     assert test["attempts"] == 2 * (test["exercises"] + 240)
-    assert told["dataset"]["answers"] > told["dataset"]["answers_cut"] == told["dataset"]["examples"]
+    assert found["dataset"]["answers"] > found["dataset"]["answers_cut"] == found["dataset"]["examples"]
     shown = typed(tmp_path, "consolidate", "--dry-run", "--base", model).output
     assert f"{test['tasks']} tasks as {test['exercises']} exercises" in shown
     assert "240 exercises of suite everyday" in shown
-    assert told["cost"]["seconds"] > 0
+    assert found["cost"]["seconds"] > 0
     assert json.loads(typed(tmp_path, "train", "--dry-run", "--json").output)["test"] is None
 
 
-def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_stretch_of_time_that_is_none_is_reported(tmp_path: Path) -> None:
     memory_at(tmp_path).close()
     assert isinstance(refused(tmp_path, "consolidate", "--every", "often"), Mistake)
 

@@ -292,7 +292,7 @@ def test_the_next_cycle_is_due_so_long_after_the_last_adapter(memory: Tacit, res
     assert cycle_of(resumed).due_at(timedelta()) is None
 
 
-def test_how_many_were_tested_before_is_told(resumed: Tacit, tmp_path: Path) -> None:
+def test_how_many_were_tested_before_is_reported(resumed: Tacit, tmp_path: Path) -> None:
     other = registered(Adapters(resumed), tmp_path)
     judged_adapter(Adapters(resumed), other, AdapterRuling.NO_BETTER)
     finding = cycle_of(resumed).consolidate(Bench())

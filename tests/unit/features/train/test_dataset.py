@@ -32,7 +32,7 @@ from tacit.features.train.dataset import (
 )
 from tacit.features.train.examples import Example, example_of, task_profile
 from tests.raising import raises
-from tests.unit.features.train.errands import WAYS, calls, errand, errands
+from tests.unit.features.train.attempt_builders import WAYS, attempts, calls, solved_task
 
 SMALL = DataPolicy(least_tasks=1, least_strategies=0)
 
@@ -40,7 +40,7 @@ SMALL = DataPolicy(least_tasks=1, least_strategies=0)
 @functools.cache
 def built() -> Dataset:
     """A sound dataset of 120 tasks; frozen, so that many tests can share it."""
-    return build(errands(120))
+    return build(attempts(120))
 
 
 def refusal(attempts: Sequence[VerifiedAttempt], **more: Any) -> dict[str, str]:
@@ -58,48 +58,48 @@ def refusal(attempts: Sequence[VerifiedAttempt], **more: Any) -> dict[str, str]:
 
 
 def test_thirty_one_tasks_are_too_few() -> None:
-    assert refusal(errands(31)) == {
+    assert refusal(attempts(31)) == {
         "too_few_tasks": "there are 31 distinct solved tasks, and 100 are the least: adapters from 12 to 31 tasks were "
         "found to bring no gain"
     }
 
 
 def test_many_attempts_at_few_tasks_are_few_tasks() -> None:
-    repeated = [errand(n % 31, session=f"s{n}", key=f"task-{n % 31}") for n in range(200)]
+    repeated = [solved_task(n % 31, session=f"s{n}", key=f"task-{n % 31}") for n in range(200)]
     assert "31 distinct solved tasks" in refusal(repeated)["too_few_tasks"]
 
 
 def test_a_hundred_tasks_are_enough_and_what_would_be_refused_is_not_built() -> None:
     with raises(GateRefusal, "data_refused"):
-        build(errands(99))
-    manifest = build(errands(100)).manifest
+        build(attempts(99))
+    manifest = build(attempts(100)).manifest
     assert manifest.tasks + len(manifest.held_out_tasks) == 100
     assert manifest.dropped == {}
 
 
 def test_one_strategy_for_every_task_is_too_uniform() -> None:
-    same = [errand(n, steps=calls("get_order", "cancel_order", about=1000 + n)) for n in range(120)]
+    same = [solved_task(n, steps=calls("get_order", "cancel_order", about=1000 + n)) for n in range(120)]
     reason = refusal(same)["too_uniform"]
     assert "worth 1.0 equally frequent ones, and 4 are the least" in reason
     assert "tasks are solved by get_order → cancel_order" in reason
 
 
 def test_near_duplicates_count_once_and_many_of_them_are_refused() -> None:
-    twins = [errand(n // 4, key=f"task-{n}", session=f"s{n}") for n in range(400)]
+    twins = [solved_task(n // 4, key=f"task-{n}", session=f"s{n}") for n in range(400)]
     assert refusal(twins) == {
         "near_duplicates": "300 of 400 tasks are near-duplicates of others, in words and solution; 50% are the most"
     }
 
 
-def test_few_near_duplicates_are_left_out_and_told() -> None:
-    manifest = build([*errands(12), errand(3, key="again", session="x")], policy=SMALL).manifest
+def test_few_near_duplicates_are_left_out_and_reported() -> None:
+    manifest = build([*attempts(12), solved_task(3, key="again", session="x")], policy=SMALL).manifest
     assert manifest.dropped == {"near_duplicate": 1}
     assert manifest.why == {"near_duplicate": "a task before it is nearly the same, in words and solution"}
 
 
 def test_a_split_that_holds_a_task_out_under_another_name_is_leaked() -> None:
-    twin = errand(5, key="another-name", session="x")
-    reasons = refusal([*errands(120), twin], held_out=["another-name", "task-7"])
+    twin = solved_task(5, key="another-name", session="x")
+    reasons = refusal([*attempts(120), twin], held_out=["another-name", "task-7"])
     assert reasons == {
         "leaked_text": "1 test can be read in the training text, words and solution: another-name stands in task-5"
     }
@@ -127,32 +127,32 @@ def test_a_dataset_is_held_against_the_tests_of_a_suite() -> None:
 
 
 def test_states_that_were_not_reset_are_contaminated() -> None:
-    attempts = errands(120, state="fresh")
-    used = errand(4, session="later", state="left by the attempt before")
-    assert refusal([*attempts, used]) == {
+    many = attempts(120, state="fresh")
+    used = solved_task(4, session="later", state="left by the attempt before")
+    assert refusal([*many, used]) == {
         "contaminated": "attempts at 1 task began from different states, so the environment was not reset between them: "
         "task-4"
     }
 
 
 def test_one_state_for_all_attempts_at_a_task_is_no_contamination() -> None:
-    attempts = [errand(n % 120, session=f"s{n}", state=f"state of {n % 120}") for n in range(240)]
-    assert build(attempts).manifest.dropped == {}
+    many = [solved_task(n % 120, session=f"s{n}", state=f"state of {n % 120}") for n in range(240)]
+    assert build(many).manifest.dropped == {}
 
 
 def test_attempts_in_a_crowded_workspace_are_left_out_and_many_of_them_refused() -> None:
-    crowded = errands(120)
-    assert build([*crowded, errand(130, crowded_by="t_1")]).manifest.dropped == {"contaminated": 1}
-    reason = refusal([*crowded, *(errand(n, crowded_by="t_1") for n in range(130, 180))])["contaminated"]
+    crowded = attempts(120)
+    assert build([*crowded, solved_task(130, crowded_by="t_1")]).manifest.dropped == {"contaminated": 1}
+    reason = refusal([*crowded, *(solved_task(n, crowded_by="t_1") for n in range(130, 180))])["contaminated"]
     assert reason.startswith("50 of 170 attempts ran in a place that another attempt changed meanwhile")
     assert reason.endswith("for one, attempt t_1 changed the same workspace meanwhile")
 
 
 def test_what_a_skill_from_held_out_tasks_alone_has_taught_is_left_out() -> None:
-    attempts = errands(120)
-    hidden, shown = attempts[0].trajectory.id, attempts[1].trajectory.id
-    taught = [errand(130, taught=((hidden,),)), errand(131, taught=((hidden, shown),))]
-    manifest = build([*attempts, *taught], held_out=["task-0"]).manifest
+    many = attempts(120)
+    hidden, shown = many[0].trajectory.id, many[1].trajectory.id
+    taught = [solved_task(130, taught=((hidden,),)), solved_task(131, taught=((hidden, shown),))]
+    manifest = build([*many, *taught], held_out=["task-0"]).manifest
     assert manifest.dropped == {"contaminated": 1}
     assert taught[1].trajectory.id in manifest.trajectory_ids
 
@@ -161,15 +161,15 @@ def test_replay_in_another_form_is_refused() -> None:
     old = Example(
         task="old", trajectory_id="t_old", messages=(ChatMessage("user", "How?"), ChatMessage("assistant", "So."))
     )
-    assert refusal(errands(120), replay=[old]) == {
+    assert refusal(attempts(120), replay=[old]) == {
         "mismatched_form": "1 example not as agents are asked: old: it does not begin with the system's message and the task"
     }
 
 
 def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
     built().write(tmp_path)
-    said = json.loads((tmp_path / MANIFEST).read_text())
-    (tmp_path / MANIFEST).write_text(json.dumps({**said, "form_hash": "0123456789abcdef"}))
+    text_seen = json.loads((tmp_path / MANIFEST).read_text())
+    (tmp_path / MANIFEST).write_text(json.dumps({**text_seen, "form_hash": "0123456789abcdef"}))
     objections = examined(Dataset.read(tmp_path))
     assert [each.rule for each in objections] == ["mismatched_form"]
     assert objections[0].reason.startswith("the form is 0123456789abcdef, and agents are asked in ")
@@ -189,10 +189,10 @@ def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_the_form_is_left_out_and_much_of_it_refused(steps: list[Step], why: str) -> None:
-    manifest = build([*errands(12), errand(130, steps=steps)], policy=SMALL).manifest
+    manifest = build([*attempts(12), solved_task(130, steps=steps)], policy=SMALL).manifest
     assert manifest.dropped == {"mismatched_form": 1}
     assert why in manifest.why["mismatched_form"]
-    reason = refusal([*errands(30), *(errand(n, steps=steps) for n in range(130, 142))])["mismatched_form"]
+    reason = refusal([*attempts(30), *(solved_task(n, steps=steps) for n in range(130, 142))])["mismatched_form"]
     assert reason.startswith("12 of 42 attempts do not come back from the form in which an agent is asked; for one, ")
 
 
@@ -205,49 +205,51 @@ MARKS = (
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_text_that_could_forge_a_turn_is_left_out(mark: str) -> None:
-    said = f"fine {mark} and on"
+    text_seen = f"fine {mark} and on"
     forged = [
-        errand(130, steps=calls("get_order", about=1, seen=said)),
-        errand(131, steps=calls("get_order", about=said)),
-        errand(132, text=said),
+        solved_task(130, steps=calls("get_order", about=1, seen=text_seen)),
+        solved_task(131, steps=calls("get_order", about=text_seen)),
+        solved_task(132, text=text_seen),
     ]
-    manifest = build([*errands(20), *forged], policy=SMALL).manifest
+    manifest = build([*attempts(20), *forged], policy=SMALL).manifest
     assert manifest.dropped == {"mismatched_form": 3}
     assert f"holds {mark}, which a chat template takes for its own" in manifest.why["mismatched_form"]
 
 
 def test_code_and_markup_that_forge_nothing_stay() -> None:
-    said = "a |> f <| b; x <|> y; <span>s</span> <b>[1]</b> [inst] <https://example.org/tool_call> thinking"
+    text_seen = "a |> f <| b; x <|> y; <span>s</span> <b>[1]</b> [inst] <https://example.org/tool_call> thinking"
     assert (
-        build([*errands(20), errand(130, steps=calls("get_order", about=1, seen=said))], policy=SMALL).manifest.dropped
+        build(
+            [*attempts(20), solved_task(130, steps=calls("get_order", about=1, seen=text_seen))], policy=SMALL
+        ).manifest.dropped
         == {}
     )
 
 
 def test_earlier_examples_that_could_forge_a_turn_are_not_mixed_in() -> None:
     earlier = [
-        example_of(errand(n, steps=calls(*WAYS[n % len(WAYS)], about=n, seen="ok</tool_result>")))
+        example_of(solved_task(n, steps=calls(*WAYS[n % len(WAYS)], about=n, seen="ok</tool_result>")))
         for n in range(300, 340)
     ]
-    assert build(errands(120), replay=earlier).manifest.replayed == 0
+    assert build(attempts(120), replay=earlier).manifest.replayed == 0
 
 
 def test_secrets_are_left_out_and_many_of_them_refused() -> None:
     def leaky(number: int) -> VerifiedAttempt:
-        return errand(number, steps=calls("get_order", about=number, seen="AWS key AKIAQYLPMN5HHHFPZAM2 found"))
+        return solved_task(number, steps=calls("get_order", about=number, seen="AWS key AKIAQYLPMN5HHHFPZAM2 found"))
 
-    manifest = build([*errands(12), leaky(130)], policy=SMALL).manifest
+    manifest = build([*attempts(12), leaky(130)], policy=SMALL).manifest
     assert manifest.dropped == {"secret": 1}
     assert "AKIA" not in json.dumps(dict(manifest.why))
-    reason = refusal([*errands(30), *map(leaky, range(130, 142))])["secret"]
+    reason = refusal([*attempts(30), *map(leaky, range(130, 142))])["secret"]
     assert reason.startswith("12 of 42 attempts hold what looks like a secret; for one, it holds")
 
 
 def test_outside_words_are_left_out_and_many_of_them_refused() -> None:
-    slipped = [errand(n, role=Role.CONTEXT) for n in range(130, 180)]
-    manifest = build([*errands(12), slipped[0], errand(131, obeyed="it sends data away")], policy=SMALL).manifest
+    slipped = [solved_task(n, role=Role.CONTEXT) for n in range(130, 180)]
+    manifest = build([*attempts(12), slipped[0], solved_task(131, obeyed="it sends data away")], policy=SMALL).manifest
     assert manifest.dropped == {"external": 2}
-    assert refusal([*errands(30), *slipped])["external"] == (
+    assert refusal([*attempts(30), *slipped])["external"] == (
         "50 of 80 attempts would teach an outsider's words as the agent's own; for one, its task was slipped in by the "
         "host, not asked by a person"
     )
@@ -263,14 +265,14 @@ def test_outside_words_are_left_out_and_many_of_them_refused() -> None:
     ],
 )
 def test_what_no_machine_verified_is_refused(assessment: Assessment) -> None:
-    doubtful = errand(130, assessment=assessment)
-    assert refusal([*errands(120), doubtful]) == {
+    doubtful = solved_task(130, assessment=assessment)
+    assert refusal([*attempts(120), doubtful]) == {
         "unverified": "1 of 121 attempts are not successes that a machine verified: " + doubtful.trajectory.id
     }
 
 
-def test_every_objection_is_told_at_once() -> None:
-    one = [errand(n, steps=calls("cancel_order", about=n), state=str(n), key=f"task-{n // 2}") for n in range(20)]
+def test_every_objection_is_reported_at_once() -> None:
+    one = [solved_task(n, steps=calls("cancel_order", about=n), state=str(n), key=f"task-{n // 2}") for n in range(20)]
     assert set(refusal(one)) == {"contaminated", "too_few_tasks", "too_uniform"}
 
 
@@ -280,51 +282,53 @@ def test_every_objection_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("attempt", "rule"),
     [
-        (errand(130, steps=[]), "no_calls"),
-        (errand(130, key=""), "no_task"),
-        (errand(130, steps=calls("get_order", about=1, result=StepResult.FAILED)), "nothing_to_learn"),
-        (errand(130, steps=calls("get_order", about="x" * 60_000)), "too_long"),
+        (solved_task(130, steps=[]), "no_calls"),
+        (solved_task(130, key=""), "no_task"),
+        (solved_task(130, steps=calls("get_order", about=1, result=StepResult.FAILED)), "nothing_to_learn"),
+        (solved_task(130, steps=calls("get_order", about="x" * 60_000)), "too_long"),
     ],
 )
 def test_what_teaches_nothing_is_left_out_and_counted(attempt: VerifiedAttempt, rule: str) -> None:
-    assert build([*errands(12), attempt], policy=SMALL).manifest.dropped == {rule: 1}
+    assert build([*attempts(12), attempt], policy=SMALL).manifest.dropped == {rule: 1}
 
 
 def test_too_few_tasks_says_why_others_were_left_out() -> None:
     word = Step(index=2, role=Role.USER, text="no, the other one")
-    led = [errand(n, steps=[*calls("get_order", about=n), word, *calls("get_user", about=n)]) for n in range(40, 150)]
-    assert refusal([*errands(40), *led])["too_few_tasks"].startswith(
+    led = [
+        solved_task(n, steps=[*calls("get_order", about=n), word, *calls("get_user", about=n)]) for n in range(40, 150)
+    ]
+    assert refusal([*attempts(40), *led])["too_few_tasks"].startswith(
         "there are 40 distinct solved tasks (of 150; the others were left out, most of them because a person spoke to the "
         "agent between its calls, and the form has no place for that), and 100 are the least"
     )
 
 
-def long_errand(number: int, tokens: int) -> VerifiedAttempt:
-    return errand(number, steps=calls(*WAYS[number % len(WAYS)][:1], about=f"{number}-{'x' * 3 * tokens}"))
+def long_attempt(number: int, tokens: int) -> VerifiedAttempt:
+    return solved_task(number, steps=calls(*WAYS[number % len(WAYS)][:1], about=f"{number}-{'x' * 3 * tokens}"))
 
 
-def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_are_told() -> None:
-    long = [long_errand(number, 16_500 + 20 * number) for number in range(100, 150)]
-    dataset, objections = draft([*errands(100), *long])
+def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_are_reported() -> None:
+    long = [long_attempt(number, 16_500 + 20 * number) for number in range(100, 150)]
+    dataset, objections = draft([*attempts(100), *long])
     (result,) = [each for each in objections if each.rule == "too_long"]
     assert result.reason.startswith("50 of 150 attempts do not fit into 16,384 tokens: they take about 18,")
     assert "no base model helps" in result.hint
     assert dataset.manifest.dropped == {"too_long": 50}
     assert dataset.manifest.why["too_long"].startswith("they take about 18,")
     assert " to 19," in dataset.manifest.why["too_long"]
-    few, more = ([each.rule for each in draft([*errands(100), *long[:n]])[1]] for n in (25, 26))
+    few, more = ([each.rule for each in draft([*attempts(100), *long[:n]])[1]] for n in (25, 26))
     assert ("too_long" in few, "too_long" in more) == (False, True)
 
 
 def test_what_was_left_out_for_its_length_is_no_reason_to_do_more_of_the_same() -> None:
-    long = [long_errand(number, 17_000) for number in range(75, 150)]
-    objections = {each.rule: each.hint for each in draft([*errands(75), *long])[1]}
+    long = [long_attempt(number, 17_000) for number in range(75, 150)]
+    objections = {each.rule: each.hint for each in draft([*attempts(75), *long])[1]}
     assert "25 more verified tasks that are short enough" in objections["too_few_tasks"]
 
 
-def test_a_base_model_that_reads_too_little_is_told_before_it_is_trained() -> None:
-    long = [long_errand(number, 9_000) for number in range(100, 150)]
-    dataset, objections = draft([*errands(100), *long])
+def test_a_base_model_that_reads_too_little_is_reported_before_it_is_trained() -> None:
+    long = [long_attempt(number, 9_000) for number in range(100, 150)]
+    dataset, objections = draft([*attempts(100), *long])
     assert objections == ()
     assert unreadable(dataset, 0) == unreadable(dataset, 32_768) == ()
     (result,) = unreadable(dataset, 8_192)
@@ -334,9 +338,9 @@ def test_a_base_model_that_reads_too_little_is_told_before_it_is_trained() -> No
 
 
 def test_what_the_gate_left_out_for_its_length_counts_when_a_base_model_reads_less() -> None:
-    gone = [long_errand(number, 17_000) for number in range(100, 120)]
-    kept = [long_errand(number, 9_000) for number in range(120, 135)]
-    dataset, objections = draft([*errands(100), *gone, *kept])
+    gone = [long_attempt(number, 17_000) for number in range(100, 120)]
+    kept = [long_attempt(number, 9_000) for number in range(120, 135)]
+    dataset, objections = draft([*attempts(100), *gone, *kept])
     assert objections == ()
     assert len([each for each in dataset.train if len(each.messages[2].content) > 20_000]) < 0.2 * len(dataset.train)
     assert [each.rule for each in unreadable(dataset, 8_192)] == ["too_long"]
@@ -345,32 +349,32 @@ def test_what_the_gate_left_out_for_its_length_counts_when_a_base_model_reads_le
 
 def test_answers_that_the_form_cuts_are_counted() -> None:
     short, exact, long = ("seen " * 10).strip(), "x" * 400, "x" * 401
-    attempts = [
-        errand(number, steps=calls("get_order", about=number, seen=seen))
+    many = [
+        solved_task(number, steps=calls("get_order", about=number, seen=seen))
         for number, seen in enumerate([short, exact, long, f"{short} …"])
     ]
-    assert cut_answers(build(attempts, policy=SMALL, held_out=0.0).train) == (1, 4)
+    assert cut_answers(build(many, policy=SMALL, held_out=0.0).train) == (1, 4)
 
 
 def test_a_manifest_of_an_earlier_version_is_read_with_the_limit_that_it_was_built_by(tmp_path: Path) -> None:
     built().write(tmp_path)
-    said = json.loads((tmp_path / MANIFEST).read_text())
-    said["policy"]["longest_tokens"] = 8_192
-    (tmp_path / MANIFEST).write_text(json.dumps(said))
+    text_seen = json.loads((tmp_path / MANIFEST).read_text())
+    text_seen["policy"]["longest_tokens"] = 8_192
+    (tmp_path / MANIFEST).write_text(json.dumps(text_seen))
     assert Dataset.read(tmp_path).manifest.policy.longest_tokens == 8_192
 
 
 def test_an_attempt_that_a_person_led_is_left_out() -> None:
     word = Step(index=2, role=Role.USER, text="no, the other one")
     first, last = calls("get_order", about=1)[0], calls("cancel_order", about=2)[0]
-    led, thanked = errand(130, steps=[first, word, last]), errand(131, steps=[first, last, word])
-    assert build([*errands(12), led, thanked], policy=SMALL).manifest.dropped == {"spoken_to": 1}
+    led, thanked = solved_task(130, steps=[first, word, last]), solved_task(131, steps=[first, last, word])
+    assert build([*attempts(12), led, thanked], policy=SMALL).manifest.dropped == {"spoken_to": 1}
 
 
 def test_of_one_task_the_cleanest_examples_stay() -> None:
     failed = [*calls("get_order", about=1, result=StepResult.FAILED), *calls("cancel_order", about=1003)]
-    clean = [errand(3, session=f"s{n}") for n in range(2)]
-    dirty = errand(3, steps=failed, session="first")
+    clean = [solved_task(3, session=f"s{n}") for n in range(2)]
+    dirty = solved_task(3, steps=failed, session="first")
     dataset = build([dirty, *clean], policy=SMALL, held_out=0.0)
     assert [each.trajectory_id for each in dataset.train] == [each.trajectory.id for each in clean]
     assert dataset.manifest.dropped == {"over_cap": 1}
@@ -380,19 +384,19 @@ def test_of_one_task_the_cleanest_examples_stay() -> None:
 
 
 def test_no_task_stands_on_both_sides_and_the_share_is_about_right() -> None:
-    dataset = build(errands(300), held_out=0.2)
+    dataset = build(attempts(300), held_out=0.2)
     train, held_out = {each.task for each in dataset.train}, {each.task for each in dataset.held_out}
     assert not train & held_out
     assert 40 <= len(held_out) <= 80
 
 
 def test_a_task_that_was_held_out_stays_held_out_when_more_is_gathered() -> None:
-    before, after = built().manifest, build(errands(240)).manifest
+    before, after = built().manifest, build(attempts(240)).manifest
     assert set(before.held_out_tasks) <= set(after.held_out_tasks)
 
 
 def test_another_seed_holds_out_other_tasks() -> None:
-    assert build(errands(120), seed=1).manifest.held_out_tasks != built().manifest.held_out_tasks
+    assert build(attempts(120), seed=1).manifest.held_out_tasks != built().manifest.held_out_tasks
 
 
 def test_what_gives_a_held_out_task_away_is_held_out_with_it() -> None:
@@ -403,8 +407,8 @@ def test_what_gives_a_held_out_task_away_is_held_out_with_it() -> None:
         )
         both = [*own, *calls("return_items", about=f"{number}-more")]
         return [
-            errand(number, steps=own, text=text, key=f"one-{number}"),
-            errand(number, steps=both, text=f"{text}, twice", key=f"two-{number}"),
+            solved_task(number, steps=own, text=text, key=f"one-{number}"),
+            solved_task(number, steps=both, text=f"{text}, twice", key=f"two-{number}"),
         ]
 
     dataset = build([each for number in range(60) for each in pair(number)], policy=SMALL)
@@ -414,37 +418,37 @@ def test_what_gives_a_held_out_task_away_is_held_out_with_it() -> None:
 
 
 def test_replay_is_the_agreed_share_and_never_what_is_held_out() -> None:
-    earlier = [example_of(each) for each in errands(300)]
-    dataset = build(errands(120), replay=earlier)
+    earlier = [example_of(each) for each in attempts(300)]
+    dataset = build(attempts(120), replay=earlier)
     replayed = [each for each in dataset.train if each.replay]
     assert len(replayed) == dataset.manifest.replayed
     assert len(replayed) / len(dataset.train) == pytest.approx(0.15, abs=0.01)
     assert not {each.task for each in replayed} & set(dataset.manifest.held_out_tasks)
-    assert not {each.trajectory_id for each in replayed} & {each.trajectory.id for each in errands(120)}
+    assert not {each.trajectory_id for each in replayed} & {each.trajectory.id for each in attempts(120)}
 
 
 def test_replay_that_gives_a_held_out_task_away_is_not_mixed_in() -> None:
-    twins = [dataclasses.replace(example_of(errand(n, session="old")), task=f"old-{n}") for n in range(120)]
-    dataset = build(errands(120), replay=twins)
+    twins = [dataclasses.replace(example_of(solved_task(n, session="old")), task=f"old-{n}") for n in range(120)]
+    dataset = build(attempts(120), replay=twins)
     held_out = {task.removeprefix("task-") for task in dataset.manifest.held_out_tasks}
     assert not held_out & {each.task.removeprefix("old-") for each in dataset.train if each.replay}
 
 
 def test_the_manifest_says_what_it_is_made_of(tmp_path: Path) -> None:
-    dataset = build(errands(120), seed=3)
+    dataset = build(attempts(120), seed=3)
     dataset.write(tmp_path)
     manifest = dataset.manifest
     assert Dataset.read(tmp_path) == dataset
-    assert manifest == build(errands(120), seed=3).manifest
-    assert manifest.hash != build(errands(121), seed=3).manifest.hash
+    assert manifest == build(attempts(120), seed=3).manifest
+    assert manifest.hash != build(attempts(121), seed=3).manifest.hash
     assert set(manifest.files) == {TRAIN, HELD_OUT}
-    assert set(manifest.trajectory_ids) == {each.trajectory.id for each in errands(120)}
+    assert set(manifest.trajectory_ids) == {each.trajectory.id for each in attempts(120)}
     assert manifest.figures["strategies"] == pytest.approx(len(WAYS), abs=0.3)
     assert manifest.figures["seen_values"] == 1.0
 
 
 def test_an_aid_stands_before_the_task_in_every_example() -> None:
-    dataset = build(errands(120), aid=lambda attempt: f"About {attempt.task_key}.")
+    dataset = build(attempts(120), aid=lambda attempt: f"About {attempt.task_key}.")
     assert all(each.messages[1].content.startswith(f"About {each.task}.\n\nTask:\n") for each in dataset.train)
 
 
@@ -466,7 +470,7 @@ def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", '{"tasks": '])
-def test_a_manifest_that_was_not_written_to_its_end_is_refused_and_tells_how_to_begin_anew(
+def test_a_manifest_that_was_not_written_to_its_end_is_refused_and_tells_how_to_begin_again(
     tmp_path: Path, text: str
 ) -> None:
     built().write(tmp_path)
@@ -487,6 +491,6 @@ def test_a_dataset_that_cannot_be_written_leaves_no_manifest(tmp_path: Path) -> 
 
 def test_a_share_or_policy_that_makes_no_sense_is_named() -> None:
     with raises(Mistake, "bad_share"):
-        build(errands(3), held_out=1.5)
+        build(attempts(3), held_out=1.5)
     with raises(Mistake, "bad_data_policy"):
         DataPolicy(replay_share=1, per_task=0)

@@ -65,14 +65,14 @@ def test_the_two_halves_of_each_head_are_interleaved():
 
 
 @pytest.mark.parametrize("length", [4, 12, 30, 60])
-def test_a_damaged_file_is_told_as_such(tmp_path: Path, length: int):
+def test_a_damaged_file_is_reported_as_such(tmp_path: Path, length: int):
     path = gguf(tmp_path / "x.gguf")
     path.write_bytes(path.read_bytes()[:length])
     with raises(Mistake, "damaged_model"):
         read_gguf_header(path)
 
 
-def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: Path):
+def test_lists_in_lists_and_dimensions_without_end_are_reported_as_damage(tmp_path: Path):
     text = struct.pack("<Q", 1) + b"x"
     start = b"GGUF" + struct.pack("<I", 3)
     nested = struct.pack("<QQ", 0, 1) + text + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5_000
@@ -86,7 +86,7 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
 @pytest.mark.parametrize(
     "text", ["[]", "[" * 100_000, "x", "\xff", '{"num_attention_heads": "x"}', '{"num_hidden_layers": [1]}']
 )
-def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
+def test_a_configuration_that_tells_nothing_is_reported(tmp_path: Path, text: str):
     (folder(tmp_path / "m") / "config.json").write_text(text, encoding="latin-1")
     with raises(Mistake, "damaged_model") as mistake:
         base_model_facts(str(tmp_path / "m"))
@@ -105,7 +105,7 @@ def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
         struct.pack("<Q", 50_000) + b"[" * 50_000,
     ],
 )
-def test_weights_whose_header_is_nonsense_are_told_as_damage(tmp_path: Path, data: bytes):
+def test_weights_whose_header_is_nonsense_are_reported_as_damage(tmp_path: Path, data: bytes):
     (folder(tmp_path / "m") / "model.safetensors").write_bytes(data)
     with raises(Mistake, "damaged_model"):
         base_model_facts(str(tmp_path / "m"))
@@ -119,7 +119,7 @@ def test_a_pipe_in_place_of_weights_is_not_waited_for(tmp_path: Path):
             look(str(tmp_path / "m"))
 
 
-def test_a_file_that_is_no_model_is_told_as_such(tmp_path: Path):
+def test_a_file_that_is_no_model_is_reported_as_such(tmp_path: Path):
     (tmp_path / "x.gguf").write_bytes(b"PK..")
     (tmp_path / "x.txt").write_text("x", encoding="utf-8")
     with raises(Mistake, "not_gguf"):
@@ -137,7 +137,7 @@ def test_family_and_size_are_known_without_loading(tmp_path: Path):
     assert (facts.architecture, facts.parameters, facts.heads, facts.key_heads, facts.layers) == ("llama", 21, 4, 2, 3)
 
 
-def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lies_beside_them(tmp_path: Path):
+def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lies_next_to_them(tmp_path: Path):
     one, other = folder(tmp_path / "one"), folder(tmp_path / "other")
     assert base_model_hash(str(one)) == base_model_hash(str(other))
     (other / "README.md").write_text("x", encoding="utf-8")
@@ -150,7 +150,7 @@ def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lie
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "[]", "{}", "nonsense", '{"peft_type": "LORA", "r": 0, "lora_alpha": 4}', "\xff"]
 )
-def test_settings_that_cannot_be_read_are_told(tmp_path: Path, text: str):
+def test_settings_that_cannot_be_read_are_reported(tmp_path: Path, text: str):
     (adapter(tmp_path / "a") / "adapter_config.json").write_text(text, encoding="latin-1")
     with raises(Mistake, "damaged_adapter") as mistake:
         export_gguf(tmp_path / "a", str(folder(tmp_path / "m")), tmp_path / "out.gguf")

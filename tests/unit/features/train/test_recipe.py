@@ -51,7 +51,7 @@ def test_an_unknown_size_names_those_there_are():
     assert "small, medium, large" in wrong.value.hint
 
 
-def test_all_that_is_wrong_with_a_recipe_is_told_at_once():
+def test_all_that_is_wrong_with_a_recipe_is_reported_at_once():
     with raises(Mistake, "bad_recipe"):
         Recipe(rank=0, rate=0.0, dropout=1.0)
 
@@ -62,7 +62,7 @@ def test_few_examples_are_seen_more_often_so_that_there_are_steps_enough():
     assert recipe.steps(1001) == 3 * 101
 
 
-def test_what_is_told_of_a_recipe_is_what_decides_the_result():
+def test_what_is_reported_of_a_recipe_is_what_decides_the_result():
     assert Recipe(checkpoint_s=1.0).as_text() == Recipe(checkpoint_s=9.0).as_text()
     assert Recipe(rate=1e-3).as_text() != Recipe(rate=1e-4).as_text()
     assert Recipe().as_text()["rank"] == "16"

@@ -45,7 +45,7 @@ def exactly(shares: dict[str, tuple[float, float]], tasks: int = 60):
     return compare(rows, reference="skills")
 
 
-def test_right_tools_with_worse_arguments_are_worse_and_both_figures_are_told():
+def test_right_tools_with_worse_arguments_are_worse_and_both_figures_are_reported():
     verdict = judge_arm(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.0)}))
     assert verdict.ruling is AdapterRuling.WORSE
     assert verdict.code == "worse"
@@ -77,7 +77,7 @@ def test_too_few_tasks_are_never_judged():
     assert "29 tasks" in verdict.reason
 
 
-def test_no_better_is_said_only_where_a_notable_difference_would_have_been_seen():
+def test_no_better_is_stated_only_where_a_notable_difference_would_have_been_seen():
     assert judge_arm(against_skills(0.32, tasks=60)).ruling is AdapterRuling.TOO_LITTLE
     assert judge_arm(against_skills(0.32, tasks=200)).ruling is AdapterRuling.NO_BETTER
     few = run({"skills": 0.3}, tasks=40) + run({"skills+adapter": 0.32}, tasks=40, dice=2)

@@ -87,9 +87,9 @@ def _file_hash(path: Path) -> str:
     try:
         if not path.is_file():
             return ""
-        told = path.stat()
-        if told.st_size > _WHOLE_BYTES_MAX:
-            return f"{told.st_size} bytes of {told.st_mtime_ns}"
+        status = path.stat()
+        if status.st_size > _WHOLE_BYTES_MAX:
+            return f"{status.st_size} bytes of {status.st_mtime_ns}"
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError):
@@ -238,17 +238,17 @@ class _Process:
     def _receive(self) -> bool:
         """Take in what it said; whether it may say more."""
         try:
-            said = os.read(self._output.fileno(), _CHUNK)
+            received = os.read(self._output.fileno(), _CHUNK)
         except BlockingIOError:
             return True
-        self._received += said
-        return bool(said)
+        self._received += received
+        return bool(received)
 
     def _ended_without_answer(self) -> AgentDecision:
         self._end()
-        said = _last_line_of(self._stderr)
+        received = _last_line_of(self._stderr)
         return AgentDecision(
-            broken=f"the agent ended with code {self._process.returncode}{': ' + said if said else ''}"
+            broken=f"the agent ended with code {self._process.returncode}{': ' + received if received else ''}"
         )
 
     def _end(self) -> None:
@@ -356,9 +356,9 @@ def _load_file(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
-    beside = str(path.resolve().parent)
-    if beside not in sys.path:  # as Python does for a script: what lies beside it can be imported
-        sys.path.append(beside)
+    script_folder = str(path.resolve().parent)
+    if script_folder not in sys.path:  # as Python does for a script: what lies beside it can be imported
+        sys.path.append(script_folder)
     with _errors_as_mistakes(f"{path.name}, when it was loaded,"):
         spec.loader.exec_module(module)
     return module

@@ -80,23 +80,23 @@ class ModelActor:
 
         def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
             spoken = [prompt_messages(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
-            said = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
-            return [_decided(completion, max_context=self._max_context) for completion in said]
+            reply = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
+            return [_decided(completion, max_context=self._max_context) for completion in reply]
 
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
 
 
-def _decided(said: ModelReply, *, max_context: int) -> AgentDecision:
-    call = None if is_done(said.text) else parse_tool_call(said.text)
+def _decided(reply: ModelReply, *, max_context: int) -> AgentDecision:
+    call = None if is_done(reply.text) else parse_tool_call(reply.text)
     broken = ""
-    if max_context and said.context_tokens + said.output_tokens > max_context:
+    if max_context and reply.context_tokens + reply.output_tokens > max_context:
         # A model may go on beyond what it was made for, and say anything; that is no decision, whatever it looks like.
         broken = f"the conversation takes more than the {max_context} tokens that the model can read"
-    elif call is None and not is_done(said.text):
-        broken = f"no call can be read from {said.text.strip()[:_SHOWN]!r}"
+    elif call is None and not is_done(reply.text):
+        broken = f"no call can be read from {reply.text.strip()[:_SHOWN]!r}"
     return AgentDecision(
         call=call,
         broken=broken,
-        context_tokens=said.context_tokens,
-        output_tokens=said.output_tokens,
+        context_tokens=reply.context_tokens,
+        output_tokens=reply.output_tokens,
     )

@@ -94,8 +94,8 @@ class _Attempt:
             return
         answer, failed = self.world.call(call.tool, **call.arguments)
         self.calls += 1
-        said = json.dumps([call.tool, call.arguments, answer, failed], sort_keys=True, default=str)
-        again = hashlib.sha256(said.encode()).hexdigest()
+        signature = json.dumps([call.tool, call.arguments, answer, failed], sort_keys=True, default=str)
+        again = hashlib.sha256(signature.encode()).hexdigest()
         self.seen[again] = self.seen.get(again, 0) + 1
         if self.world.over:
             return

@@ -61,9 +61,9 @@ class SuiteInput:
         except ValueError:
             found = math.nan
         if not math.isfinite(found):
-            told = self.options[name][:_SHOWN]
+            given_text = self.options[name][:_SHOWN]
             raise Mistake(
-                f"{name} must be a number, not {told!r}",
+                f"{name} must be a number, not {given_text!r}",
                 code="bad_option_value",
                 hint=f"such as --option {name}={default:g}",
             )

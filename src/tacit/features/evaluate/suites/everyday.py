@@ -14,7 +14,7 @@ from tacit.domain.tool import Call, Tool
 from tacit.features.evaluate.suite import Exercise
 from tacit.features.evaluate.suites.next_call import NextCallWorld
 
-BESIDE = 5
+OTHER_TOOLS = 5
 """Other tools that are offered."""
 TIMES = 2
 _PEOPLE = ("Mara", "Tomas", "Ines", "Jonas", "Priya", "Kofi")
@@ -136,7 +136,7 @@ def _exercises() -> Iterator[Exercise]:
             for turn in range(TIMES):
                 group = f"{name}/{number}"
                 dice = random.Random(f"{group}/{turn}")
-                offered = [name, *dice.sample([other for other in tools if other != name], BESIDE)]
+                offered = [name, *dice.sample([other for other in tools if other != name], OTHER_TOOLS)]
                 dice.shuffle(offered)
                 yield Exercise(
                     key=f"{group}/{turn}",

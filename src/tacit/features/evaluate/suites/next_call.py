@@ -38,7 +38,7 @@ class NextCallWorld:
         """`knows_arguments`: the answer says the arguments too, and not only which tool is right."""
         self._exercise = exercise
         self._knows_arguments = knows_arguments
-        self._said: Call | None = None
+        self._answer: Call | None = None
         self._done = False
         self._reason = ""
         self._over = False
@@ -67,7 +67,7 @@ class NextCallWorld:
         """Answer with a call; it is not carried out."""
         if self._over:
             return "the question was answered before", True
-        self._said, self._over = Call(tool=tool, arguments=arguments), True
+        self._answer, self._over = Call(tool=tool, arguments=arguments), True
         return "", False
 
     def finish(self) -> None:
@@ -84,7 +84,7 @@ class NextCallWorld:
         tells = self._exercise.answer and self._knows_arguments  # an end has no arguments
         return AttemptScore(
             success=success,
-            steps=int(self._said is not None),
+            steps=int(self._answer is not None),
             first_right=success,
             exact=detail == EXACT if tells else None,
             abstained=bool(self._reason),
@@ -93,25 +93,25 @@ class NextCallWorld:
 
     def state(self) -> str:
         """A fingerprint of the question and of its answer."""
-        said = None if self._said is None else [self._said.tool, _plain(self._said.arguments)]
-        told = [self._exercise.key, said, self._done, self._reason]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        answer = None if self._answer is None else [self._answer.tool, _plain(self._answer.arguments)]
+        detail = [self._exercise.key, answer, self._done, self._reason]
+        return hashlib.sha256(json.dumps(detail).encode()).hexdigest()[:16]
 
     def _judged(self) -> tuple[bool, str]:
-        answer, said = self._exercise.answer, self._said
-        if said is None:
+        right, given = self._exercise.answer, self._answer
+        if given is None:
             if not self._done:
                 return False, self._reason or SILENT
-            return (False, STOPPED) if answer else (True, RIGHTLY_DONE)
-        if not answer:
+            return (False, STOPPED) if right else (True, RIGHTLY_DONE)
+        if not right:
             return False, WENT_ON
-        if said.tool == answer[0].tool and not self._knows_arguments:
+        if given.tool == right[0].tool and not self._knows_arguments:
             return True, RIGHT_TOOL
-        if said.tool == answer[0].tool:
-            return True, EXACT if _plain(said.arguments) == _plain(answer[0].arguments) else OTHER_ARGUMENTS
-        if said.tool in {call.tool for call in answer}:
+        if given.tool == right[0].tool:
+            return True, EXACT if _plain(given.arguments) == _plain(right[0].arguments) else OTHER_ARGUMENTS
+        if given.tool in {call.tool for call in right}:
             return False, LATER
-        return False, WRONG if said.tool in {tool.name for tool in self.tools} else UNKNOWN
+        return False, WRONG if given.tool in {tool.name for tool in self.tools} else UNKNOWN
 
 
 class NextCallSuite:

@@ -41,9 +41,11 @@ def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise Mistake(f"{path} cannot be read: {error}", code="bad_data", hint="fetch the file again") from error
     if problems:
-        told = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
+        description = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
         raise Mistake(
-            f"{path} is not as expected: {told}", code="bad_data", hint="compare it with the suite's documentation"
+            f"{path} is not as expected: {description}",
+            code="bad_data",
+            hint="compare it with the suite's documentation",
         )
     if not rows:
         raise Mistake(f"{path} has no tasks", code="bad_data", hint="fetch the file again")
@@ -285,13 +287,13 @@ def _read_tools(path: Path) -> dict[str, Tool]:
     return {tool.name: tool for tool in tools}
 
 
-def _bfcl_tool(told: Mapping[str, Any]) -> Tool:
-    required = tuple(told["parameters"].get("required", ()))
-    if not isinstance(told["name"], str):
-        raise TypeError(f"{told['name']!r} is no name of a tool")
+def _bfcl_tool(description: Mapping[str, Any]) -> Tool:
+    required = tuple(description["parameters"].get("required", ()))
+    if not isinstance(description["name"], str):
+        raise TypeError(f"{description['name']!r} is no name of a tool")
     return Tool(
-        name=told["name"],
-        description=told["description"].rpartition(_PREAMBLE)[2].strip(),
+        name=description["name"],
+        description=description["description"].rpartition(_PREAMBLE)[2].strip(),
         required=required,
-        optional=tuple(name for name in told["parameters"].get("properties", {}) if name not in required),
+        optional=tuple(name for name in description["parameters"].get("properties", {}) if name not in required),
     )

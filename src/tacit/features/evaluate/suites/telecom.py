@@ -83,17 +83,17 @@ class TelecomWorld:
 
     def score(self) -> AttemptScore:
         """Whether the phone works and the customer was not handed over needlessly."""
-        told = self._environment.score()
+        result = self._environment.score()
         needed = {call.tool for call in self._exercise.answer}
         reading = {tool.name for tool in self.tools if tool.read_only}
         changes = [turn.call.tool for turn in self._turns if turn.call.tool not in reading]
         last = (
             "handed over needlessly"
-            if told.needless_transfer
+            if result.needless_transfer
             else self._ended or ("out of calls" if self._left <= 0 else "stopped")
         )
         return AttemptScore(
-            success=bool(told.success),
+            success=bool(result.success),
             steps=len(self._turns),
             retries=_retries(self._turns),
             first_right=changes[0] in needed if changes else None,
@@ -104,9 +104,9 @@ class TelecomWorld:
     def state(self) -> str:
         """A fingerprint of the phone, the account and the calls so far."""
         world = self._environment._env
-        said = [(turn.call.tool, dict(turn.call.arguments)) for turn in self._turns]
-        told = [world.get_db_hash(), world.get_user_db_hash(), said, self._ended]
-        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()[:16]
+        calls = [(turn.call.tool, dict(turn.call.arguments)) for turn in self._turns]
+        result = [world.get_db_hash(), world.get_user_db_hash(), calls, self._ended]
+        return hashlib.sha256(json.dumps(result, default=str).encode()).hexdigest()[:16]
 
 
 class TelecomSuite:
@@ -121,7 +121,7 @@ class TelecomSuite:
         self._environment = _started(self.driver, checkout)
         most = int(getattr(self.driver, "MAX_CALLS", 80))
         self._max_calls = min(max_calls, most) if max_calls > 0 else most
-        self.tools = tuple(_tool(told) for told in self._environment.tools())
+        self.tools = tuple(_tool(result) for result in self._environment.tools())
         self._ids = {f"{self.name}-{at:03d}": each for at, each in enumerate(_ids(data / "dev_ids.json"))}
 
     @cached_property
@@ -150,7 +150,7 @@ class TelecomSuite:
     def _exercise(self, key: str, identity: str) -> Exercise:
         probe = copy.copy(self._environment)
         try:
-            told = probe.reset(identity)
+            result = probe.reset(identity)
         except KeyError:
             raise Mistake(
                 f"the checkout has no task {key}",
@@ -161,7 +161,7 @@ class TelecomSuite:
         return Exercise(
             key=key,
             group=key,
-            task=f"{told['complaint']}\n{told['known_info']}".strip(),
+            task=f"{result['complaint']}\n{result['known_info']}".strip(),
             tools=self.tools,
             answer=tuple(Call(tool=call.name, arguments=dict(call.arguments)) for call in right),
         )
@@ -217,13 +217,13 @@ def _ids(path: Path) -> list[str]:
         raise Mistake(f"{path} has no list of ids: {error}", code="bad_data", hint="fetch the file again") from error
 
 
-def _tool(told: Mapping[str, Any]) -> Tool:
-    parameters = told.get("parameters", {})
+def _tool(result: Mapping[str, Any]) -> Tool:
+    parameters = result.get("parameters", {})
     required = tuple(parameters.get("required", ()))
     return Tool(
-        name=told["name"],
-        description=told.get("description", ""),
+        name=result["name"],
+        description=result.get("description", ""),
         required=required,
         optional=tuple(name for name in parameters.get("properties", {}) if name not in required),
-        read_only=bool(told["read_only"]),
+        read_only=bool(result["read_only"]),
     )

@@ -172,7 +172,7 @@ def test_a_program_that_answered_once_may_fail_often(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "result"), [("", "is empty"), ("'", "cannot be read"), ("no-such-program-7", "cannot be started")]
 )
-def test_a_program_that_is_not_there_is_told_at_once(command: str, result: str) -> None:
+def test_a_program_that_is_not_there_is_reported_at_once(command: str, result: str) -> None:
     with pytest.raises(Mistake, match=result):
         attempt(CommandActor(command), "")
 
@@ -326,24 +326,24 @@ def test_agents_are_opened_by_name(tmp_path: Path) -> None:
         ("python:json:no_such_function", NotFound),
     ],
 )
-def test_an_agent_that_does_not_exist_is_told(name: str, kind: type[Mistake]) -> None:
+def test_an_agent_that_does_not_exist_is_reported(name: str, kind: type[Mistake]) -> None:
     with pytest.raises(kind):
         open_actor(name)
 
 
-def test_an_adapter_that_nobody_would_heed_is_a_mistake() -> None:
+def test_an_adapter_that_is_ignored_is_a_mistake() -> None:
     with raises(Mistake, "adapter_not_selectable"):
         open_actor("command:true", options=ActorOptions(adapter="mine"))
 
 
-def test_what_a_function_raises_is_told_with_its_place_as_its_authors_mistake(tmp_path: Path) -> None:
+def test_what_a_function_raises_is_reported_with_its_place_as_its_authors_mistake(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def answer(question):\n    return {}['call']\n", "utf-8")
     acting = PythonActor(load_function(f"{tmp_path / 'agent.py'}:answer"), name="mine")
     with raises(Mistake, "agent_raised"):
         acting.act([Flat(("power",))], [Aid()])
 
 
-def test_a_file_that_cannot_be_loaded_is_told_and_may_import_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_loaded_is_reported_and_may_import_what_lies_next_to_it(tmp_path: Path) -> None:
     (tmp_path / "beside_the_agent.py").write_text("DONE = {'done': True}\n", "utf-8")
     (tmp_path / "whole.py").write_text(
         "from beside_the_agent import DONE\n\n\ndef answer(question):\n    return DONE\n", "utf-8"

@@ -17,7 +17,7 @@ from tests.unit.features.evaluate.heating import TASK, TOOLS
 
 
 @dataclass(frozen=True)
-class Said:
+class Reply:
     text: str
     context_tokens: int = 100
     output_tokens: int = 7
@@ -33,10 +33,10 @@ class Model:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Said]:
+    ) -> list[Reply]:
         self.batches.append(list(conversations))
         self.adapters.append(adapter)
-        return [Said(self._says(conversation)) for conversation in conversations]
+        return [Reply(self._says(conversation)) for conversation in conversations]
 
 
 def follows_aid(conversation: Sequence[ChatMessage]) -> str:

@@ -18,7 +18,7 @@ EACH = 100
 
 
 @dataclass(frozen=True)
-class Said:
+class Reply:
     text: str
     context_tokens: int
     output_tokens: int = 7
@@ -29,9 +29,9 @@ class Growing:
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
-    ) -> list[Said]:
-        said = (DONE if len(each) > 2 else format_tool_call(Call(tool="switch_power")) for each in conversations)
-        return [Said(text, EACH * len(each)) for text, each in zip(said, conversations, strict=True)]
+    ) -> list[Reply]:
+        text_seen = (DONE if len(each) > 2 else format_tool_call(Call(tool="switch_power")) for each in conversations)
+        return [Reply(text, EACH * len(each)) for text, each in zip(text_seen, conversations, strict=True)]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_done_is_right_only_where_nothing_is_left() -> None:
     assert (late.score().success, late.score().detail, late.score().steps) == (True, RIGHTLY_DONE, 0)
 
 
-def test_abstaining_is_told_and_is_no_success_even_at_the_end() -> None:
+def test_abstaining_is_reported_and_is_no_success_even_at_the_end() -> None:
     world = begun(2)
     world.abstain("no procedure is known")
     assert world.over
@@ -141,7 +141,7 @@ def test_abstaining_is_told_and_is_no_success_even_at_the_end() -> None:
     assert world.score().detail == "no procedure is known"
 
 
-def test_nothing_said_is_no_success() -> None:
+def test_nothing_stated_is_no_success() -> None:
     score = begun(2).score()
     assert (score.success, score.abstained, score.detail) == (False, False, SILENT)
 

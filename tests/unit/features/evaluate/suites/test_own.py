@@ -57,7 +57,7 @@ def test_what_nobody_vouches_for_is_neither_asked_nor_learned_from() -> None:
     assert made.training_trajectories() == []
 
 
-def test_nothing_held_out_is_told() -> None:
+def test_nothing_held_out_is_reported() -> None:
     with raises(Mistake, "nothing_held_out"):
         OwnSuite(WORK, held_out={"moon"})
 
@@ -123,10 +123,10 @@ def test_a_suite_of_which_much_is_given_away_is_no_sample_and_is_refused() -> No
 
 
 def test_a_vouched_attempt_says_what_was_found_of_it() -> None:
-    said = with_outcome_as_claim(WORK[0])
-    assert said.claim is not None
-    assert (said.claim.result, said.claim.verified_by) == ("success", "pytest -q")
-    assert said.id == said.content_id()
+    text_seen = with_outcome_as_claim(WORK[0])
+    assert text_seen.claim is not None
+    assert (text_seen.claim.result, text_seen.claim.verified_by) == ("success", "pytest -q")
+    assert text_seen.id == text_seen.content_id()
 
 
 def test_a_rehearsed_memory_knows_what_it_was_given_and_its_skills_may_be_recalled() -> None:

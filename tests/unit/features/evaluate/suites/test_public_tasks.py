@@ -92,7 +92,7 @@ def test_a_training_task_with_the_words_of_an_asked_one_is_not_learned_from(shop
     assert learned[0].actions[0].arguments == CANCEL["arguments"]
 
 
-def test_all_bad_lines_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+def test_all_bad_lines_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"id": "a"}\nno json\n\n[1]\n{"id": 7, "text": "x"}\n', encoding="utf-8")
     with pytest.raises(Mistake) as caught:
@@ -108,7 +108,7 @@ def test_all_bad_lines_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         ("empty.jsonl", b"\n", "no tasks"),
     ],
 )
-def test_a_damaged_or_empty_file_is_told(tmp_path: Path, name: str, data: bytes, outcome: str) -> None:
+def test_a_damaged_or_empty_file_is_reported(tmp_path: Path, name: str, data: bytes, outcome: str) -> None:
     (tmp_path / name).write_bytes(data)
     with raises(Mistake, "bad_data"):
         read_rows(tmp_path / name, fields={"id": str})
@@ -119,7 +119,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         RetailSuite(tmp_path)
 
 
-def test_a_reference_call_without_a_name_is_told(shop: Path) -> None:
+def test_a_reference_call_without_a_name_is_reported(shop: Path) -> None:
     lines(shop / "train_gold.jsonl", [row("train-0", "x", {"arguments": {}})])
     with raises(Mistake, "bad_data"):
         RetailSuite(shop)
@@ -131,7 +131,7 @@ def test_a_customer_without_particulars_stands_for_itself(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_a_number_that_json_does_not_have_is_told_with_its_line(tmp_path: Path, number: str) -> None:
+def test_a_number_that_json_does_not_have_is_reported_with_its_line(tmp_path: Path, number: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(f'{{"id": "a", "n": 1.5}}\n{{"id": "b", "n": {number}}}\n', encoding="utf-8")
     with raises(Mistake, "bad_data"):
@@ -203,20 +203,20 @@ def test_bfcl_tools_say_what_they_do_and_not_where_they_belong(functions: Path) 
     assert made.tools_of(made.training_trajectories()[0]) == [sort, mkdir]
 
 
-def test_bfcl_with_a_tool_that_nobody_documents_is_told(functions: Path) -> None:
+def test_bfcl_with_a_tool_that_nobody_documents_is_reported(functions: Path) -> None:
     lines(functions / "turns.jsonl.gz", [turn(2, 0, [{"name": "fly", "arguments": {}}])])
     with raises(Mistake, "bad_data"):
         BfclSuite(functions)
 
 
-def test_bfcl_with_a_call_that_cannot_be_read_is_told(functions: Path) -> None:
+def test_bfcl_with_a_call_that_cannot_be_read_is_reported(functions: Path) -> None:
     lines(functions / "turns.jsonl.gz", [turn(2, 0, [{"arguments": {}}])])
     with raises(Mistake, "bad_data"):
         BfclSuite(functions)
 
 
 @pytest.mark.parametrize("arguments", [None, [], "x", 3])
-def test_bfcl_with_arguments_that_are_none_is_told(functions: Path, arguments: object) -> None:
+def test_bfcl_with_arguments_that_are_none_is_reported(functions: Path, arguments: object) -> None:
     lines(functions / "turns.jsonl.gz", [turn(2, 0, [{"name": "sort", "arguments": arguments}])])
     with raises(Mistake, "bad_data"):
         BfclSuite(functions)
@@ -225,13 +225,13 @@ def test_bfcl_with_arguments_that_are_none_is_told(functions: Path, arguments: o
 @pytest.mark.parametrize(
     "text", ["[", "[]", "[1]", "{", '{"Files": [{}]}', "[" * 100_000, '{"Files": [{"name": [], "parameters": {}}]}']
 )
-def test_bfcl_with_another_list_of_tools_is_told(functions: Path, text: str) -> None:
+def test_bfcl_with_another_list_of_tools_is_reported(functions: Path, text: str) -> None:
     (functions / "tools.json").write_text(text, encoding="utf-8")
     with raises(Mistake, "bad_data"):
         BfclSuite(functions)
 
 
-def test_bfcl_without_its_tools_is_told(functions: Path) -> None:
+def test_bfcl_without_its_tools_is_reported(functions: Path) -> None:
     (functions / "tools.json").unlink()
     with raises(NotFound, "no_data"):
         BfclSuite(functions)

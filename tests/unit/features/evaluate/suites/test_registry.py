@@ -12,14 +12,14 @@ from tacit.store import open_store
 from tests.raising import raises
 
 
-def test_a_name_that_no_suite_has_is_told_with_the_nearest() -> None:
+def test_a_name_that_no_suite_has_is_reported_with_the_nearest() -> None:
     with raises(NotFound, "unknown_suite") as caught:
         open_suite("retial")
     assert "did you mean retail?" in caught.value.hint
     assert all(name in caught.value.hint for name in SUITES)
 
 
-def test_all_unknown_options_are_told_with_those_that_there_are(tmp_path: Path) -> None:
+def test_all_unknown_options_are_reported_with_those_that_there_are(tmp_path: Path) -> None:
     with raises(Mistake, "unknown_option") as caught:
         open_suite("telecom", data=tmp_path, options={"size": "1", "colour": "red", "calls": "3"})
     assert "checkout" in caught.value.hint
@@ -40,7 +40,7 @@ def test_the_own_suite_asks_for_a_store_and_for_work_in_it() -> None:
         open_suite("own", store=open_store(":memory:"))
 
 
-def test_an_option_that_is_no_number_is_told() -> None:
+def test_an_option_that_is_no_number_is_reported() -> None:
     assert SuiteInput(options={"calls": "30"}).number("calls", 0) == 30
     with raises(Mistake, "bad_option_value"):
         SuiteInput(options={"calls": "many"}).number("calls", 0)
@@ -63,12 +63,12 @@ def test_an_option_that_counts_is_a_whole_number(value: str) -> None:
 
 
 @pytest.mark.parametrize("share", ["0", "1", "2", "-0.5"])
-def test_a_share_that_leaves_nothing_to_ask_or_to_learn_from_is_told(share: str) -> None:
+def test_a_share_that_leaves_nothing_to_ask_or_to_learn_from_is_reported(share: str) -> None:
     with raises(Mistake, "bad_option_value"):
         open_suite("own", store=open_store(":memory:"), options={"share": share})
 
 
-def test_no_driver_is_guessed_beside_the_data(tmp_path: Path) -> None:
+def test_no_driver_is_guessed_next_to_the_data(tmp_path: Path) -> None:
     data, tools = tmp_path / "data" / "telecom", tmp_path / "tools"
     data.mkdir(parents=True)
     tools.mkdir()

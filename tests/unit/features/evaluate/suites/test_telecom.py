@@ -106,7 +106,7 @@ def test_tools_tell_what_they_need_and_which_only_look(suite: TelecomSuite) -> N
     assert (data.required, data.optional) == (("on",), ("roaming",))
 
 
-def test_a_mended_phone_is_a_success_and_its_calls_are_counted(suite: TelecomSuite) -> None:
+def test_a_fixed_phone_is_a_success_and_its_calls_are_counted(suite: TelecomSuite) -> None:
     world = begun(suite)
     world.call("look")
     world.call("toggle_airplane")
@@ -179,12 +179,12 @@ def test_an_attempt_ends_when_no_call_is_left(driver: Path, asked: int, most: in
     assert world.score().detail.startswith("out of calls")
 
 
-def test_a_missing_checkout_is_told(driver: Path) -> None:
+def test_a_missing_checkout_is_reported(driver: Path) -> None:
     with raises(Mistake, "driver_not_started"):
         TelecomSuite(driver.parent / "data", driver=driver)
 
 
-def test_a_missing_package_of_the_driver_is_told(driver: Path) -> None:
+def test_a_missing_package_of_the_driver_is_reported(driver: Path) -> None:
     driver.write_text(
         "class TelecomEnv:\n    def __init__(self, checkout):\n        import no_such_package\n", encoding="utf-8"
     )
@@ -192,7 +192,7 @@ def test_a_missing_package_of_the_driver_is_told(driver: Path) -> None:
         TelecomSuite(driver.parent / "data", driver=driver, checkout=driver.parent)
 
 
-def test_a_file_that_is_no_driver_is_told(driver: Path) -> None:
+def test_a_file_that_is_no_driver_is_reported(driver: Path) -> None:
     with raises(NotFound, "no_driver"):
         TelecomSuite(driver.parent / "data", driver=driver.parent / "gone.py")
     driver.write_text("x = 1\n", encoding="utf-8")
@@ -209,7 +209,7 @@ def test_ids_that_the_world_does_not_know_are_not_spelled_out(driver: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"ids": 7}'])
-def test_a_file_without_ids_is_told(driver: Path, text: str) -> None:
+def test_a_file_without_ids_is_reported(driver: Path, text: str) -> None:
     (driver.parent / "data" / "dev_ids.json").write_text(text, encoding="utf-8")
     with raises(Mistake, "bad_data"):
         TelecomSuite(driver.parent / "data", driver=driver, checkout=driver.parent)

@@ -25,13 +25,15 @@ _PEOPLE = "Ann Bob Cem Dora Eli Fay Gus Hana Ida Jo".split()
 _THINGS = "kettle tablet lamp camera jacket watch bottle puzzle mat grill".split()
 
 
-def errand(number: int, *, steps: Sequence[Step] | None = None, text: str = "", **more: Any) -> VerifiedAttempt:
+def solved_task(number: int, *, steps: Sequence[Step] | None = None, text: str = "", **more: Any) -> VerifiedAttempt:
     """A verified attempt at a task of its own."""
     person, thing = _PEOPLE[number % 10], _THINGS[number // 10 % 10]
     asked = text or f"{person} wants order {1000 + number} with the {thing} settled, reference {number * 7919}"
-    said = Step(index=0, role=more.pop("role", Role.USER), text=asked)
+    text_seen = Step(index=0, role=more.pop("role", Role.USER), text=asked)
     made = steps if steps is not None else calls(*WAYS[number % len(WAYS)], about=1000 + number)
-    trajectory = Trajectory(task=Task(text=asked), steps=(said, *made), session_id=more.pop("session", f"s{number}"))
+    trajectory = Trajectory(
+        task=Task(text=asked), steps=(text_seen, *made), session_id=more.pop("session", f"s{number}")
+    )
     more.setdefault("assessment", PASSED)
     return VerifiedAttempt(trajectory=trajectory, task_key=more.pop("key", f"task-{number}"), tools=TOOLS, **more)
 
@@ -44,6 +46,6 @@ def calls(*names: str, about: int | str, result: StepResult = StepResult.OK, see
     ]
 
 
-def errands(count: int = 120, **more: Any) -> list[VerifiedAttempt]:
+def attempts(count: int = 120, **more: Any) -> list[VerifiedAttempt]:
     """So many attempts, each at a task of its own."""
-    return [errand(number, **more) for number in range(count)]
+    return [solved_task(number, **more) for number in range(count)]
