@@ -1,9 +1,8 @@
-"""A person's correction → a preference, or a norm where it speaks of the project, with the corrected action beside it.
+"""Makes a preference or norm of a person's correction, together with the corrected action.
 
-Only what is said about the way of working counts: a rule ("always", "never", "we use"), a ban ("don't use print"), a
-taste ("I prefer"). Answers, new goals, questions, thanks and changes of mind about the task are not corrections. When in
-doubt it is none: a wrong norm is loaded every time. An objection ("no, call it Save") makes no rule, but what it was raised
-against is no model.
+Only statements about the way of working count: a rule ("always", "never", "we use"), a ban ("don't use print"), a preference
+("I prefer"). In doubt it is no correction: a wrong norm is loaded every time. An objection ("no, call it Save") gives no
+rule, but the step it objects to is not used as an example.
 """
 
 from __future__ import annotations

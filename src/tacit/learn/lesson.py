@@ -1,10 +1,8 @@
-"""A recovery → a lesson candidate: the error, what helped, and where it was seen.
+"""Makes a lesson candidate of a recovery: the error, what helped, and where it was seen.
 
-The recovery itself is the evidence, so the attempt as a whole need not have succeeded. Failure without recovery gives
-nothing, and neither does a call that worked on the second try by itself, nor an error that says only that something failed:
-such a lesson would be shown for whatever fails. Where what was missing was installed under its own
-name, the name becomes a parameter and the lesson holds for whatever is missing; else it holds for that name alone. Where the
-same was seen in several sessions (`mining.errors`), the lesson says how often the fix worked.
+The recovery is the evidence, so the attempt need not have succeeded. A temporary error or one without specific text gives no
+lesson. Where the missing thing was installed under its own name, the name becomes a parameter. With several sessions
+(`mining.error_lessons`) the lesson says how often the fix worked.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from tacit.text.tool_calls import ToolCall, ToolKind
 
 MADE_BY = "tacit.synthesis/1"
 AVOID = "avoid"
-"""The tag of a lesson that says of a call that it does not work here."""
+"""The tag of a lesson about a call that does not work here."""
 _MAX_ERROR = 100
 _MIN_VARYING = 2  # a single sign stands in every command
 

@@ -1,7 +1,6 @@
-"""A verified success → one procedure candidate: the steps it rests on, with parameters, conditions, origins and grounds.
+"""Makes a procedure candidate of a verified success: the steps its outcome needs, with parameters and origins.
 
-Gives the candidate, or the reason why this attempt makes none. Without verified success there is no procedure, whatever
-the agent says of itself; and no step is written that nobody took.
+Returns the candidate, or why this attempt makes none. Without a verified success there is no procedure; no step is invented.
 """
 
 from __future__ import annotations
@@ -406,7 +405,7 @@ def _changes(action: ToolCall) -> bool:
 
 
 def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
-    """What went wrong on the way and what helped: the part that the steps do not show."""
+    """Return what failed on the way and what helped: the steps do not show it."""
     lines: dict[str, None] = {}
     spans: list[Span] = []
     for recovery in recoveries:

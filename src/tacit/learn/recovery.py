@@ -1,8 +1,7 @@
-"""The actions of one attempt → its recoveries: a call that failed, and a later call of the same kind that worked.
+"""Finds recoveries in one attempt: a call that failed, and a later call of the same kind that worked.
 
-Tells apart what made the difference: another command in between, another way to call it, another program where one was
-missing, or nothing at all (it was transient). A failing test that passes after an edit is ordinary work and teaches
-nothing by itself, whether the edit was made with a tool or in the shell; nor does a script that was written on the way.
+Distinguishes what made the difference: a command in between, another form of the call, another program, or nothing (a
+temporary error). A test that passes after an edit is ordinary work and teaches nothing.
 """
 
 from __future__ import annotations
@@ -277,7 +276,7 @@ def _alike(before: Command, after: Command) -> bool:
     if (_usual(before.program), before.subcommand) != (_usual(after.program), after.subcommand):
         return False
     if _RESUMING & set(after.flags) - set(before.flags):
-        return False  # it goes on where the failed one stopped, after whatever was mended
+        return False  # it continues where the failed one stopped, after the fix
     left, right = ({_VERSION.sub("", operand) for operand in command.operands} for command in (before, after))
     return bool(left & right) or not left or not right
 
@@ -356,12 +355,12 @@ def _writes_text(command: Command) -> bool:
 
 
 def _tellable(action: ToolCall) -> bool:
-    """Whether the call is short enough to be told."""
+    """Whether the call is short enough to show."""
     return len(action.command) <= _MAX_COMMAND and action.command.count("\n") < _MAX_LINES
 
 
 def _same_values(failed: ToolCall, later: ToolCall) -> bool:
-    """Whether a plain call was mended in form: other keys, or the same values written otherwise."""
+    """Whether a plain call was fixed in form: other keys, or the same values written differently."""
     before, after = essential(failed.step.arguments), essential(later.step.arguments)
     if before.keys() != after.keys():
         return True

@@ -1,7 +1,7 @@
-"""One trajectory and what is known of its outcome → candidates for the gate and notes for a person.
+"""Learns from one attempt: candidates for the gate, and notes for people.
 
-The order of the story: what failed and was mended, what a person corrected, and, if the attempt is a verified success,
-the procedure. Every trajectory gives at least one note. Nothing is stored, judged or compared with what is known.
+In order: fixed errors, corrections by a person and, for a verified success, the procedure. Every attempt gives at least one
+note.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.text.tool_calls import Effect, ToolCall, ToolKind, tool_calls
 
 
 class AttemptNoteKind(StrEnum):
-    """What a note tells."""
+    """The kind of a note."""
 
     RECOVERED_ERROR = "recovered_error"
     WORKING_COMMAND = "working_command"
@@ -35,22 +35,22 @@ class AttemptNoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptNote:
-    """One true thing about a trajectory, worth telling a person."""
+    """One true statement about an attempt for people."""
 
     kind: AttemptNoteKind
     text: str
     step: int | None = None
-    """The step that shows it; none for what is said of the whole."""
+    """The step that shows it; none for the whole attempt."""
     detail: Mapping[str, str] = field(default_factory=dict)
-    """The same in parts, for those who want to sort or count: `reason`, `command`, `ok`, `failed`, `signature`, …"""
+    """The same as values: `reason`, `command`, `ok`, `failed`, `signature`, …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distillation:
-    """All that one trajectory gives."""
+    """Everything that one attempt gives."""
 
     outline: Outline
-    """What mining compares with other attempts."""
+    """The outline that mining compares with other attempts."""
     candidates: tuple[Candidate, ...] = ()
     notes: tuple[AttemptNote, ...] = ()
 
@@ -65,9 +65,9 @@ _MAX_FILES = 3
 
 
 def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
-    """Learn what one attempt can teach, without a language model.
+    """Learn from one attempt, without a language model.
 
-    An attempt made with plain tool calls is outlined, to be compared with others before it makes a procedure (`mine`).
+    An attempt with plain tool calls is only outlined: `mine` compares it with others before it makes a procedure.
     """
     actions = tool_calls(trajectory)
     recoveries = recoveries_of(actions)
@@ -94,7 +94,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
 
 
 def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | HeldProcedure:
-    """The procedure that one attempt alone gives, or why it gives none."""
+    """Return the procedure of one attempt, or why it gives none."""
     actions = tool_calls(trajectory)
     corrections = corrections_of(trajectory, actions)
     return _draft(trajectory, assessment, actions, recoveries_of(actions), corrections)
@@ -117,7 +117,7 @@ def _draft(
 def _held(
     made: Candidate | HeldProcedure | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]
 ) -> Iterator[AttemptNote]:
-    """Why there is no procedure, and what the attempt did all the same."""
+    """Yield why there is no procedure, and what the attempt changed."""
     if not isinstance(made, HeldProcedure):
         return
     root = trajectory.environment.workspace.rstrip("/") + "/"
@@ -160,7 +160,7 @@ def _corrected(corrections: Sequence[Correction]) -> Iterator[AttemptNote]:
 
 
 def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:
-    """Which commands worked here and how often; looking around is not worth a note."""
+    """Yield which commands worked and how often; reading does not count."""
     ok: dict[str, int] = {}
     failed: dict[str, int] = {}
     last: dict[str, int] = {}

@@ -15,9 +15,9 @@ from tacit.learn.failures import (
     FailurePool,
     explain_failure,
     found_pitfalls,
-    pitfalls,
+    analysis as pitfalls,
 )
-from tacit.learn.failures.effects import hands_over
+from tacit.learn.failures.comparison import hands_over
 
 BOOKING = "Book the green room for ten people and tell the caretaker."
 

@@ -4,9 +4,8 @@ A failed attempt is compared with successful attempts at the same task; without 
 explained failures at other tasks.
 """
 
-from tacit.learn.failures.analysis import FailurePool, explain_failure
-from tacit.learn.failures.effects import ExpectedCall, FailureCause, FailureKind
-from tacit.learn.failures.pitfalls import FoundPitfall, found_pitfalls, pitfalls
+from tacit.learn.failures.analysis import FailurePool, FoundPitfall, explain_failure, found_pitfalls, pitfalls
+from tacit.learn.failures.comparison import ExpectedCall, FailureCause, FailureKind
 
 __all__ = [
     "ExpectedCall",
