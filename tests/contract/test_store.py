@@ -328,7 +328,7 @@ def test_episodes_are_found_by_task_file_and_project(store: Store) -> None:
     assert store.search_episodes(terms("payment"), limit=0) == []
 
 
-def test_a_superseded_capture_is_not_found_beside_its_successor(store: Store) -> None:
+def test_a_superseded_capture_is_not_found_together_with_its_successor(store: Store) -> None:
     for steps in (1, 2, 3):
         store.add_trajectory(trajectory("repair the webhook", steps=steps, session="s1"), SUCCESS, at=at(steps))
     assert [episode.steps for episode in store.search_episodes(terms("webhook"))] == [3]
@@ -793,7 +793,7 @@ def test_a_backup_overwrites_nothing(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a\udcff.db", "a\0b.db", "x" * 300, "y/" * 3000, "/dev/null/x.db", "/proc/x.db", ""])
-def test_a_backup_to_a_path_that_cannot_be_is_told(store: Store, path: str) -> None:
+def test_a_backup_to_a_path_that_cannot_be_is_reported(store: Store, path: str) -> None:
     with pytest.raises((Mistake, StoreOutage)) as caught:
         store.backup(Path(path))
     assert caught.value.hint
@@ -884,7 +884,7 @@ def test_an_outline_reads_back_waits_to_be_mined_and_is_taken_in_once(store: Sto
     assert list(store.verify()) == []
 
 
-def test_an_outline_made_anew_waits_again(store: Store) -> None:
+def test_an_outline_rebuilt_waits_again(store: Store) -> None:
     (only,) = learned(store, 1)
     store.outlines.put(outline(only))
     store.outlines.mark_mined([only])

@@ -1,4 +1,4 @@
-"""What every store promises beside skills: the ledger is appended to, passages are found, working memory expires."""
+"""What every store promises next to skills: the ledger is appended to, passages are found, working memory expires."""
 
 from __future__ import annotations
 
@@ -97,9 +97,7 @@ def test_entries_are_found_by_sort_key_and_session_in_order_of_arrival(store: St
 def test_an_entry_is_kept_once_and_leaves_one_link_under_its_key(store: Store) -> None:
     assert store.add(card())
     assert not store.add(card())
-    assert [(link.action, link.actor, link.subject) for link in store.history()] == [
-        ("entry card", "ana", "aha_1")
-    ]
+    assert [(link.action, link.actor, link.subject) for link in store.history()] == [("entry card", "ana", "aha_1")]
     store.add(card("aha_2", by=""))
     assert [link.actor for link in store.history("aha_2")] == ["tacit"]
 
@@ -293,13 +291,11 @@ def test_passages_go_with_their_version_and_the_rest_is_found_as_before(store: S
     purge(store, SourceKind.IMPORTED, bad.version.hash)
     assert found(store, "measured") == ["measured well"]
     assert found(store, "worse") == []
-    assert [link.action for link in store.history(bad.version.id)].count(
-        "purge"
-    ) == 2  # the version, and its passages
+    assert [link.action for link in store.history(bad.version.id)].count("purge") == 2  # the version, and its passages
     assert list(store.verify()) == []
 
 
-def test_passages_are_found_as_before_once_the_indexes_were_made_anew(store: Store) -> None:
+def test_passages_are_found_as_before_once_the_indexes_were_rebuilt(store: Store) -> None:
     stored = put_version(store)
     store.passages.put(stored.version.id, passages("attention over tokens", "measured attention"))
     before = store.passages.search(["attent", "measur"])
@@ -311,7 +307,7 @@ def test_passages_are_found_as_before_once_the_indexes_were_made_anew(store: Sto
 # --- working memory ---------------------------------------------------------------------------------------------------
 
 
-def test_jottings_are_found_by_session_drawer_and_agent_in_the_order_of_writing(store: Store) -> None:
+def test_notes_are_found_by_session_kind_and_agent_in_the_order_of_writing(store: Store) -> None:
     shared = session_note("shared", agent="one")
     made = session_note("a plan", name="plan.md", kind=NoteKind.ARTIFACT, agent="two")
     own = session_note("mine", kind=NoteKind.SCRATCH, agent="two", minutes=-5)
@@ -326,7 +322,7 @@ def test_jottings_are_found_by_session_drawer_and_agent_in_the_order_of_writing(
     assert list(store.verify()) == []
 
 
-def test_a_jotting_takes_the_place_of_the_one_that_lay_there(store: Store) -> None:
+def test_a_note_replaces_the_one_with_its_id(store: Store) -> None:
     store.notes.put(session_note("first", name="n"))
     store.notes.put(session_note("second"))
     store.notes.put(session_note("third", name="n", minutes=2))
@@ -335,7 +331,7 @@ def test_a_jotting_takes_the_place_of_the_one_that_lay_there(store: Store) -> No
     assert list(store.verify()) == []
 
 
-def test_a_jotting_expires_and_is_dropped_by_forgetting_or_pruning(store: Store) -> None:
+def test_a_note_expires_and_is_dropped_by_forgetting_or_pruning(store: Store) -> None:
     store.notes.put(session_note("short", expires_at=at(10)))
     store.notes.put(session_note("long", expires_at=at(20)))
     assert [each.text for each in store.notes.list("s1", at=at(9.9))] == ["short", "long"]
@@ -367,7 +363,7 @@ def test_a_session_of_any_name_has_its_own_working_memory(store: Store, session:
     assert store.notes.forget(session_id=session) == 1
 
 
-def test_times_without_a_zone_are_refused_and_an_abandoned_jotting_is_gone(store: Store) -> None:
+def test_times_without_a_zone_are_refused_and_an_abandoned_note_is_gone(store: Store) -> None:
     bare = at().replace(tzinfo=None)
     for wrong in (replace(session_note(), at=bare), replace(session_note(), expires_at=bare)):
         with raises(Mistake, "no_time_zone"):

@@ -66,7 +66,7 @@ def test_a_session_may_have_any_name(store: Store, session: str) -> None:
     assert list(store.verify()) == []
 
 
-def test_uses_are_found_as_before_once_the_indexes_were_made_anew(store: Store) -> None:
+def test_uses_are_found_as_before_once_the_indexes_were_rebuilt(store: Store) -> None:
     shown = [use("v_1", session_id="s1", minutes=minute) for minute in range(3)]
     for each in shown:
         store.add(each)

@@ -197,15 +197,15 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
     assert list(store.verify()) == []
 
 
-def test_a_purge_is_told_by_the_chain_and_by_who_did_it(store: Store) -> None:
+def test_a_purge_is_reported_by_the_chain_and_by_who_did_it(store: Store) -> None:
     bad = captured(store, "bad", session="s")
     gone = learned(store, "gone", bad)
     before = len(store.history())
     purge(store, of(SourceKind.TRAJECTORY, bad.id))
-    told = [(entry.actor, entry.action, entry.subject) for entry in store.history()[before:]]
-    assert ("ana", "purge", bad.id) in told
-    assert ("ana", "purge", gone.version.id) in told
-    assert ("ana", "tombstone", gone.version.hash) in told
+    reported = [(entry.actor, entry.action, entry.subject) for entry in store.history()[before:]]
+    assert ("ana", "purge", bad.id) in reported
+    assert ("ana", "purge", gone.version.id) in reported
+    assert ("ana", "tombstone", gone.version.hash) in reported
     assert store.history(gone.version.id)[-1].action in ("purge", "tombstone")
 
 
@@ -218,7 +218,7 @@ def test_what_was_purged_does_not_come_back(store: Store) -> None:
     with raises(GateRefusal, "purged"):
         store.add_trajectory(bad, SUCCESS, at=at())
     with raises(GateRefusal, "purged"):  # another text of the same session
-        captured(store, "bad, told otherwise", session="s")
+        captured(store, "bad, reported otherwise", session="s")
     with raises(GateRefusal, "purged"):  # what its subagents did
         captured(store, "part", session="child", parent_session_id="s")
     with raises(GateRefusal, "purged"):
@@ -368,9 +368,9 @@ def test_a_purge_stands_or_falls_with_its_transaction(store: Store) -> None:
     assert list(store.verify()) == []
 
 
-def test_a_composite_is_rendered_anew_when_a_part_comes_goes_or_is_purged(store: Store) -> None:
+def test_a_composite_is_rendered_again_when_a_part_comes_goes_or_is_purged(store: Store) -> None:
     part = learned(store, "restart-modem", captured(store, "x", session="bad"))
-    beside = learned(store, "check-cable", captured(store, "y"))
+    other = learned(store, "check-cable", captured(store, "y"))
     whole = learned(store, "repair-line", captured(store, "z"), sub_skills=("check-cable", "restart-modem"))
 
     def render_all() -> None:
@@ -389,9 +389,9 @@ def test_a_composite_is_rendered_anew_when_a_part_comes_goes_or_is_purged(store:
     render_all()
     purge(store, of(SourceKind.SESSION, "bad"))
     assert store.renderings.missing() == [whole.version.id]
-    assert store.renderings.get([beside.version.id]).get(beside.version.id) is not None
+    assert store.renderings.get([other.version.id]).get(other.version.id) is not None
     render_all()
-    learned(store, "restart-modem", captured(store, "anew"), description="another one")
+    learned(store, "restart-modem", captured(store, "again"), description="another one")
     assert whole.version.id in store.renderings.missing()
 
 
@@ -416,9 +416,9 @@ def test_a_backup_is_listed_and_its_manifest_tells_what_it_holds(store: Store, t
     assert made.counts["versions"] == 1
     assert made.sequence == made.counts["audit"] > 0
     assert store.history()[-1].action == "backup"
-    beside = (tmp_path / "copy.db.manifest.json").read_text()
-    assert json.loads(beside)["sha256"] == made.sha256
-    assert str(tmp_path) not in beside
+    manifest = (tmp_path / "copy.db.manifest.json").read_text()
+    assert json.loads(manifest)["sha256"] == made.sha256
+    assert str(tmp_path) not in manifest
     assert list(store.verify()) == []
 
 

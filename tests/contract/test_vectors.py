@@ -1,4 +1,4 @@
-"""What every store promises of vectors and of indexes made anew, on every store."""
+"""What every store promises of vectors and of indexes rebuilt, on every store."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_a_backup_holds_the_vectors(store: Store, tmp_path: Path) -> None:
     copy.close()
 
 
-def test_indexes_made_anew_find_the_same(store: Store) -> None:
+def test_indexes_rebuilt_find_the_same(store: Store) -> None:
     fill(store)
     put_vectors(store, "other", NORTH, body="Größe 漢字")
     before = [nearest(store), names(store, "deploy"), names(store, "größe"), store.search_episodes(terms("build"))]

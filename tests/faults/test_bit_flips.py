@@ -328,7 +328,7 @@ def verdict_on(path: Path, expected: list[Any], hits: list[Any]) -> str:
         store.close()
 
 
-def test_a_damaged_jotting_is_reported_never_read_as_another_and_forgotten_with_its_session(tmp_path: Path) -> None:
+def test_a_damaged_note_is_reported_never_read_as_another_and_forgotten_with_its_session(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     build(path)
     chooser = random.Random("jottings")
@@ -351,7 +351,7 @@ def test_a_damaged_jotting_is_reported_never_read_as_another_and_forgotten_with_
     vandal.database.close()
 
 
-def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_outline_counts_as_none_and_is_rebuilt(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     store = open_store(path)
     kept = trajectory(session="outlined")
@@ -375,7 +375,7 @@ def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("table", ["vectors", "vector_spaces", "vector_blocks", "vector_sketches"])
-def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_made_anew(table: str, tmp_path: Path) -> None:
+def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_rebuilt(table: str, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     first, second = build(path)
     vectors = {first: [vector(1, 0, 1), vector(0, -1, 0)], second: SECOND}

@@ -1,8 +1,8 @@
 """One byte changed in a stored skill, approval, piece of evidence or link of the chain, as somebody with the file would do it.
 
 Two ways: through SQL with the guarding triggers taken away and put back, one byte of one cell; and in the file itself, one byte
-of a record's text. Every edit is refused by whoever reads the record next, or told by `verify`; none goes by in silence. What
-is edited and sealed anew by hand is told by the chain, and a chain written anew by hand by the anchor outside the file.
+of a record's text. Every edit is refused by whoever reads the record next, or reported by `verify`; none goes by in silence. What
+is edited and resealed by hand is reported by the chain, and a chain written again by hand by the anchor outside the file.
 TACIT_TEST_EDITS sets how many.
 """
 
@@ -64,7 +64,7 @@ def expected(original: Path) -> list[Any]:
 
 
 def outcome(path: Path, expected: list[Any]) -> str:
-    """What becomes of an edited store: `refused` at the next read, `told` by verify, or `harmless` if nothing differs."""
+    """What becomes of an edited store: `refused` at the next read, `reported` by verify, or `harmless` if nothing differs."""
     try:
         store = open_store(path)
     except StoreOutage:
@@ -74,9 +74,9 @@ def outcome(path: Path, expected: list[Any]) -> str:
             values = read_everything(store)
         except StoreOutage:
             return "refused"
-        told = list(store.verify())
-        assert told or values == expected, "a changed value got through in silence"
-        return "told" if told else "harmless"
+        reported = list(store.verify())
+        assert reported or values == expected, "a changed value got through in silence"
+        return "told" if reported else "harmless"
     finally:
         store.close()
 
@@ -162,7 +162,7 @@ def anchored(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def reseal(vandal: Vandal, table: str, seq: int, **changes: Any) -> str:
-    """Change columns of a row and seal it anew; returns the seal."""
+    """Change columns of a row and seal it again; returns the seal."""
     columns = [row[1] for row in vandal.rows(f"PRAGMA table_info({table})")]
     row = dict(zip(columns, vandal.rows(f"SELECT * FROM {table} WHERE seq = {seq}")[0], strict=True)) | changes
     seal = seal_of(table, [row[column] for column in columns if column != "seal"])
@@ -172,7 +172,7 @@ def reseal(vandal: Vandal, table: str, seq: int, **changes: Any) -> str:
 
 
 def rewrite_chain(vandal: Vandal, digests: dict[str, str]) -> None:
-    """Make the chain anew with other digests, every link fitting the one before."""
+    """Make the chain again with other digests, every link fitting the one before."""
     before = GENESIS
     for seq, when, actor, action, subject, record, known in vandal.rows(
         "SELECT seq, at, actor, action, subject, record, digest FROM audit ORDER BY seq"
@@ -195,7 +195,7 @@ def damages(path: Path, home: Path | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize("table", ["approvals", "evidence", "remarks", "entries"])
-def test_an_edit_that_is_sealed_anew_is_told_by_the_chain_and_a_new_chain_by_the_anchor(
+def test_an_edit_that_is_resealed_is_reported_by_the_chain_and_a_new_chain_by_the_anchor(
     table: str, anchored: tuple[Path, Path]
 ) -> None:
     path, home = anchored
@@ -214,7 +214,7 @@ def test_an_edit_that_is_sealed_anew_is_told_by_the_chain_and_a_new_chain_by_the
     assert any("chain_rewritten" in problem for problem in damages(path, home)), "it is reported every time"
 
 
-def test_an_approval_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
+def test_an_approval_that_was_added_by_hand_is_reported(anchored: tuple[Path, Path]) -> None:
     path, _ = anchored
     vandal = Vandal(path)
     seq, *values = vandal.rows("SELECT seq, id, version_id, at, record FROM approvals ORDER BY seq DESC LIMIT 1")[0]
@@ -231,7 +231,7 @@ def test_an_approval_that_was_added_by_hand_is_told(anchored: tuple[Path, Path])
     store.close()
 
 
-def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
+def test_a_remark_that_was_added_by_hand_is_reported(anchored: tuple[Path, Path]) -> None:
     path, _ = anchored
     vandal = Vandal(path)
     seq, *values = vandal.rows("SELECT seq, id, subject, about, at, record FROM remarks ORDER BY seq DESC LIMIT 1")[0]
@@ -248,7 +248,7 @@ def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     store.close()
 
 
-def test_an_entry_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
+def test_an_entry_that_was_added_by_hand_is_reported(anchored: tuple[Path, Path]) -> None:
     path, _ = anchored
     vandal = Vandal(path)
     columns = "seq, id, sort, key, session_id, at, record"
@@ -265,7 +265,7 @@ def test_an_entry_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     store.close()
 
 
-def test_a_passage_that_is_edited_and_sealed_anew_is_told_at_the_next_read(anchored: tuple[Path, Path]) -> None:
+def test_a_passage_that_is_edited_and_resealed_is_reported_at_the_next_read(anchored: tuple[Path, Path]) -> None:
     path, home = anchored
     vandal = Vandal(path)
     record, identity = vandal.rows("SELECT record, id FROM passages WHERE seq = 1")[0]
@@ -288,7 +288,7 @@ def test_a_passage_that_is_edited_and_sealed_anew_is_told_at_the_next_read(ancho
         ("INSERT INTO use_keys VALUES ('session', 'v_other', 7)", False),
     ],
 )
-def test_keys_of_uses_that_were_changed_by_hand_are_told_and_made_anew(
+def test_keys_of_uses_that_were_changed_by_hand_are_reported_and_rebuilt(
     edit: str, is_refused: bool, anchored: tuple[Path, Path]
 ) -> None:
     path, _ = anchored
@@ -307,7 +307,7 @@ def test_keys_of_uses_that_were_changed_by_hand_are_told_and_made_anew(
     store.close()
 
 
-def test_an_approval_of_another_content_is_told(anchored: tuple[Path, Path]) -> None:
+def test_an_approval_of_another_content_is_reported(anchored: tuple[Path, Path]) -> None:
     path, home = anchored
     vandal = Vandal(path)
     row = vandal.rows("SELECT version_id, id, record FROM approvals WHERE seq = 2")[0]

@@ -16,10 +16,10 @@ import pytest
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces
 from tacit.domain.card import Card, Signal
+from tacit.features.cards.card_records import FILES, line_of, meaning
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import BELOW, CardFolder
 from tacit.features.cards.recording import record
-from tacit.features.cards.card_records import FILES, line_of, meaning
 from tacit.store import open_store
 from tests.faults.points import Points
 from tests.unit.features.cards.making import AGENT, USER, payload_card

@@ -44,11 +44,11 @@ def fill_up(path: Path, *, session: str) -> set[str]:
             store.add(approval(stored))
             acknowledged.add(stored.version.id)
     except StoreOutage as error:
-        told = error
+        reported = error
     finally:
         store.close()
-    assert "full" in told.message or "cannot be read or written" in told.message
-    assert "nothing was written" in told.hint
+    assert "full" in reported.message or "cannot be read or written" in reported.message
+    assert "nothing was written" in reported.hint
     return acknowledged
 
 

@@ -93,17 +93,17 @@ def run_until(deadly: int, folder: Path) -> tuple[list[str], int]:
             points.watch()
             live(folder, lambda line: _write(writing, line))
             _write(writing, f"points {points.count}")
-        except BaseException as error:  # told to the parent, which fails
+        except BaseException as error:  # reported to the parent, which fails
             _write(writing, f"failed {error!r}")
         finally:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as lines:
-        told = lines.read().splitlines()
+        reported = lines.read().splitlines()
     os.waitpid(child, 0)
-    assert not any(line.startswith("failed") for line in told), told[-1]
-    ends = [int(line.split()[1]) for line in told if line.startswith("points")]
-    return [line for line in told if not line.startswith("points")], ends[0] if ends else 0
+    assert not any(line.startswith("failed") for line in reported), reported[-1]
+    ends = [int(line.split()[1]) for line in reported if line.startswith("points")]
+    return [line for line in reported if not line.startswith("points")], ends[0] if ends else 0
 
 
 def _write(handle: int, line: str) -> None:
@@ -115,10 +115,10 @@ def total(tmp_path_factory: pytest.TempPathFactory) -> int:
     with scratch(tmp_path_factory.mktemp("warm")) as folder:
         live(folder, lambda _: None)  # what is loaded or found out once need not be so in each of a thousand children
     with scratch(tmp_path_factory.mktemp("whole")) as folder:
-        told, points = run_until(0, folder)
-        check(folder, told)
-    assert [line.split()[0] for line in told][-3:] == ["backed-up", "purged", "restored"]
-    assert sum(line.startswith("approved") for line in told) >= 1
+        reported, points = run_until(0, folder)
+        check(folder, reported)
+    assert [line.split()[0] for line in reported][-3:] == ["backed-up", "purged", "restored"]
+    assert sum(line.startswith("approved") for line in reported) >= 1
     return points
 
 
@@ -136,10 +136,10 @@ class scratch:  # noqa: N801 - used as a statement
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def check(folder: Path, told: list[str]) -> None:
+def check(folder: Path, reported: list[str]) -> None:
     """Open what is left: all that was acknowledged is there, and nothing stands without what it rests on."""
     acknowledged: dict[str, set[str]] = {}
-    for line in told:
+    for line in reported:
         event, identity = line.split(" ", 1)
         acknowledged.setdefault(event, set()).add(identity)
     store = open_store(folder / "tacit.db", home=folder / "home")
@@ -186,8 +186,8 @@ def test_nothing_acknowledged_is_lost_wherever_a_process_dies(chunk: int, total:
     every = range(1, total + 1) if ALL else range(1, total + 1, max(1, total // SPREAD))
     for deadly in every[chunk::CHUNKS]:
         with scratch(tmp_path) as folder:
-            told, _ = run_until(deadly, folder)
+            reported, _ = run_until(deadly, folder)
             if (folder / "tacit.db").exists():
-                check(folder, told)
+                check(folder, reported)
             else:
-                assert told == []
+                assert reported == []

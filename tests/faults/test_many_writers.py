@@ -1,4 +1,4 @@
-"""Thirty-two processes write to one new store at once: nothing is lost, nobody is told "locked", the chain has no gap."""
+"""Thirty-two processes write to one new store at once: nothing is lost, nobody is reported "locked", the chain has no gap."""
 
 from __future__ import annotations
 

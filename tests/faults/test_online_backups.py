@@ -22,10 +22,10 @@ SKILLS = 15
 PAUSE_S = 0.1
 
 
-def keep_writing(path: Path, told: Path, number: int) -> None:
+def keep_writing(path: Path, reported: Path, number: int) -> None:
     """Write for as long as the test lives, noting in a file of its own what was acknowledged."""
     store, parent = open_store(path), os.getppid()
-    with told.open("a") as notes:
+    with reported.open("a") as notes:
         for count in range(1_000_000):
             if os.getppid() != parent:
                 return
@@ -42,7 +42,7 @@ def keep_writing(path: Path, told: Path, number: int) -> None:
 
 
 def acknowledged(folder: Path) -> set[str]:
-    lines = [line for file in folder.glob("told-*") for line in file.read_text().splitlines(keepends=True)]
+    lines = [line for file in folder.glob("reported-*") for line in file.read_text().splitlines(keepends=True)]
     return {line.strip() for line in lines if line.endswith("\n")}
 
 
@@ -53,7 +53,7 @@ def test_every_backup_under_writers_verifies_and_is_up_to_date(tmp_path: Path) -
         child = os.fork()
         if child == 0:
             try:
-                keep_writing(path, tmp_path / f"told-{number}", number)
+                keep_writing(path, tmp_path / f"reported-{number}", number)
             finally:
                 os._exit(1)
         children.append(child)

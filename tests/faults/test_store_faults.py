@@ -159,16 +159,16 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) ->
             lines.close()
     store = open_store(path)
     statuses = {stored.version.id: stored.status for stored in store.catalogue()}
-    told = [line.decode().split() for line in acknowledged if line.endswith(b"\n")]
-    assert len(told) > ROUNDS
-    assert all(identity in statuses for _, identity in told)
-    assert all(statuses[identity] is Status.TRUSTED for event, identity in told if event == "trusted")
+    reported = [line.decode().split() for line in acknowledged if line.endswith(b"\n")]
+    assert len(reported) > ROUNDS
+    assert all(identity in statuses for _, identity in reported)
+    assert all(statuses[identity] is Status.TRUSTED for event, identity in reported if event == "trusted")
     assert list(store.verify()) == []
     store.close()
 
 
 def count_syncs(path: Path, tell: Callable[[str], None]) -> None:
-    """Write to a store whose files count how often they are told to reach the disk."""
+    """Write to a store whose files count how often they are reported to reach the disk."""
     synced: list[str] = []
 
     class CountingFile(apsw.VFSFile):
@@ -196,11 +196,11 @@ def count_syncs(path: Path, tell: Callable[[str], None]) -> None:
 
 def test_every_write_has_reached_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
     child, lines = forked(partial(count_syncs, tmp_path / "tacit.db"))
-    told = lines.read().decode().splitlines()
+    reported = lines.read().decode().splitlines()
     lines.close()
     os.waitpid(child, 0)
-    assert len(told) == 20
-    assert all("-wal" in line.split() for line in told)
+    assert len(reported) == 20
+    assert all("-wal" in line.split() for line in reported)
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "zero"])
@@ -297,11 +297,11 @@ def test_a_folder_without_write_permission_is_a_clear_outage() -> None:
 
     try:
         child, lines = forked(work)
-        told = lines.read().decode()
+        reported = lines.read().decode()
         lines.close()
         os.waitpid(child, 0)
-        assert "cannot be opened for writing" in told
-        assert "writable" in told
+        assert "cannot be opened for writing" in reported
+        assert "writable" in reported
         assert list(folder.iterdir()) == []
     finally:
         folder.chmod(0o755)
@@ -450,9 +450,9 @@ def test_a_step_that_fails_leaves_the_state_before_it(tmp_path: Path, place: int
     with pytest.raises(RuntimeError, match="the step fails"):
         SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1, stop_before=place)))
     assert state_of(path) == (NEXT, BOTH[:1])
-    mended = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
-    assert mended.version(version_id).version.id == version_id
-    mended.close()
+    repaired = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
+    assert repaired.version(version_id).version.id == version_id
+    repaired.close()
     assert state_of(path) == (NEXT + 1, BOTH)
 
 
@@ -610,7 +610,7 @@ def test_what_later_migrations_make_is_no_damage(tmp_path: Path) -> None:
 
 
 def as_nobody(work: Callable[[Callable[[str], None]], None]) -> str:
-    """Run work without the rights of root, to whom nothing is forbidden; returns what it told."""
+    """Run work without the rights of root, to whom nothing is forbidden; returns what it reported."""
 
     def lowered(tell: Callable[[str], None]) -> None:
         if os.geteuid() == 0:
@@ -621,10 +621,10 @@ def as_nobody(work: Callable[[Callable[[str], None]], None]) -> str:
             tell(repr(error))
 
     child, lines = forked(lowered)
-    told = lines.read().decode()
+    reported = lines.read().decode()
     lines.close()
     os.waitpid(child, 0)
-    return told
+    return reported
 
 
 @pytest.mark.parametrize("folder_mode", [0o555, 0o777], ids=["read-only folder", "writable folder"])
@@ -649,11 +649,11 @@ def test_a_store_that_may_only_be_read_can_be_read_verified_and_copied(folder_mo
                 tell(f"{error.message} | {error.hint}")
             store.close()
 
-        told = as_nobody(work).splitlines()
+        reported = as_nobody(work).splitlines()
         folder.chmod(0o755)
-        assert told[0] == "True []"
-        assert "cannot be opened for writing" in told[1]
-        assert len(told) == 2
+        assert reported[0] == "True []"
+        assert "cannot be opened for writing" in reported[1]
+        assert len(reported) == 2
         copy = open_store(copies / "copy.db")
         assert list(copy.verify()) == []
         copy.close()
@@ -666,16 +666,16 @@ def test_damage_in_a_store_that_may_only_be_read_is_found() -> None:
         plant(path, "DROP TRIGGER version_words_keeps_rows", "UPDATE version_words SET body = 'other'")
         path.chmod(0o444)
         Path(made).chmod(0o555)
-        told = as_nobody(lambda tell: tell(" ".join(damage.subject for damage in open_store(path).verify())))
+        reported = as_nobody(lambda tell: tell(" ".join(damage.subject for damage in open_store(path).verify())))
         Path(made).chmod(0o755)
-        assert "the schema" in told
-        assert "version_words" in told
+        assert "the schema" in reported
+        assert "version_words" in reported
 
 
 @pytest.mark.parametrize(
     "path", ["a\udcff.db", "a\0b.db", "x" * 300, "y/" * 3000, "/dev/null", "/dev/null/x.db", "/", ""]
 )
-def test_a_path_that_cannot_be_a_store_is_told_with_a_next_step(path: str) -> None:
+def test_a_path_that_cannot_be_a_store_is_reported_with_a_next_step(path: str) -> None:
     before = set(Path("/").iterdir())
     for given in (path, Path(path)):
         with pytest.raises((Mistake, StoreOutage)) as caught:

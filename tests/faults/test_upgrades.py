@@ -139,7 +139,7 @@ def test_hooks_read_every_schema_since_they_were_there(number: int, tmp_path: Pa
 
 
 @pytest.mark.parametrize("record", [b"\xff", b"[]", b"{}", b'{"version_ids":[7]}', b'{"version_ids":5}'])
-def test_what_was_damaged_before_an_upgrade_is_told_after_it(record: bytes, tmp_path: Path) -> None:
+def test_what_was_damaged_before_an_upgrade_is_reported_after_it(record: bytes, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     released(path, 6)
     vandal = Vandal(path)
@@ -149,7 +149,7 @@ def test_what_was_damaged_before_an_upgrade_is_told_after_it(record: bytes, tmp_
     store = open_store(path)
     assert (
         store.renderings.get([store.catalogue()[0].version.id]).get(store.catalogue()[0].version.id) is None
-    )  # it is rendered anew
+    )  # it is rendered again
     assert "uses" in "".join(damage.subject for damage in store.verify())
     store.close()
 
@@ -175,8 +175,8 @@ def opened_until(path: Path, deadly: int) -> int:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        text = told.read()
+    with os.fdopen(reading) as reported:
+        text = reported.read()
     os.waitpid(child, 0)
     return int(text or 0)
 

@@ -198,14 +198,12 @@ class Twins(RuleBasedStateMachine):
         piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)
         self.write(lambda store: store.add(piece))
 
-    @rule(version_id=versions, beside=versions, when=minutes, model=st.sampled_from(["", "m"]), session=sessions)
-    def show(self, version_id: str, beside: str, when: int, model: str, session: str) -> None:
-        shown = replace(
-            use(version_id, minutes=when, model=model, session_id=session), version_ids=(version_id, beside)
-        )
+    @rule(version_id=versions, other=versions, when=minutes, model=st.sampled_from(["", "m"]), session=sessions)
+    def show(self, version_id: str, other: str, when: int, model: str, session: str) -> None:
+        shown = replace(use(version_id, minutes=when, model=model, session_id=session), version_ids=(version_id, other))
         self.write(lambda store: store.add(shown))
         self.both(lambda store: store.use(shown.id))
-        self.both(lambda store: store.uses(session_id=session, version_id=beside))
+        self.both(lambda store: store.uses(session_id=session, version_id=other))
 
     @rule(version_id=versions, session=sessions)
     def look_at_uses(self, version_id: str, session: str) -> None:

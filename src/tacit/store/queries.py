@@ -28,21 +28,21 @@ _SHORTEST_PREFIX = 4
 
 
 def newest_recallable(versions: Sequence[Stored]) -> Stored:
-    """Of one skill's versions the current one: the newest recallable, or the newest of all if none is."""
+    """The current one of a skill's versions: the newest recallable, or the newest of all if none is."""
     recallable = [stored for stored in versions if stored.status in RECALLABLE]
     return max(recallable or versions, key=_sequence)
 
 
-def meant_by(named: Sequence[Stored]) -> Stored:
-    """Of all that bear a name the one that the name means: what may be recalled, then the narrowest scope, then the newest.
+def preferred_of_name(named: Sequence[Stored]) -> Stored:
+    """The version that a name refers to: recallable before others, then the narrowest scope, then the newest.
 
-    So a project's own goes before its mirror, and whoever asks by name, for whatever purpose, speaks of the same skill.
+    So a project's own skill is preferred to its mirror.
     """
     return max(named, key=lambda held: (held.status in RECALLABLE, -held.skill.scope.level.breadth, held.sequence))
 
 
 def namesakes(store: Store, stored: Stored) -> list[Stored]:
-    """Other skills that bear the same name and are not gone, the narrowest first: a mirror, or what a mirror is shadowed by."""
+    """Other skills of the same name that are not rejected or retired, the narrowest scope first."""
     others: dict[str, list[Stored]] = {}
     for held in store.catalogue(name=stored.version.name):
         others.setdefault(held.skill.id, []).append(held)
@@ -52,8 +52,8 @@ def namesakes(store: Store, stored: Stored) -> list[Stored]:
     return sorted(left, key=lambda held: held.skill.scope.level.breadth)
 
 
-def newest_standing(versions: Sequence[Stored]) -> Stored:
-    """Of one skill's versions the newest that nobody turned down."""
+def newest_not_rejected(versions: Sequence[Stored]) -> Stored:
+    """The newest of one skill's versions that was not rejected."""
     return max((stored for stored in versions if stored.status is not Status.REJECTED), key=_sequence)
 
 
@@ -67,13 +67,13 @@ def current(store: Store, *, statuses: Collection[Status] | None = None) -> list
 
 
 def waiting(store: Store) -> list[Stored]:
-    """What waits for a person, oldest first; an older candidate gives way to a newer one of the same skill."""
+    """What waits for review, oldest first: of each skill its newest version, if that is held."""
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
     return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
 
 
-def existing(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
-    """Which of these names belong to skills that a composite of this scope may be made of."""
+def existing_names(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
+    """Which of these names belong to skills that may be parts of a composite in this scope."""
     gone = (Status.REJECTED, Status.RETIRED)
     return {
         name
@@ -82,8 +82,8 @@ def existing(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
     }
 
 
-def named_in(store: Store, content: SkillContent) -> list[SkillVersion]:
-    """The versions of all skills that a content names: its parts, what comes before it, and what it extends."""
+def versions_named_in(store: Store, content: SkillContent) -> list[SkillVersion]:
+    """The versions of all skills that a content names: its parts, its predecessors, and the one it extends."""
     names = dict.fromkeys((*content.sub_skills, *content.after, *([content.extends] if content.extends else ())))
     return [held.version for name in names for held in store.catalogue(name=name)]
 
@@ -99,21 +99,21 @@ def why_empty(store: Store) -> str:
 
 
 def may_see(stored: Stored, scope: Scope, *, person: str) -> bool:
-    """Whether a version may be shown to somebody who works there."""
+    """Whether a version may be shown to a person who works in a scope."""
     return stored.skill.scope.contains(scope) and not is_private(stored, person=person)
 
 
 def is_private(stored: Stored, *, person: str) -> bool:
-    """Whether a version is somebody else's preference, which is for them and for people who look, and for no agent."""
+    """Whether a version is another person's preference, which agents of this person must not see."""
     content = stored.version.content
     return content.kind is Kind.PREFERENCE and is_anothers(content.person, person)
 
 
 def find(store: Store, reference: str) -> Stored:
-    """Find a version by its id, the beginning of it, a skill's id, or a skill's name."""
+    """Find a version by a skill's name or id, or by its own id; the beginning of an id is enough."""
     named = store.catalogue(name=reference)
     if named:
-        return meant_by(named)
+        return preferred_of_name(named)
     found = store.resolve(reference) if len(reference) >= _SHORTEST_PREFIX else []
     versions = [identity for identity in found if identity.startswith("v_")]
     if len(versions) == 1:
@@ -122,7 +122,11 @@ def find(store: Store, reference: str) -> Stored:
     if len(skills) == 1:
         return newest_recallable(store.versions(skills[0]))
     if len(versions) + len(skills) > 1:
-        raise Mistake(f"{reference!r} is ambiguous: {', '.join(found[:5])}", hint="give more characters of the id")
+        raise Mistake(
+            f"{reference!r} is ambiguous: {', '.join(found[:5])}",
+            code="ambiguous_reference",
+            hint="give more characters of the id",
+        )
     raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills list --all`")
 
 
@@ -130,47 +134,49 @@ def _sequence(stored: Stored) -> int:
     return stored.sequence
 
 
-def was_put_aside(store: Store, version_id: str) -> bool:
-    """Whether a version has ever been put aside for something that says the same."""
-    return any(_puts_aside(move) for move in store.transitions(version_id))
+def was_set_aside(store: Store, version_id: str) -> bool:
+    """Whether a version has ever been set aside because another one covers it."""
+    return any(_sets_aside(move) for move in store.transitions(version_id))
 
 
-def alike(store: Store, candidate: Candidate) -> list[Stored]:
+def similar_versions(store: Store, candidate: Candidate) -> list[Stored]:
     """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions.
 
-    What was put aside for another is not asked: the other one is.
+    Versions that were set aside are left out: the version that covers them is found instead.
     """
     if candidate.revises:
         own = store.versions(candidate.revises)
-        return [stored for stored in own if not _is_aside(store, stored)] or own
+        return [stored for stored in own if not _is_set_aside(store, stored)] or own
     content = candidate.content
     words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
-    # A person's taste and a project's norm may be one rule.
+    # A person's preference and a project's norm may be the same rule.
     kinds = RULES if content.kind in RULES else {content.kind}
     hits = store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
     found = [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
-    return [stored for stored in found if not _is_aside(store, stored) and not _is_anothers(stored, content)]
+    return [stored for stored in found if not _is_set_aside(store, stored) and not _is_anothers(stored, content)]
 
 
 def _is_anothers(stored: Stored, content: SkillContent) -> bool:
-    """Whether one of two preferences is one person's and the other another's: these are neither the same nor at odds."""
+    """Whether these are preferences of two persons, which are neither the same nor contradictory."""
     known = stored.version.content
     both = known.kind is content.kind is Kind.PREFERENCE and known.person and content.person
     return bool(both) and known.person != content.person
 
 
-def _is_aside(store: Store, stored: Stored) -> bool:
+def _is_set_aside(store: Store, stored: Stored) -> bool:
     gone = stored.status in (Status.REJECTED, Status.RETIRED)
-    return gone and _puts_aside(store.transitions(stored.version.id)[-1])
+    return gone and _sets_aside(store.transitions(stored.version.id)[-1])
 
 
-def _puts_aside(move: Transition) -> bool:
+def _sets_aside(move: Transition) -> bool:
     return move.before is not None and move.reason.startswith(SET_ASIDE_REASONS)
 
 
 def neighbours(store: Store, candidate: Candidate) -> list[Stored]:
-    """What may be used beside a candidate and speaks of the same: for a rule anything, for the others rules and, where it
-    revises something, other procedures that work on the same things."""
+    """Recallable versions on the same subject as a candidate, to compare it with.
+
+    A rule, or a revision with preconditions, is compared with everything; anything else only with rules.
+    """
     content = candidate.content
     if content.kind in RULES or (candidate.revises and content.preconditions):
         words = terms(f"{content.name} {content.description} {content.body}")

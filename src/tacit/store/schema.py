@@ -247,8 +247,8 @@ def _seal_wider(connection: Connection, columns: Sequence[str]) -> None:
     listed = ", ".join(("seq", *columns, "seal"))
     for *values, added, seal in connection.run(f"SELECT {listed} FROM renderings"):
         if seal == seal_of("renderings", values):
-            anew = seal_of("renderings", [*values, added])
-            connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", anew, values[0])
+            renewed = seal_of("renderings", [*values, added])
+            connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", renewed, values[0])
         else:  # it was damaged; it is rendered again with the next change
             connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
 

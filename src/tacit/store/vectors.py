@@ -182,7 +182,7 @@ def _gaps(covered: Sequence[Range]) -> Iterator[Range]:
 
 
 COLUMNS = ("space", "first", "last", "versions", "planes")
-"""Of the table `vector_sketches`, beside `seq` and `seal`, in the order that the seal covers them."""
+"""Of the table `vector_sketches`, without `seq` and `seal`, in the order that the seal covers them."""
 
 
 class Sketches:

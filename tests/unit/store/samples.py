@@ -129,14 +129,14 @@ def use(version_id: str, *, minutes: float = 0, **more: Any) -> Use:
 
 
 def evidence(version_id: str, *, minutes: float = 0, **more: Any) -> Evidence:
-    """A verified success, unless told otherwise."""
+    """A verified success, unless reported otherwise."""
     more.setdefault("outcome", Outcome.SUCCESS)
     more.setdefault("grade", Grade.MACHINE)
     return Evidence(version_id=version_id, at=at(minutes), **more)
 
 
 def remark(subject: str, *, minutes: float = 0, **more: Any) -> Remark:
-    """Resistance that a run met, unless told otherwise."""
+    """Resistance that a run met, unless reported otherwise."""
     more.setdefault("about", About.FRICTION)
     more.setdefault("by", "ana")
     return Remark(subject=subject, at=at(minutes), **more)

@@ -190,24 +190,24 @@ def test_nothing_is_appended_to_a_damaged_end(audit: Audit, connection: Connecti
         grow(audit, "uses/b")
 
 
-# --- what is told of it ---------------------------------------------------------------------------------------------
+# --- what is reported of it ---------------------------------------------------------------------------------------------
 
 
-def test_the_newest_entries_are_told_oldest_first(audit: Audit) -> None:
+def test_the_newest_entries_are_reported_oldest_first(audit: Audit) -> None:
     grow(audit, "uses/a", "uses/b", "uses/a", "uses/c")
 
-    def told(*subjects: str, limit: int | None) -> list[int]:
+    def reported(*subjects: str, limit: int | None) -> list[int]:
         return [entry.sequence for entry in audit.entries(frozenset(subjects) or None, limit=limit)]
 
-    assert told(limit=None) == told(limit=4) == told(limit=9) == [1, 2, 3, 4]
-    assert told(limit=1) == [4]
-    assert told(limit=2) == [3, 4]
-    assert told(limit=0) == told(limit=-1) == []
-    assert told("a", limit=None) == told("a", limit=2) == [1, 3]
-    assert told("a", "c", limit=None) == [1, 3, 4]
-    assert told("a", "c", limit=1) == [4]
-    assert told("a", limit=0) == told("a", limit=-1) == []
-    assert told("z", limit=None) == []
+    assert reported(limit=None) == reported(limit=4) == reported(limit=9) == [1, 2, 3, 4]
+    assert reported(limit=1) == [4]
+    assert reported(limit=2) == [3, 4]
+    assert reported(limit=0) == reported(limit=-1) == []
+    assert reported("a", limit=None) == reported("a", limit=2) == [1, 3]
+    assert reported("a", "c", limit=None) == [1, 3, 4]
+    assert reported("a", "c", limit=1) == [4]
+    assert reported("a", limit=0) == reported("a", limit=-1) == []
+    assert reported("z", limit=None) == []
 
 
 def test_a_record_is_named_by_its_table_owner_and_id_without_ambiguity() -> None:

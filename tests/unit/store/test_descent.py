@@ -29,8 +29,8 @@ def asked(value: str, root: str = "/w/project") -> Source:
         ("mcp", "mcp"),
     ],
 )
-def test_the_same_source_is_found(told: str, value: str) -> None:
-    assert is_from(told, asked(value))
+def test_the_same_source_is_found(reported: str, value: str) -> None:
+    assert is_from(reported, asked(value))
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_the_same_source_is_found(told: str, value: str) -> None:
         ("a\0b", "/"),
     ],
 )
-def test_another_source_is_left_alone(told: str, value: str) -> None:
-    assert not is_from(told, asked(value))
+def test_another_source_is_left_alone(reported: str, value: str) -> None:
+    assert not is_from(reported, asked(value))
 
 
 def test_only_files_and_folders_are_paths() -> None:
-    assert [is_path(told) for told in ("a", "a/b", "mcp", "cli", "ssh://x", "")] == [
+    assert [is_path(reported) for reported in ("a", "a/b", "mcp", "cli", "ssh://x", "")] == [
         True,
         True,
         False,

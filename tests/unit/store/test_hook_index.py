@@ -1,4 +1,4 @@
-"""A quick look into a store: only what may be shown, newest first by rank, sealed, beside writers and on still disks."""
+"""A quick look into a store: only what may be shown, newest first by rank, sealed, next to writers and on still disks."""
 
 from __future__ import annotations
 

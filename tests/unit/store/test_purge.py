@@ -1,4 +1,4 @@
-"""What was purged is neither captured nor learned again, and a pass over many attempts goes on beside it."""
+"""What was purged is neither captured nor learned again, and a pass over many attempts goes on next to it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop
     gone = next(stored for stored in loop.reviews.waiting() if "close" in stored.version.name)
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
     learned = loop.learn()
-    [told] = [verdict for verdict in learned.verdicts if "purged" in verdict.reasons]
-    assert (told.decision, told.name) == (Decision.REJECT, "")
+    [reported] = [verdict for verdict in learned.verdicts if "purged" in verdict.reasons]
+    assert (reported.decision, reported.name) == (Decision.REJECT, "")
     assert gone.version.id not in {stored.version.id for stored in loop.reviews.waiting()}
     assert loop.learn().trajectories == 0
     assert loop.archive.verify() == []

@@ -160,7 +160,7 @@ def test_what_was_purged_since_does_not_come_back_by_restoring(store: Store, pla
     assert done.descent.trajectories == (bad.id,)
     assert [s.version.id for s in store.catalogue()] == [stays.version.id]
     assert MARKER.encode() not in bytes_of(place)
-    for refused in (bad, trajectory("told otherwise", session="bad")):
+    for refused in (bad, trajectory("reported otherwise", session="bad")):
         with pytest.raises(GateRefusal):
             store.add_trajectory(refused, SUCCESS, at=at())
     assert [manifest.path for manifest in store.backups()] == [str(backup)]
@@ -284,7 +284,7 @@ def test_a_purged_backup_stays_the_backup_of_its_day(store: Store, place: Path, 
     assert list(store.verify()) == []
 
 
-def test_a_restored_store_keeps_the_reason_of_a_purge_that_buried_nothing(
+def test_a_restored_store_keeps_the_reason_of_a_purge_that_tombstoned_nothing(
     store: Store, place: Path, tmp_path: Path
 ) -> None:
     kept = fill(store)
@@ -309,7 +309,7 @@ def test_a_backup_named_on_the_way_through_another_folder_is_known_once(
     assert [copy.path for copy in plan.copies] == [str((tmp_path / "b.db").resolve())]
 
 
-def test_what_a_killed_restore_left_beside_the_store_goes_with_the_next_purge(
+def test_what_a_killed_restore_left_next_to_the_store_goes_with_the_next_purge(
     store: Store, place: Path, tmp_path: Path
 ) -> None:
     bad = captured(store, f"{MARKER} words", session="bad")
@@ -383,7 +383,7 @@ def test_a_store_put_back_by_hand_is_noticed_and_one_restored_is_not(place: Path
         store.close()
 
 
-def test_another_store_in_its_place_is_noticed_and_one_made_anew_is_not(place: Path, tmp_path: Path) -> None:
+def test_another_store_in_its_place_is_noticed_and_one_rebuilt_is_not(place: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     for path in (place, tmp_path / "forged.db"):
         store = open_store(path, home=home)

@@ -29,7 +29,7 @@ def test_different_rows_have_different_seals(one: list[object], other: list[obje
         (["a"], ["a", ""]),
     ],
 )
-def test_look_alikes_are_told_apart(one: list[object], other: list[object]) -> None:
+def test_look_alikes_are_distinguished(one: list[object], other: list[object]) -> None:
     assert seal_of("t", one) != seal_of("t", other)
 
 

@@ -110,7 +110,7 @@ def nearest(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, f
     return {hit.stored.version.id: hit.semantic for hit in store.vectors.nearest(vector, space=SPACE, limit=limit)}
 
 
-def test_a_glance_finds_what_the_store_finds_and_as_near(store: SqliteStore) -> None:
+def test_the_hook_index_finds_what_the_store_finds(store: SqliteStore) -> None:
     chooser, caught = random.Random(6), 0
     for _ in range(20):
         vector = some_vector(chooser)
@@ -163,7 +163,7 @@ def test_a_sketch_of_something_else_is_reported(store: SqliteStore) -> None:
     assert [damage.code for damage in store.verify()] == ["wrong_sketch"]
 
 
-def test_a_glance_aims_at_nothing_in_a_space_without_vectors_and_refuses_a_strange_length(store: SqliteStore) -> None:
+def test_a_hook_index_finds_nothing_in_a_space_without_vectors_and_refuses_a_wrong_length(store: SqliteStore) -> None:
     hook_index = HookIndex.open(store.path)
     assert hook_index is not None
     hook_index.set_query_vector(some_vector(random.Random(9)), space="other/16@00")
@@ -172,7 +172,7 @@ def test_a_glance_aims_at_nothing_in_a_space_without_vectors_and_refuses_a_stran
         hook_index.set_query_vector(array("f", [1.0, 2.0]).tobytes(), space=SPACE)
 
 
-def test_finding_by_meaning_at_a_glance_loads_nothing_heavy(store: SqliteStore) -> None:
+def test_finding_by_vector_in_a_hook_loads_nothing_heavy(store: SqliteStore) -> None:
     code = (
         "import sys\nfrom tacit.store.hook_index import HookIndex\n"
         f"hook_index = HookIndex.open({store.path!r})\n"

@@ -46,7 +46,7 @@ def test_a_stone_is_found_by_its_id_and_signed_in_the_chain(connection: Connecti
     assert event.digest == connection.single("SELECT seal FROM tombstones")
 
 
-def test_tombstones_are_told_oldest_first_and_each_is_set_once(records: RecordLog) -> None:
+def test_tombstones_are_reported_oldest_first_and_each_is_set_once(records: RecordLog) -> None:
     other = replace(TOMBSTONE, id="session:s/1", at=at(1))
     for tombstone in (TOMBSTONE, other, replace(TOMBSTONE, by="bob")):
         records.add(tombstone)

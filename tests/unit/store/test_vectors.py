@@ -377,7 +377,7 @@ def schema(path: Path) -> list[str]:
         "INSERT INTO version_index (version_index) VALUES ('delete-all')",
     ],
 )
-def test_a_damaged_index_of_words_is_made_anew(tmp_path: Path, harm: str) -> None:
+def test_a_damaged_index_of_words_is_rebuilt(tmp_path: Path, harm: str) -> None:
     path = tmp_path / "tacit.db"
     store = open_store(path)
     fill(store)
@@ -392,7 +392,7 @@ def test_a_damaged_index_of_words_is_made_anew(tmp_path: Path, harm: str) -> Non
     store.close()
 
 
-def test_words_of_an_older_making_are_made_anew(tmp_path: Path) -> None:
+def test_words_of_an_older_making_are_rebuilt(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     store = open_store(path)
     stored = put_version(store, "deploy-service")
