@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src")]
 
-from tacit.domain.sandbox import BoxFile, Errand  # noqa: E402
+from tacit.domain.sandbox import SandboxFile, SandboxRequest  # noqa: E402
 from tacit.providers.sandbox import open_sandbox  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "sandbox.json"
@@ -52,17 +52,17 @@ def figures(milliseconds: list[float]) -> dict[str, float]:
 def measure(starts: int) -> dict[str, dict[str, float]]:
     """Every way in turn, so that a busy moment of the machine falls on all."""
     sandbox = open_sandbox()
-    files = tuple(BoxFile(path=f"scripts/{n}.py", content=b"print('hello')\n" * 50) for n in range(10))
+    files = tuple(SandboxFile(path=f"scripts/{n}.py", content=b"print('hello')\n" * 50) for n in range(10))
 
-    def confined(errand: Errand) -> None:
-        if not sandbox.run(errand).passed:
+    def confined(request: SandboxRequest) -> None:
+        if not sandbox.run(request).passed:
             raise SystemExit("a start failed")
 
     ways: dict[str, Callable[[], object]] = {
         "bare": lambda: subprocess.run(["/usr/bin/true"], check=True),
         "bubblewrap_alone": lambda: subprocess.run([sandbox.program, *ALONE, "/bin/true"], check=True),
-        "sandbox": lambda: confined(Errand(command=("true",))),
-        "sandbox_with_files": lambda: confined(Errand(command=("true",), files=files)),
+        "sandbox": lambda: confined(SandboxRequest(command=("true",))),
+        "sandbox_with_files": lambda: confined(SandboxRequest(command=("true",), files=files)),
     }
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(starts):

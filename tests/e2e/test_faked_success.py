@@ -26,7 +26,7 @@ from tacit.api import Tacit
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.origin import Origin
-from tacit.domain.sandbox import Errand, Ran
+from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
@@ -428,7 +428,7 @@ def test_file_that_was_so_before_proves_nothing_to_a_harness_either(shop: Shop) 
 class _Plain:
     """Runs an errand on a copy, without walls: for trusted steps on a machine that has no sandbox."""
 
-    def run(self, errand: Errand) -> Ran:
+    def run(self, request: SandboxRequest) -> SandboxResult:
         raise Mistake("no sandbox here", hint="install bubblewrap")
 
 

@@ -1,7 +1,7 @@
-"""What is run in a sandbox and what came of it: errand in, `Ran` out. Runs nothing itself.
+"""What runs in a sandbox and its result: `SandboxRequest` in, `SandboxResult` out.
 
-A sandbox that cannot confine an errand as asked raises `SandboxOutage`. There is no other answer to that: whatever returns a
-`Ran` was confined, and its `level` says by what.
+A sandbox that cannot confine a command as requested raises `SandboxOutage`. A `SandboxResult` always comes from a confined
+run, and its `level` names what confined it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 WORKSPACE = "/workspace"
-"""Where an errand's files lie inside, and where its command starts."""
+"""Where the files of a request are inside, and where its command starts."""
 HOME = str(PurePosixPath("/home", "user"))
-"""The home inside; the caller's own is not there."""
+"""The home folder inside; the caller's own is not visible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confines:
-    """How much an errand may take. Whatever passes a limit is stopped, with all that it started."""
+class SandboxLimits:
+    """How much a command may use. If it exceeds a limit, it is stopped with all the processes that it started."""
 
     wall_s: float = 20.0
     cpu_s: int = 5
@@ -28,7 +28,7 @@ class Confines:
     address_mb: int = 512
     """Address space of each process."""
     memory_mb: int = 1024
-    """What all processes hold together, looked at several times a second."""
+    """Memory of all processes together, checked several times a second."""
     file_mb: int = 16
     open_files: int = 128
     processes: int = 64
@@ -48,8 +48,8 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoxFile:
-    """Something that is put in, by its path below the workspace or the home. In the home there are files only."""
+class SandboxFile:
+    """A file, link or folder to put into the workspace or the home, by its path below it. The home takes files only."""
 
     path: str
     content: bytes = b""
@@ -58,21 +58,21 @@ class BoxFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """One command and all that it gets. Nothing else of the machine is there but /usr, read-only."""
+class SandboxRequest:
+    """A command with everything that it can see. Of the machine itself only /usr is visible, read-only."""
 
     command: tuple[str, ...]
     workspace: Path | None = None
-    """A folder whose copy is the workspace; it is itself never touched. Links are kept as links."""
-    files: tuple[BoxFile, ...] = ()
-    """Laid over that copy."""
+    """A folder to copy into the workspace; the folder itself is never changed. Links stay links."""
+    files: tuple[SandboxFile, ...] = ()
+    """Written over that copy."""
     removed: tuple[str, ...] = ()
-    """Paths below the workspace that are taken out of that copy."""
-    home: tuple[BoxFile, ...] = ()
+    """Paths below the workspace to remove from that copy."""
+    home: tuple[SandboxFile, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     witness: str = ""
-    """A Python program that runs beside the command; see `providers.sandbox.profile` for what is asked of it."""
-    confines: Confines = Confines()
+    """A Python program that runs along with the command; see `providers.sandbox.profile` for what is asked of it."""
+    limits: SandboxLimits = SandboxLimits()
 
 
 class Ended(StrEnum):
@@ -93,8 +93,8 @@ class Alteration(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """Something of the workspace that is another after the run. A folder that is gone shows by its files."""
+class FileChange:
+    """A file of the workspace that the run changed. A removed folder shows by its files."""
 
     path: str
     how: Alteration
@@ -104,22 +104,22 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What came of an errand."""
+class SandboxResult:
+    """The result of a run."""
 
     level: str
     """What confined it, such as ``bubblewrap``."""
     status: int
-    """Exit status of the command as a shell tells it: 128 and the signal where one ended it."""
+    """Exit status of the command as in a shell: 128 plus the signal if one ended it."""
     output: str
-    """Both streams, as far as the limit lets them."""
+    """Both output streams, up to the limit."""
     seconds: float
     ended: Ended = Ended.EXIT
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     testimony: str = ""
     """What the witness wrote."""
     alarms: tuple[str, ...] = ()
-    """What could not be seen to the end: files that were not brought back, a witness that was ended."""
+    """What could not be observed completely: files that were not returned, a witness that was stopped."""
 
     @property
     def passed(self) -> bool:
@@ -128,7 +128,7 @@ class Ran:
 
 
 class Sandbox(Protocol):
-    """Runs an errand so that it reaches nothing outside; raises `SandboxOutage` where that cannot be had."""
+    """Runs a request so that it reaches nothing outside; raises `SandboxOutage` where that is impossible."""
 
-    def run(self, errand: Errand) -> Ran:
+    def run(self, request: SandboxRequest) -> SandboxResult:
         """Run it to its end or to its limits."""

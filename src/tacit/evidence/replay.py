@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import NoReturn
 
 from tacit.domain.errors import Mistake, VerifierOutage
-from tacit.domain.sandbox import Alteration, BoxFile, Change, Confines, Ended, Errand, Ran, Sandbox
+from tacit.domain.sandbox import (
+    Alteration,
+    FileChange,
+    Ended,
+    Sandbox,
+    SandboxFile,
+    SandboxLimits,
+    SandboxRequest,
+    SandboxResult,
+)
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.domain.verification import Check
 from tacit.evidence.check_strength import shows_nothing
@@ -56,7 +65,7 @@ class Replay:
     _: KW_ONLY
     sandbox: Sandbox | None = None
     """None: the sandbox of this machine; without a sandbox nothing is run."""
-    confines: Confines = Confines(
+    limits: SandboxLimits = SandboxLimits(
         wall_s=300,
         cpu_s=120,
         address_mb=4096,
@@ -107,17 +116,20 @@ class Replay:
             passed=True, verifier=_verifier_name(checks), detail=f"{len(steps)} steps and {len(checks)} checks passed"
         )
 
-    def _run(self, sandbox: Sandbox, copy: Path, commands: tuple[str, ...], *, after: tuple[Change, ...] = ()) -> Ran:
+    def _run(
+        self, sandbox: Sandbox, copy: Path, commands: tuple[str, ...], *, after: tuple[FileChange, ...] = ()
+    ) -> SandboxResult:
         shell = "bash" if shutil.which("bash", path=_SYSTEM) else "sh"
         kept = [change for change in after if change.how is not Alteration.REMOVED]
-        request = Errand(
+        request = SandboxRequest(
             command=(shell, "-c", _STEPS, shell, *commands),
             workspace=copy,
             files=tuple(
-                BoxFile(path=one.path, content=one.content, executable=one.executable, form=one.form) for one in kept
+                SandboxFile(path=one.path, content=one.content, executable=one.executable, form=one.form)
+                for one in kept
             ),
             removed=tuple(change.path for change in after if change.how is Alteration.REMOVED),
-            confines=self.confines,
+            limits=self.limits,
         )
         try:
             return sandbox.run(request)
@@ -126,7 +138,7 @@ class Replay:
                 f"{NOT_CHECKABLE_HERE}{mistake.message}", code="not_checkable", hint=mistake.hint
             ) from mistake
 
-    def _failed(self, ran: Ran, checks: list[str]) -> Check:
+    def _failed(self, ran: SandboxResult, checks: list[str]) -> Check:
         """A failure, or an outage where the sandbox is the cause."""
         tail = ran.output.strip()[-_DETAIL_CHARACTERS:]
         if ran.ended is not Ended.EXIT or ran.alarms:
@@ -196,7 +208,7 @@ def _required_steps(content: SkillContent) -> list[tuple[int, SkillStep]]:
     return steps
 
 
-def _refuse_altered(changes: tuple[Change, ...]) -> None:
+def _refuse_altered(changes: tuple[FileChange, ...]) -> None:
     altered = [one.path for one in changes if not one.path.startswith(".git/") and decides_checks(one.path, "")]
     if altered:
         shown = ", ".join(altered[:3])

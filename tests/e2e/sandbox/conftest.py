@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.sandbox import Errand, Ran
+from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.providers.sandbox import Bubblewrap, open_sandbox
 from tests.e2e.sandbox_required import missing_sandbox
 
 ORDINARY = 64123
 """A user that nobody is; the tests become it in a child."""
 
-Caller = Callable[[Errand], Ran]
+Caller = Callable[[SandboxRequest], SandboxResult]
 
 
 def as_ordinary(work: Callable[[], Any]) -> Any:
@@ -69,4 +69,4 @@ def caller(request: pytest.FixtureRequest) -> Caller:
         as_ordinary(open_sandbox)
     except AssertionError as error:
         missing_sandbox(f"an ordinary user has no sandbox here: {error}")
-    return lambda errand: as_ordinary(lambda: open_sandbox().run(errand))
+    return lambda request: as_ordinary(lambda: open_sandbox().run(request))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.candidate import Severity
-from tacit.domain.sandbox import Errand, Ran
+from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.detonation import Detonation, detonate
 from tacit.providers.sandbox import Bubblewrap
@@ -53,8 +53,8 @@ def test_script_that_waits_longer_than_anybody_watches_is_only_told_as_unfinishe
 
 def test_ordinary_user_sees_the_same(caller: Caller) -> None:
     class Through:
-        def run(self, errand: Errand) -> Ran:
-            return caller(errand)
+        def run(self, request: SandboxRequest) -> SandboxResult:
+            return caller(request)
 
     [sample] = [one for one in SAMPLES if one["name"] == "m01"]
     seen = detonate([SkillFile(path=sample["path"], content=sample["text"])], Through())
@@ -68,11 +68,11 @@ def test_ordinary_user_sees_the_same(caller: Caller) -> None:
 def test_nothing_of_the_callers_own_is_bait(sandbox: Bubblewrap) -> None:
     """What a script reads in the sandbox are inventions: no real variable or file of the caller."""
     script = "import os\nprint(dict(os.environ))\nprint(os.listdir(os.path.expanduser('~')))\n"
-    seen: list[Ran] = []
+    seen: list[SandboxResult] = []
 
     class Watched:
-        def run(self, errand: Errand) -> Ran:
-            seen.append(sandbox.run(errand))
+        def run(self, request: SandboxRequest) -> SandboxResult:
+            seen.append(sandbox.run(request))
             return seen[-1]
 
     detonate([SkillFile(path="a.py", content=script)], Watched())

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.sandbox import BoxFile, Confines, Ended, Errand
-from tacit.providers.sandbox.filter import numbers
+from tacit.domain.sandbox import SandboxFile, SandboxLimits, Ended, SandboxRequest
+from tacit.providers.sandbox.profile import numbers
 from tests.e2e.sandbox.conftest import ORDINARY, Caller
 from tests.e2e.sandbox.probes import EMPTY_FILES, FOREIGN_CALL, MEMORY_OF_MANY, PREAMBLE, REACHING
 
@@ -80,12 +80,12 @@ def host() -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("what", REACHING)
 def test_probe_does_not_get(what: str, caller: Caller, host: dict[str, Any]) -> None:
-    errand = Errand(
+    request = SandboxRequest(
         command=python(PREAMBLE + REACHING[what], "host.json"),
-        files=(BoxFile(path="host.json", content=json.dumps(host).encode()),),
-        confines=Confines(wall_s=15),
+        files=(SandboxFile(path="host.json", content=json.dumps(host).encode()),),
+        limits=SandboxLimits(wall_s=15),
     )
-    ran = caller(errand)
+    ran = caller(request)
     assert "ESCAPED" not in ran.output
     assert "Traceback" not in ran.output
     assert ran.ended is Ended.EXIT
@@ -110,20 +110,20 @@ def test_probes_would_escape_without_a_sandbox(host: dict[str, Any], tmp_path: P
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these conventions are of x86_64")
 @pytest.mark.parametrize("convention", FOREIGN)
 def test_calls_by_a_foreign_convention_kill_the_process(caller: Caller, convention: str) -> None:
-    ran = caller(Errand(command=python(FOREIGN_CALL, FOREIGN[convention])))
+    ran = caller(SandboxRequest(command=python(FOREIGN_CALL, FOREIGN[convention])))
     assert ran.status == 128 + 31, ran.output
     assert "ESCAPED" not in ran.output
 
 
 def test_busy_loop_is_stopped_by_the_processor_limit(caller: Caller) -> None:
-    ran = caller(Errand(command=python("while True: pass"), confines=Confines(cpu_s=1, wall_s=10)))
+    ran = caller(SandboxRequest(command=python("while True: pass"), limits=SandboxLimits(cpu_s=1, wall_s=10)))
     assert ran.status in (128 + 24, 137)
     assert ran.ended is Ended.EXIT
     assert ran.seconds < 8
 
 
 def test_sleeper_is_stopped_by_the_wall_clock(caller: Caller) -> None:
-    ran = caller(Errand(command=("sleep", "60"), confines=Confines(wall_s=0.5)))
+    ran = caller(SandboxRequest(command=("sleep", "60"), limits=SandboxLimits(wall_s=0.5)))
     assert ran.ended is Ended.TIME
     assert ran.seconds < 5
 
@@ -134,26 +134,26 @@ def test_who_ignores_signals_and_kills_what_started_it_is_stopped_all_the_same(c
         "for s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\n"
         "os.setsid()\nos.kill(os.getppid(), 9)\ntime.sleep(60)\nprint('ESCAPED')\n"
     )
-    ran = caller(Errand(command=python(text), confines=Confines(wall_s=0.5)))
+    ran = caller(SandboxRequest(command=python(text), limits=SandboxLimits(wall_s=0.5)))
     assert "ESCAPED" not in ran.output
     assert ran.seconds < 12
 
 
 def test_flood_of_output_is_cut_and_stopped(caller: Caller) -> None:
-    ran = caller(Errand(command=("yes",), confines=Confines(output_bytes=100_000, wall_s=10)))
+    ran = caller(SandboxRequest(command=("yes",), limits=SandboxLimits(output_bytes=100_000, wall_s=10)))
     assert ran.ended is Ended.OUTPUT
     assert len(ran.output) == 100_000
     assert ran.seconds < 5
 
 
 def test_many_processes_together_do_not_hold_more_than_the_limit(caller: Caller) -> None:
-    ran = caller(Errand(command=python(MEMORY_OF_MANY), confines=Confines(memory_mb=512, wall_s=10)))
+    ran = caller(SandboxRequest(command=python(MEMORY_OF_MANY), limits=SandboxLimits(memory_mb=512, wall_s=10)))
     assert ran.ended is Ended.MEMORY
     assert "ESCAPED" not in ran.output
 
 
 def test_empty_files_are_counted_too(caller: Caller) -> None:
-    ran = caller(Errand(command=python(EMPTY_FILES), confines=Confines(cpu_s=60, wall_s=40)))
+    ran = caller(SandboxRequest(command=python(EMPTY_FILES), limits=SandboxLimits(cpu_s=60, wall_s=40)))
     assert ran.ended is Ended.MEMORY
     assert "ESCAPED" not in ran.output
 
@@ -161,7 +161,7 @@ def test_empty_files_are_counted_too(caller: Caller) -> None:
 def test_nothing_outlives_the_command(caller: Caller) -> None:
     length = f"600.{secrets.randbelow(10**9):09}"
     text = f"setsid sleep {length} >/dev/null 2>&1 & (sleep {length} &) ; sleep 0.2; echo left"
-    ran = caller(Errand(command=("sh", "-c", text)))
+    ran = caller(SandboxRequest(command=("sh", "-c", text)))
     assert ran.output == "left\n"
     assert _gone(length)
 
@@ -169,7 +169,7 @@ def test_nothing_outlives_the_command(caller: Caller) -> None:
 def test_nothing_outlives_the_time_limit(caller: Caller) -> None:
     length = f"600.{secrets.randbelow(10**9):09}"
     text = f"trap '' TERM; setsid sleep {length} & while true; do sleep {length}; done"
-    ran = caller(Errand(command=("sh", "-c", text), confines=Confines(wall_s=0.5)))
+    ran = caller(SandboxRequest(command=("sh", "-c", text), limits=SandboxLimits(wall_s=0.5)))
     assert ran.ended is Ended.TIME
     assert _gone(length)
 
@@ -181,9 +181,9 @@ def test_workspace_of_the_caller_is_never_touched(caller: Caller) -> None:
         (folder / "kept.txt").write_text("before")
         (folder / "link").symlink_to("/etc/shadow")
         files = (
-            BoxFile(path="added/run.sh", content=b"echo x > ../kept.txt; rm ../link; cat kept.txt", executable=True),
+            SandboxFile(path="added/run.sh", content=b"echo x > ../kept.txt; rm ../link; cat kept.txt", executable=True),
         )
-        ran = caller(Errand(command=("sh", "-c", "cd added && ./run.sh; sh ./run.sh"), workspace=folder, files=files))
+        ran = caller(SandboxRequest(command=("sh", "-c", "cd added && ./run.sh; sh ./run.sh"), workspace=folder, files=files))
         assert {change.path: str(change.how) for change in ran.changes} == {"kept.txt": "altered", "link": "removed"}
         assert [path.name for path in sorted(folder.iterdir())] == ["kept.txt", "link"]
         assert (folder / "kept.txt").read_text() == "before"

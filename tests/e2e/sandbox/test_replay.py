@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from tacit.domain.errors import Mistake, VerifierOutage
-from tacit.domain.sandbox import Confines
+from tacit.domain.sandbox import SandboxLimits
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.evidence.replay import Replay
 from tacit.providers.sandbox import Bubblewrap
@@ -119,7 +119,7 @@ def test_steps_that_are_no_commands_are_not_guessed(sandbox: Bubblewrap, checkou
 
 
 def test_steps_that_take_too_long_are_no_evidence(sandbox: Bubblewrap, checkout: Path) -> None:
-    slow = Replay(skill("sleep 30"), checkout, sandbox=sandbox, confines=Confines(wall_s=0.5))
+    slow = Replay(skill("sleep 30"), checkout, sandbox=sandbox, limits=SandboxLimits(wall_s=0.5))
     with pytest.raises(VerifierOutage, match="time limit"):
         slow.verify()
 

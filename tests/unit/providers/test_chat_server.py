@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, ModelOutage
-from tacit.features.evaluate.conversation import Message
+from tacit.features.evaluate.conversation import ChatMessage
 from tacit.providers.chat_server import ChatServer
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
 
-HELLO = [[Message("user", "hello")]]
+HELLO = [[ChatMessage("user", "hello")]]
 
 
 def said(text: Any, **usage: Any) -> bytes:

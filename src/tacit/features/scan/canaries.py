@@ -1,6 +1,6 @@
-"""Bait for a detonation: fake keys, tokens, a wallet and documents with random values, and the eye that knows them again. Pure.
+"""Canaries for a detonation: fake keys, tokens, a wallet and documents with random values, and their detection. Pure.
 
-Nothing here opens anything: whoever sends, shows or copies one of the values has read what was not its business.
+A script that sends, prints or copies one of the values has read what it had no reason to read.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tacit.domain.sandbox import BoxFile
+from tacit.domain.sandbox import SandboxFile
 
 _CORE_BYTES = 15
-"""Random bytes of each value; thirty hexadecimal digits are met nowhere by chance."""
+"""Random bytes of each value; thirty hexadecimal digits never occur by chance."""
 _SPACES = re.compile(r"\s+|\\n")
 _OWNERS = {
     "GITHUB_TOKEN": "github.com",
@@ -27,33 +27,33 @@ _OWNERS = {
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """One value that must not be met again, and what it seems to be."""
+    """One fake value, and what it looks like."""
 
     what: str
     core: str
-    """The random part; it stands in the bait as it is."""
+    """The random part of the value."""
     owner: str = ""
-    """The domain that gave it out: who brings it back there uses it as it is meant."""
+    """The domain that issued it: sending it there is its normal use."""
 
     def stands_in(self, text: str) -> bool:
-        """Whether it is there, plain or in one of the usual disguises; the text comes without spaces."""
+        """Whether a text without spaces contains it, plain or in a usual encoding."""
         lower = text.lower()
         return any(form in text or form in lower for form in disguises(self.core))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bait:
-    """All that is laid out."""
+    """All fake files and variables of one run."""
 
-    home: tuple[BoxFile, ...]
-    workspace: tuple[BoxFile, ...]
+    home: tuple[SandboxFile, ...]
+    workspace: tuple[SandboxFile, ...]
     environment: dict[str, str]
     canaries: tuple[Canary, ...]
     guarded: dict[str, str]
-    """Files of the home that no script of a skill has to read → what they seem to be."""
+    """Files of the home folder that no script needs to read → what they look like."""
 
     def met(self, *texts: str, brought_back: bool = False) -> tuple[str, ...]:
-        """What of the bait stands in these texts; with `brought_back`, not where a text names the domain that gave it out."""
+        """Return the canaries in these texts; with `brought_back`, not those sent to the domain that issued them."""
         dense = [_SPACES.sub("", text) for text in texts]
         return tuple(
             canary.what
@@ -67,7 +67,7 @@ class Bait:
 
 
 def lay_bait(token: Callable[[int], str]) -> Bait:
-    """Make a bait; `token(n)` gives the hexadecimal digits of n random bytes."""
+    """Make the fake files and variables; `token(n)` returns the hexadecimal digits of n random bytes."""
     cores = {
         what: token(_CORE_BYTES)
         for what in (
@@ -85,7 +85,7 @@ def lay_bait(token: Callable[[int], str]) -> Bait:
             "DATABASE_URL",
         )
     }
-    # What libraries read unasked, such as .netrc, is no sign when it is read; only when its content turns up.
+    # Libraries read some files by themselves, such as .netrc: only their content counts, not that they were read.
     guarded = {
         ".aws/credentials": "the AWS key",
         ".ssh/id_ed25519": "the SSH key",
@@ -119,8 +119,8 @@ def lay_bait(token: Callable[[int], str]) -> Bait:
         "data.json": '{"name": "alpha", "items": [1, 2, 3]}\n',
     }
     return Bait(
-        home=tuple(BoxFile(path=path, content=text.encode()) for path, text in home.items()),
-        workspace=tuple(BoxFile(path=path, content=text.encode()) for path, text in workspace.items()),
+        home=tuple(SandboxFile(path=path, content=text.encode()) for path, text in home.items()),
+        workspace=tuple(SandboxFile(path=path, content=text.encode()) for path, text in workspace.items()),
         environment=environment,
         canaries=tuple(Canary(what, core, _OWNERS.get(what, "")) for what, core in cores.items()),
         guarded=guarded,
@@ -128,11 +128,11 @@ def lay_bait(token: Callable[[int], str]) -> Bait:
 
 
 def disguises(core: str) -> Iterator[str]:
-    """A value as it stands, reversed, turned by 13, in hexadecimal digits, and in base 64 and 32 at every offset."""
+    """Return a value plain, reversed, in rot13, in hex, and in base64 and base32 at every offset."""
     yield from (core, core[::-1], codecs.encode(core, "rot13"), core.encode().hex())
     raw = core.encode()
     for offset in range(3):
-        # The first and the last characters depend on what stands beside the value.
+        # The first and last characters depend on what surrounds the value.
         encoded = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
         yield encoded[(offset * 8 + 5) // 6 : -1]
     for offset in range(5):
@@ -141,7 +141,7 @@ def disguises(core: str) -> Iterator[str]:
 
 
 def _names(text: str, domain: str) -> bool:
-    """Whether a request or command line goes to a domain or one below it."""
+    """Whether a request or command line goes to a domain or one of its subdomains."""
     return re.search(rf"(?:^|CONNECT|//|[.@=]){re.escape(domain)}(?![\w.-]*\.\w)", text) is not None
 
 

@@ -1,4 +1,8 @@
-"""A skill's files and a sandbox → what each script tried. Chooses what to run and how; the verdict is made elsewhere."""
+"""Detonation: run a skill's scripts in a sandbox with fake secrets, and report what they tried.
+
+Each script runs without arguments, and once more with a file name if it asks for one. What waits for a date, a certain
+machine or a longer time stays hidden, so finding nothing does not prove that a skill is harmless.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake
-from tacit.domain.sandbox import Alteration, BoxFile, Confines, Ended, Errand, Ran, Sandbox
+from tacit.domain.sandbox import Alteration, Ended, Sandbox, SandboxFile, SandboxLimits, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.canaries import Bait, lay_bait
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind
@@ -59,14 +63,14 @@ _BY_SHEBANG = {
     "pwsh": ".ps1",
 }
 _FOREIGN = (b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""How programs of other systems begin."""
+"""First bytes of programs for other systems."""
 _OWN = "the file itself"
-"""Stands for a program that needs no other to run it."""
+"""The runner of a program that runs by itself."""
 _ASKS = re.compile(r"usage|argument|argv|missing|required|IndexError|unbound variable|parameter", re.IGNORECASE)
 _LONGEST_PATH, _LONGEST_NAME = 1000, 255
 _ROOMY = 8192
-"""Megabytes of address space for `node`, which reserves far more than it uses; the limit on what is held stays."""
-# The witness is only read here, not imported: it needs what a start of Tacit should not have to load.
+"""Megabytes of address space for `node`, which reserves far more than it uses."""
+# The witness is read as text, not imported: its imports would slow down every start of Tacit.
 PROXY = "http://127.0.0.1:3128"
 CERTIFICATE = "/run/witness/ca.pem"
 _SURROUNDINGS = {
@@ -91,7 +95,7 @@ class Detonation:
     skipped: tuple[tuple[str, str], ...] = ()
     """Paths that were not run, each with the reason."""
     level: str = ""
-    """What confined them; empty where nothing was run."""
+    """The kind of sandbox; empty where nothing was run."""
     seconds: float = 0.0
 
 
@@ -104,9 +108,9 @@ def detonate(
     total_s: float = TOTAL_S,
     find: Callable[[str], str | None] = _of_the_system,
 ) -> Detonation:
-    """Run every script of a skill by itself, each in a new sandbox with new bait.
+    """Run every script of a skill by itself, each in a new sandbox with new canaries.
 
-    `find` tells where a program lies; it must be below /usr, since nothing else is there inside.
+    `find` returns the path of a program; it must be below /usr, since the sandbox has nothing else.
     """
     begun = clock()
     given = tuple(box for file in files if (box := _box_file(file)))
@@ -123,12 +127,12 @@ def detonate(
             skipped.append((file.path, reason))
             continue
         if total_s <= clock() - begun:
-            skipped.append((file.path, f"the {total_s:g} s for all scripts were used up"))
+            skipped.append((file.path, f"the {total_s:g} s for all scripts are used up"))
             continue
         bait = lay_bait(token)
         try:
             results = _run(file, program, given=given, bait=bait, sandbox=sandbox)
-        except Mistake as error:  # what this skill holds does not fit; that says nothing of the next one
+        except Mistake as error:  # this script does not fit into the sandbox; the next one may
             skipped.append((file.path, error.message))
             continue
         for result in results:
@@ -145,18 +149,18 @@ def detonate(
 
 
 def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> str:
-    """Why a script is not run; empty if nothing is in the way."""
+    """Return why a script cannot be run; empty if it can."""
     if not _box_file(file):
-        return "its path leads out of the skill's folder or is too long, or its content cannot be read"
+        return "its path is outside the skill or too long, or its content is unreadable"
     if not runner[0]:
-        return "what would run it is not known here"
+        return "no known program runs it"
     if not program:
         return f"there is no {runner[0]} in {_SYSTEM.partition(':')[0]}"
     return ""
 
 
 def runner_of(file: SkillFile) -> tuple[str, ...]:
-    """The programs that could run a file, best first; an empty name where none is known, and none for what is no script."""
+    """Return the programs that can run a file, best first; an empty name if none is known; empty for what is no script."""
     known = _RUNNERS.get(PurePosixPath(file.path).suffix.lower())
     if known:
         return known
@@ -170,23 +174,25 @@ def runner_of(file: SkillFile) -> tuple[str, ...]:
     return ("",) if unknown and file_kind(file.path) is not FileKind.DATA else ()
 
 
-def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bait, sandbox: Sandbox) -> Sequence[Ran]:
-    """Without arguments; where it asks for some, once more with files to work on."""
-    confines = Confines(wall_s=EACH_S, address_mb=_ROOMY if program.endswith("node") else 512)
+def _run(
+    file: SkillFile, program: str, *, given: tuple[SandboxFile, ...], bait: Bait, sandbox: Sandbox
+) -> Sequence[SandboxResult]:
+    """Run a script without arguments; if it asks for some, once more with files to work on."""
+    limits = SandboxLimits(wall_s=EACH_S, address_mb=_ROOMY if program.endswith("node") else 512)
     mine = {box.path for box in given}
     place = f"./{PurePosixPath(file.path)}"  # a name may begin like an option
     command = (place,) if program == _OWN else (program, place if file.path.startswith("-") else file.path)
     if program == _OWN:
         given = tuple(replace(box, executable=True) if f"./{box.path}" == place else box for box in given)
 
-    def sandbox_request(*arguments: str) -> Errand:
-        return Errand(
+    def sandbox_request(*arguments: str) -> SandboxRequest:
+        return SandboxRequest(
             command=(*command, *arguments),
             files=(*(box for box in bait.workspace if box.path not in mine), *given),
             home=bait.home,
             environment=_SURROUNDINGS | bait.environment,
             witness=resources.files(__package__).joinpath("witness.py").read_text(encoding="utf-8"),
-            confines=confines,
+            limits=limits,
         )
 
     first = sandbox.run(sandbox_request())
@@ -195,8 +201,8 @@ def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bai
     return (first,)
 
 
-def _box_file(file: SkillFile) -> BoxFile | None:
-    """A file as it goes in; nothing for a path that leads elsewhere or a content that cannot be read."""
+def _box_file(file: SkillFile) -> SandboxFile | None:
+    """Return a file for the sandbox; None for a path outside the skill or an unreadable content."""
     path = PurePosixPath(file.path)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         return None
@@ -209,7 +215,7 @@ def _box_file(file: SkillFile) -> BoxFile | None:
         return None
     if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
         return None
-    return BoxFile(path=str(path), content=content, executable=file.executable)
+    return SandboxFile(path=str(path), content=content, executable=file.executable)
 
 
 _STARTUP = re.compile(
@@ -217,7 +223,7 @@ _STARTUP = re.compile(
     r"|^\.ssh/|^\.config/(?:autostart|systemd|fish|git|environment\.d)/|^\.(?:claude|codex|cursor|gemini)/|^\.git/hooks/|^\.local/bin/"
     r"|^\.local/lib/python[^/]+/site-packages/[^/]+\.pth$|^\.config/pip/|^\.pip/|^\.npmrc$|crontab"
 )
-"""Files of a home that are run, or believed, at the next start of something."""
+"""Files of a home folder that are run or read at the next start of a program."""
 _OWN_LINES = ("/bin/sh -c exec 3>&2", "/usr/bin/bwrap", "/usr/bin/python3 -I -S /witness.py")
 _CPU_SIGNAL = 128 + 24
 _FEW = 3
@@ -226,12 +232,12 @@ _NO_FORK = re.compile(
     r"fork: (?:retry: )?Resource temporarily unavailable|[Cc]annot fork|can't start new thread|spawn \S+ EAGAIN"
 )
 _CROWD = 48
-"""Processes at once that no script of a skill needs; the limit is at 64."""
+"""More processes at once than a script needs; the sandbox allows 64."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """The testimony, by what was seen."""
+    """What the witness observed, by kind."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
 
@@ -243,7 +249,7 @@ class _Seen:
                 event = json.loads(line)
                 saw, text = str(event["saw"]), str(event["text"])
             except (ValueError, KeyError, TypeError, RecursionError):
-                continue  # the last line, or one that something else wrote to the channel
+                continue  # a cut last line, or one that the script wrote itself
             seen.texts.setdefault(saw, []).append(text)
         return seen
 
@@ -257,24 +263,24 @@ class _Seen:
 
     @property
     def numbered(self) -> bool:
-        """Whether it tried an address outside that no name had led to."""
+        """Whether it contacted an IP address directly."""
         return bool(self.counted("no route"))
 
     @property
     def reached_out(self) -> bool:
-        """Whether it tried to leave the machine, by the proxy, by name or by number."""
+        """Whether it tried to reach another machine, by the proxy, by name or by IP address."""
         return bool(self.hosts or self.numbered or self.counted("datagrams"))
 
     def counted(self, what: str) -> int:
-        """A figure of the end; 0 where the witness did not come to it."""
+        """Return a counter from the end of the run; 0 where the witness did not get there."""
         try:
             return int(json.loads(self.all("counters")[-1])[what])
         except (LookupError, ValueError, TypeError, RecursionError):
             return 0
 
 
-def findings_of(ran: Ran, bait: Bait, *, field: str, path: str) -> tuple[Finding, ...]:
-    """What a reviewer must know of this run."""
+def findings_of(ran: SandboxResult, bait: Bait, *, field: str, path: str) -> tuple[Finding, ...]:
+    """Return the findings of one run."""
     seen = _Seen.read(ran.testimony)
     return tuple(
         Finding(rule=f"detonation_{rule}", severity=severity, message=f"{path} {message}", field=field)
@@ -289,8 +295,8 @@ def findings_of(ran: Ran, bait: Bait, *, field: str, path: str) -> tuple[Finding
 _Observations = Iterator[tuple[str, Severity, str]]
 
 
-def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
-    pieces = "".join(name.partition(".")[0] for name in seen.all("host"))  # a secret cut into labels
+def _secrets(ran: SandboxResult, bait: Bait, seen: _Seen) -> _Observations:
+    pieces = "".join(name.partition(".")[0] for name in seen.all("host"))  # a secret split into labels of a host name
     sent = bait.met(*seen.all("request", "host"), pieces, brought_back=True)
     if sent:
         to = _listed(seen.hosts) or "another machine"
@@ -304,7 +310,7 @@ def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
     if shown:
         yield "secret_shown", Severity.HIGH, f"printed {_listed(shown)}"
     changed = [change.content.decode("utf-8", "replace") for change in ran.changes]
-    # A copy of the whole workspace, such as a build, holds its settings too.
+    # A copy of the whole workspace, such as a build, contains its settings too.
     copied = tuple(what for what in bait.met(*changed, *seen.all("content")) if what != "the .env file")
     if copied:
         yield "secret_copied", Severity.HIGH, f"wrote {_listed(copied)} to a file"
@@ -314,9 +320,9 @@ def _secrets(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
         yield "secret_read", graver, f"read {_listed(read)}{away}"
 
 
-def _actions(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
+def _actions(ran: SandboxResult, bait: Bait, seen: _Seen) -> _Observations:
     if seen.all("ran"):
-        yield "runs_download", Severity.CRITICAL, "ran what it had fetched from another machine"
+        yield "runs_download", Severity.CRITICAL, "ran what it had downloaded"
     startup = [name for name in seen.all("altered", "added", "removed") if _STARTUP.search(name)]
     if startup:
         yield "persistence", Severity.HIGH, f"changed {_listed(startup)}, which is used at the next start"
@@ -327,36 +333,36 @@ def _actions(ran: Ran, bait: Bait, seen: _Seen) -> _Observations:
     hurt = [name for name in seen.all("removed", "altered") if name in laid_out and not _STARTUP.search(name)]
     hurt += [change.path for change in ran.changes if change.path in laid_out and change.how is not Alteration.ADDED]
     if len(hurt) >= _FEW:
-        yield "destruction", Severity.HIGH, f"removed or overwrote files that it was not told of: {_listed(hurt)}"
+        yield "destruction", Severity.HIGH, f"removed or overwrote files that it was not given: {_listed(hurt)}"
     if seen.numbered:
-        yield "address", Severity.HIGH, "went straight to a machine by its number, past every name"
+        yield "address", Severity.HIGH, "contacted an IP address directly, without a host name"
     if seen.hosts:
         yield "network", Severity.MEDIUM, f"tried to reach {_listed(seen.hosts)}"
 
 
-def _endings(ran: Ran, seen: _Seen) -> _Observations:
+def _endings(ran: SandboxResult, seen: _Seen) -> _Observations:
     if ran.ended is Ended.MEMORY:
-        yield "resources", Severity.HIGH, "took memory without end, and was stopped"
+        yield "resources", Severity.HIGH, "used too much memory and was stopped"
     elif seen.counted("processes") > _CROWD or _NO_FORK.search(ran.output):
-        yield "resources", Severity.HIGH, "started processes without end, and was stopped"
+        yield "resources", Severity.HIGH, "started too many processes and was stopped"
     elif ran.alarms:
-        yield "tampering", Severity.HIGH, f"could not be followed to its end: {'; '.join(ran.alarms)}"
+        yield "tampering", Severity.HIGH, f"could not be observed to its end: {'; '.join(ran.alarms)}"
     if ran.ended is Ended.OUTPUT:
-        yield "resources", Severity.MEDIUM, "printed without end, and was stopped"
+        yield "resources", Severity.MEDIUM, "printed too much and was stopped"
     elif ran.status == _CPU_SIGNAL:
-        yield "resources", Severity.MEDIUM, "used up its processor time, and was stopped"
+        yield "resources", Severity.MEDIUM, "used up its processor time and was stopped"
     elif ran.ended is Ended.TIME:
-        yield "unfinished", Severity.INFO, f"had not ended after {ran.seconds:.0f} s, so not all of it was seen"
+        yield "unfinished", Severity.INFO, f"was still running after {ran.seconds:.0f} s, so not all of it was observed"
 
 
 def _host_of(request: str) -> str:
-    """Of `CONNECT host:443`, `GET http://host/path` or `https://host GET …`."""
+    """Return the host of `CONNECT host:443`, `GET http://host/path` or `https://host GET …`."""
     found = re.match(r"(?:[A-Z]+ )?(?:https?://)?([^\s/:?#]+)", request)
     return found[1] if found else ""
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:
-    # A name comes from the script: no sign of it may move a cursor or fill a screen.
+    # The script chose the name: it must not control the terminal.
     plain = ["".join(sign if sign.isprintable() else "?" for sign in name)[:_NAME_SHOWN_MAX] for name in names[:_FEW]]
     shown = ", ".join(dict.fromkeys(plain))
     return f"{shown} and {len(names) - _FEW} more" if len(names) > _FEW else shown

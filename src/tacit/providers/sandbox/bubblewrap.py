@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,108 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from tacit.domain.errors import Mistake, SandboxOutage
-from tacit.domain.sandbox import HOME, Change, Errand, Ran
-from tacit.providers.sandbox import profile, reasons, staging, watching
-from tacit.providers.sandbox.filter import seccomp_filter
+from tacit.domain.sandbox import HOME, FileChange, SandboxRequest, SandboxResult
+from tacit.providers.sandbox import profile, staging, supervision
+from tacit.providers.sandbox.profile import seccomp_filter
+
+OLDEST = (0, 8)
+"""The first bubblewrap that can forbid further user namespaces."""
+
+_NAMESPACE = re.compile(r"namespace|uid map|gid map|setgroups|clone", re.IGNORECASE)
+_SETPRIV = re.compile(r"^setpriv: ", re.MULTILINE)
+_NOT_RUN = "nothing was run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSigns:
+    """What the machine shows of its rules for user namespaces."""
+
+    apparmor: bool = False
+    """AppArmor lets only programs with a profile make them, as Ubuntu does since 23.10."""
+    namespaces_off: bool = False
+    """A setting of the kernel forbids them to users, or allows none at all."""
+    container: bool = False
+
+    @classmethod
+    def read(cls, root: Path = Path("/")) -> MachineSigns:
+        """Look them up in /proc and where container runtimes leave their marks."""
+        kernel = root / "proc" / "sys"
+        clone = _setting(kernel / "kernel" / "unprivileged_userns_clone")
+        most = _setting(kernel / "user" / "max_user_namespaces")
+        marks = (root / ".dockerenv", root / "run" / ".containerenv")
+        return cls(
+            apparmor=_setting(kernel / "kernel" / "apparmor_restrict_unprivileged_userns") == "1",
+            namespaces_off=clone == "0" or most == "0",
+            container=any(mark.exists() for mark in marks) or "kubepods" in _setting(root / "proc" / "1" / "cgroup"),
+        )
+
+
+def not_installed() -> SandboxOutage:
+    """Bubblewrap is not on the machine."""
+    hint = "install it: apt-get install bubblewrap (Debian, Ubuntu) or dnf install bubblewrap (Fedora)"
+    return SandboxOutage(f"there is no sandbox: bubblewrap is not installed; {_NOT_RUN}", hint=hint)
+
+
+def not_linux(system: str) -> SandboxOutage:
+    """Bubblewrap is for Linux alone."""
+    return SandboxOutage(
+        f"there is no sandbox for {system}; {_NOT_RUN}", hint="run it on Linux, or in a Linux virtual machine"
+    )
+
+
+def too_old(version: str) -> SandboxOutage:
+    """A bubblewrap that lacks what the profile needs."""
+    needed = ".".join(map(str, OLDEST))
+    return SandboxOutage(
+        f"there is no sandbox: {version or 'this bubblewrap'} is older than {needed}; {_NOT_RUN}",
+        hint=f"install bubblewrap {needed} or newer",
+    )
+
+
+def no_setpriv() -> SandboxOutage:
+    """A root caller without the means to become somebody else."""
+    hint = "install util-linux, or run this as an ordinary user"
+    return SandboxOutage(f"there is no sandbox for root without `setpriv`; {_NOT_RUN}", hint=hint)
+
+
+def explain_failure(said: str, signs: MachineSigns) -> SandboxOutage:
+    """Say why a trial run failed."""
+    said = " ".join(said.split())[:300] or "it ended without a word"
+    what = f"there is no sandbox: bubblewrap could not start ({said}); {_NOT_RUN}"
+    if _SETPRIV.search(said):
+        return SandboxOutage(what, hint="root may not change its user here; run this as an ordinary user")
+    if _NAMESPACE.search(said) and signs.apparmor:
+        hint = (
+            "AppArmor restricts user namespaces here, as on Ubuntu 24.04: give /usr/bin/bwrap a profile with `userns,` "
+            "(the package apparmor-profiles has bwrap-userns-restrict), or set kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+        return SandboxOutage(what, hint=hint)
+    if _NAMESPACE.search(said) and signs.namespaces_off:
+        hint = "user namespaces are switched off: set user.max_user_namespaces above 0 and kernel.unprivileged_userns_clone=1"
+        return SandboxOutage(what, hint=hint)
+    if signs.container:
+        hint = (
+            "this is a container, which may not make namespaces of its own or mount /proc: run this on the host, or start the "
+            "container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+        )
+        return SandboxOutage(what, hint=hint)
+    return SandboxOutage(
+        what, hint="try `bwrap --unshare-all --ro-bind / / true` by hand; the message tells what is missing"
+    )
+
+
+def is_too_old(version: str) -> bool:
+    """Whether the text of `bwrap --version` names one that cannot be used; what cannot be read counts as too old."""
+    found = re.search(r"(\d+)\.(\d+)", version)
+    return found is None or (int(found[1]), int(found[2])) < OLDEST
+
+
+def _setting(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
 
 LEVEL = "bubblewrap"
 NOBODY_ELSE = 65533
@@ -39,47 +139,47 @@ class Bubblewrap:
     """Given for a root caller alone: then everything runs as another user."""
     machine: str = "x86_64"
 
-    def run(self, errand: Errand) -> Ran:
+    def run(self, request: SandboxRequest) -> SandboxResult:
         """Run an errand; nothing of it is left on the machine but what is returned."""
-        _refuse_bad(errand)
+        _refuse_bad(request)
         # Root's own temporary folder may be closed to the user that root becomes.
         place = "/tmp" if self.setpriv else None
         with tempfile.TemporaryDirectory(prefix="tacit-sandbox-", dir=place) as name:
             folder = Path(name)
-            self._lay_out(errand, folder)
-            status, seen = self._confined(errand, folder)
+            self._lay_out(request, folder)
+            status, seen = self._confined(request, folder)
             with seen.archive:
-                return _told(errand, status, seen=seen, given=folder / staging.GIVEN)
+                return _result(request, status, seen=seen, given=folder / staging.GIVEN)
 
-    def _lay_out(self, errand: Errand, folder: Path) -> None:
+    def _lay_out(self, request: SandboxRequest, folder: Path) -> None:
         try:
-            staging.lay_out(errand, folder)
+            staging.prepare_workspace(request, folder)
             if self.setpriv:
-                staging.give_to(NOBODY_ELSE, folder)
+                staging.change_owner(NOBODY_ELSE, folder)
         except (OSError, UnicodeError) as error:
             hint = "see that all files can be read, that their names are short enough, and that the disk has room"
             raise SandboxOutage(
                 f"the files could not be copied: {error}; this script was not run", hint=hint
             ) from error
 
-    def _confined(self, errand: Errand, folder: Path) -> tuple[int, watching.Watched]:
+    def _confined(self, request: SandboxRequest, folder: Path) -> tuple[int, supervision.WatchedRun]:
         with ExitStack() as open_files:
             program = open_files.enter_context(_holding(seccomp_filter(self.machine)))
             contents = {f"/etc/{name}": text.encode() for name, text in profile.ETC.items()}
-            contents |= {f"{HOME}/{staging.inside(file.path)}": file.content for file in errand.home}
+            contents |= {f"{HOME}/{staging.inside(file.path)}": file.content for file in request.home}
             files = {path: open_files.enter_context(_holding(content)).fileno() for path, content in contents.items()}
-            witness = open_files.enter_context(_holding(errand.witness.encode())).fileno() if errand.witness else None
-            grounds = _grounds(folder / staging.GIVEN, files=files, witness=witness)
+            witness = open_files.enter_context(_holding(request.witness.encode())).fileno() if request.witness else None
+            mounts = _mounts(folder / staging.GIVEN, files=files, witness=witness)
             told = profile.options(
-                grounds, confines=errand.confines, environment=errand.environment, seccomp=program.fileno()
+                mounts, limits=request.limits, environment=request.environment, seccomp=program.fileno()
             )
             options = open_files.enter_context(_holding(b"".join(os.fsencode(word) + b"\0" for word in told)))
             passed = [options.fileno(), program.fileno(), *files.values(), *([] if witness is None else [witness])]
             line = profile.arguments(
-                self.program, told=options.fileno(), confines=errand.confines, command=errand.command
+                self.program, told=options.fileno(), limits=request.limits, command=request.command
             )
             before = profile.as_user(self.setpriv, NOBODY_ELSE) if self.setpriv else []
-            return _start([*before, *line], passed, errand)
+            return _start([*before, *line], passed, request)
 
 
 def open_sandbox() -> Bubblewrap:
@@ -90,24 +190,24 @@ def open_sandbox() -> Bubblewrap:
 @functools.cache
 def _tried(root: bool) -> Bubblewrap:
     if not sys.platform.startswith("linux"):
-        raise reasons.not_linux(platform.system())
+        raise not_linux(platform.system())
     program = shutil.which("bwrap", path=_SYSTEM)
     if program is None:
-        raise reasons.not_installed()
+        raise not_installed()
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, env={}).stdout.strip()
-    if reasons.is_too_old(version):
-        raise reasons.too_old(version)
+    if is_too_old(version):
+        raise too_old(version)
     setpriv = shutil.which("setpriv", path=_SYSTEM) if root else ""
     if setpriv is None:
-        raise reasons.no_setpriv()
+        raise no_setpriv()
     found = Bubblewrap(program=program, setpriv=setpriv, machine=platform.machine())
-    ran = found.run(Errand(command=("true",)))
+    ran = found.run(SandboxRequest(command=("true",)))
     if not ran.passed or ran.alarms:
-        raise reasons.explain(ran.output or "; ".join(ran.alarms), reasons.Signs.read())
+        raise explain_failure(ran.output or "; ".join(ran.alarms), MachineSigns.read())
     return found
 
 
-def _start(line: Sequence[str], passed: Sequence[int], errand: Errand) -> tuple[int, watching.Watched]:
+def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) -> tuple[int, supervision.WatchedRun]:
     with ExitStack() as channels:
         ends: dict[str, tuple[IO[bytes], IO[bytes]]] = {}
         for name in ("output", "files", "witness"):
@@ -132,13 +232,13 @@ def _start(line: Sequence[str], passed: Sequence[int], errand: Errand) -> tuple[
             for _, writing_end in ends.values():
                 writing_end.close()
         try:
-            seen = watching.watch(process, {name: pair[0] for name, pair in ends.items()}, errand.confines)
+            seen = supervision.watch(process, {name: pair[0] for name, pair in ends.items()}, request.limits)
         finally:
-            watching.kill(process, wait_s=0.0)  # an interrupt from the keyboard ends it too
+            supervision.kill(process, wait_s=0.0)  # an interrupt from the keyboard ends it too
     return process.returncode, seen
 
 
-def _told(errand: Errand, status: int, *, seen: watching.Watched, given: Path) -> Ran:
+def _result(request: SandboxRequest, status: int, *, seen: supervision.WatchedRun, given: Path) -> SandboxResult:
     """Read the channels; without the first word of the script it never came to a run."""
     output = seen.output.decode("utf-8", "replace")
     seen.archive.seek(0)
@@ -147,19 +247,19 @@ def _told(errand: Errand, status: int, *, seen: watching.Watched, given: Path) -
         said = seen.archive.read(4000).decode("utf-8", "replace") + output[:4000]
         if status == profile.NOT_SET_UP:
             said = f"the files could not be copied or the limits not set: {said}"
-        raise reasons.explain(said, reasons.Signs.read())
+        raise explain_failure(said, MachineSigns.read())
     alarms: list[str] = []
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     try:
         if seen.overfull:
-            raise staging.Unreadable("it is larger than the workspace")
+            raise staging.InvalidArchive("it is larger than the workspace")
         changes = tuple(staging.changes(seen.archive, given))
-    except (staging.Unreadable, OSError, ValueError) as error:
+    except (staging.InvalidArchive, OSError, ValueError) as error:
         alarms.append(f"the files could not be brought back: {error}")
     testimony = seen.testimony.decode("utf-8", "replace")
-    if errand.witness and not _whole(testimony):
+    if request.witness and not _whole(testimony):
         alarms.append("the witness was ended or disturbed before the run was over")
-    return Ran(
+    return SandboxResult(
         level=LEVEL,
         status=status if status >= 0 else 128 - status,
         output=output,
@@ -178,9 +278,9 @@ def _whole(testimony: str) -> bool:
     return word == "begin" and bool(nonce) and last == f"end {nonce} {len(lines)}"
 
 
-def _grounds(given: Path, *, files: dict[str, int], witness: int | None) -> profile.Grounds:
+def _mounts(given: Path, *, files: dict[str, int], witness: int | None) -> profile.SandboxMounts:
     present = [Path("/", name) for name in _LINKED if Path("/", name).exists()]
-    return profile.Grounds(
+    return profile.SandboxMounts(
         given=str(given) if given.exists() else "",
         links={path.name: str(path.readlink()) for path in present if path.is_symlink()},
         folders=tuple(path.name for path in present if not path.is_symlink()),
@@ -199,13 +299,13 @@ def _holding(content: bytes) -> Iterator[BinaryIO]:
         yield file
 
 
-def _refuse_bad(errand: Errand) -> None:
-    words = (*errand.command, *errand.environment, *errand.environment.values())
-    if not errand.command or not errand.command[0]:
+def _refuse_bad(request: SandboxRequest) -> None:
+    words = (*request.command, *request.environment, *request.environment.values())
+    if not request.command or not request.command[0]:
         raise Mistake("there is no command to run in the sandbox", hint="give a program and its arguments")
     if any("\0" in word for word in words):
         raise Mistake("a command or variable holds a NUL character", hint="take it out")
-    if any(not name or "=" in name for name in errand.environment):
+    if any(not name or "=" in name for name in request.environment):
         raise Mistake("a variable's name is empty or holds `=`", hint="give names such as TOKEN")
-    if min(errand.confines.wall_s, errand.confines.cpu_s, errand.confines.workspace_mb) <= 0:
+    if min(request.limits.wall_s, request.limits.cpu_s, request.limits.workspace_mb) <= 0:
         raise Mistake("a limit of the sandbox is not above 0", hint="leave the defaults, or give larger ones")

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from tacit.domain.errors import Mistake
-from tacit.domain.sandbox import Alteration, BoxFile, Change, Errand, Form
+from tacit.domain.sandbox import Alteration, FileChange, Form, SandboxFile, SandboxRequest
 from tacit.providers.sandbox import profile
 
 GIVEN = "given"
@@ -25,7 +25,7 @@ _MOST_ENTRIES = 100_000
 _MEBI = 1024 * 1024
 
 
-class Unreadable(Exception):
+class InvalidArchive(Exception):
     """The archive is not one that `tar` wrote."""
 
 
@@ -37,31 +37,31 @@ def inside(path: str) -> str:
     return str(plain)
 
 
-def lay_out(errand: Errand, folder: Path) -> None:
+def prepare_workspace(request: SandboxRequest, folder: Path) -> None:
     """Write the copy for the workspace below a new folder, if there is anything to copy."""
-    if errand.workspace is None and not errand.files:
+    if request.workspace is None and not request.files:
         return
     given = folder / GIVEN
-    most = errand.confines.workspace_mb * _MEBI
-    if errand.workspace is None:
+    most = request.limits.workspace_mb * _MEBI
+    if request.workspace is None:
         given.mkdir()
     else:
-        _copy(errand.workspace, given, most=most)
-    for path in errand.removed:
+        _copy(request.workspace, given, most=most)
+    for path in request.removed:
         _take_out(given / inside(path))
-    for file in errand.files:
+    for file in request.files:
         _write(given, file)
     if (size := sum(_size(path) for path in _walk(given))) > most:
         _too_large(size, most)
 
 
-def give_to(number: int, folder: Path) -> None:
+def change_owner(number: int, folder: Path) -> None:
     """Make a user the owner of all that lies there, links themselves included."""
     for path in (folder, *_walk(folder)):
         os.chown(path, number, number, follow_symlinks=False)
 
 
-def changes(archive: BinaryIO, given: Path) -> Iterator[Change]:
+def changes(archive: BinaryIO, given: Path) -> Iterator[FileChange]:
     """Compare what came back with what was given."""
     seen: set[str] = set()
     begun = archive.tell()
@@ -71,16 +71,16 @@ def changes(archive: BinaryIO, given: Path) -> Iterator[Change]:
         seen.add(entry.path)
         before = _found(given / entry.path)
         if before is None:
-            yield Change(path=entry.path, how=Alteration.ADDED, **_traits(entry))
+            yield FileChange(path=entry.path, how=Alteration.ADDED, **_traits(entry))
         elif _traits(before) != _traits(entry):
-            yield Change(path=entry.path, how=Alteration.ALTERED, **_traits(entry))
+            yield FileChange(path=entry.path, how=Alteration.ALTERED, **_traits(entry))
     for path in _walk(given):
         name = path.relative_to(given).as_posix()
         if name not in seen and not _is_folder(path):
-            yield Change(path=name, how=Alteration.REMOVED)
+            yield FileChange(path=name, how=Alteration.REMOVED)
 
 
-def entries(archive: BinaryIO) -> Iterator[BoxFile]:
+def entries(archive: BinaryIO) -> Iterator[SandboxFile]:
     """The files, links and folders of a GNU archive; pipes and devices say nothing here."""
     name = target = b""
     for _ in range(_MOST_ENTRIES):
@@ -88,10 +88,10 @@ def entries(archive: BinaryIO) -> Iterator[BoxFile]:
         if not header.strip(b"\0"):
             return
         if _number(header[148:156]) != sum(header) - sum(header[148:156]) + 8 * 32:
-            raise Unreadable("a header's checksum is wrong")
+            raise InvalidArchive("a header's checksum is wrong")
         kind, size = header[156:157], _number(header[124:136])
         if size < 0 or (kind in b"LK" and size > _LONGEST_NAME):
-            raise Unreadable("a length is wrong")
+            raise InvalidArchive("a length is wrong")
         content = _exactly(archive, size)
         _exactly(archive, -size % _BLOCK)
         if kind == b"L":
@@ -102,19 +102,19 @@ def entries(archive: BinaryIO) -> Iterator[BoxFile]:
             continue
         path = _plain(name or header[:100].rstrip(b"\0"))
         if kind in (b"0", b"\0"):
-            yield BoxFile(path=path, content=content, executable=bool(_number(header[100:108]) & stat.S_IXUSR))
+            yield SandboxFile(path=path, content=content, executable=bool(_number(header[100:108]) & stat.S_IXUSR))
         elif kind == b"2":
-            yield BoxFile(path=path, content=target or header[157:257].rstrip(b"\0"), form=Form.LINK)
+            yield SandboxFile(path=path, content=target or header[157:257].rstrip(b"\0"), form=Form.LINK)
         elif kind == b"5" and path != ".":
-            yield BoxFile(path=path, form=Form.FOLDER)
+            yield SandboxFile(path=path, form=Form.FOLDER)
         name = target = b""
-    raise Unreadable("there are too many entries")
+    raise InvalidArchive("there are too many entries")
 
 
 def _exactly(archive: BinaryIO, count: int) -> bytes:
     found = archive.read(count)
     if len(found) != count:
-        raise Unreadable("it ends too early")
+        raise InvalidArchive("it ends too early")
     return found
 
 
@@ -122,28 +122,28 @@ def _number(digits: bytes) -> int:
     try:
         return int(digits.strip(b"\0 ") or b"0", 8)
     except ValueError:
-        raise Unreadable("a header's number is none") from None
+        raise InvalidArchive("a header's number is none") from None
 
 
 def _plain(name: bytes) -> str:
     path = PurePosixPath(name.decode("utf-8", "surrogateescape"))
     if path.is_absolute() or ".." in path.parts:
-        raise Unreadable("a name leads out of the workspace")
+        raise InvalidArchive("a name leads out of the workspace")
     return str(path)
 
 
-def _found(path: Path) -> BoxFile | None:
+def _found(path: Path) -> SandboxFile | None:
     """What lies there; nothing for what is neither file, link nor folder."""
     if path.is_symlink():
-        return BoxFile(path="", content=os.fsencode(path.readlink()), form=Form.LINK)
+        return SandboxFile(path="", content=os.fsencode(path.readlink()), form=Form.LINK)
     if path.is_dir():
-        return BoxFile(path="", form=Form.FOLDER)
+        return SandboxFile(path="", form=Form.FOLDER)
     if not path.is_file():
         return None
-    return BoxFile(path="", content=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+    return SandboxFile(path="", content=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
 
 
-def _traits(file: BoxFile) -> dict[str, Any]:
+def _traits(file: SandboxFile) -> dict[str, Any]:
     return {"content": file.content, "executable": file.executable, "form": file.form}
 
 
@@ -184,7 +184,7 @@ def _take_out(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def _write(folder: Path, file: BoxFile) -> None:
+def _write(folder: Path, file: SandboxFile) -> None:
     """Write a file, through no link that the copied folder may hold."""
     path = folder
     *parents, name = PurePosixPath(inside(file.path)).parts

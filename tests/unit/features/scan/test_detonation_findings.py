@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.sandbox import Alteration, Change, Ended, Errand, Ran
+from tacit.domain.sandbox import Alteration, FileChange, Ended, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan import detonation, witness
 from tacit.features.scan.canaries import disguises, lay_bait
@@ -27,14 +27,14 @@ BAIT = lay_bait(token)
 CORES = {canary.what: canary.core for canary in BAIT.canaries}
 
 
-def ran(*saw: tuple[str, str], output: str = "", **more: Any) -> Ran:
+def ran(*saw: tuple[str, str], output: str = "", **more: Any) -> SandboxResult:
     lines = [json.dumps({"saw": kind, "text": text}) for kind, text in saw]
-    return Ran(
+    return SandboxResult(
         level="test", status=more.pop("status", 0), output=output, seconds=1.0, testimony="\n".join(lines), **more
     )
 
 
-def told(result: Ran) -> dict[str, str]:
+def told(result: SandboxResult) -> dict[str, str]:
     return {
         f.rule.removeprefix("detonation_"): str(f.severity)
         for f in findings_of(result, BAIT, field="files.0", path="a.py")
@@ -101,7 +101,7 @@ def test_token_may_go_back_to_who_gave_it(request_text: str, sent: bool) -> None
 def test_secret_that_stays_is_high() -> None:
     core = CORES["the wallet"]
     assert told(ran(output=f"wallet: {core}")) == {"secret_shown": "high"}
-    change = Change(path="x", how=Alteration.ADDED, content=core.encode())
+    change = FileChange(path="x", how=Alteration.ADDED, content=core.encode())
     assert told(ran(changes=(change,))) == {"secret_copied": "high"}
     assert told(ran(("content", f"/tmp/x\n{core}"))) == {"secret_copied": "high"}
     assert told(ran(("argv", f"cp {core} x"))) == {"secret_passed": "high"}
@@ -117,7 +117,7 @@ def test_reading_a_secret_and_reaching_out_is_critical() -> None:
 
 
 def test_build_that_copies_the_settings_of_the_project_is_no_theft() -> None:
-    change = Change(path="dist/.env", how=Alteration.ADDED, content=CORES["the .env file"].encode())
+    change = FileChange(path="dist/.env", how=Alteration.ADDED, content=CORES["the .env file"].encode())
     assert told(ran(changes=(change,))) == {}
 
 
@@ -132,7 +132,7 @@ def test_deeds_have_their_rules() -> None:
     gone = [("removed", f"Documents/{name}") for name in ("report.txt", "letter.txt", "budget.csv")]
     assert told(ran(*gone)) == {"destruction": "high"}
     assert told(ran(*gone[:2])) == {}
-    hook = Change(path=".git/hooks/pre-commit", how=Alteration.ADDED)
+    hook = FileChange(path=".git/hooks/pre-commit", how=Alteration.ADDED)
     assert told(ran(changes=(hook,))) == {"persistence": "high"}
 
 
@@ -156,7 +156,7 @@ def test_ends_are_told() -> None:
     "line", ["", "end", "[]", "{", '"x"', '{"saw": 1}', '{"saw": "counters", "text": "x"}', "[" * 100_000]
 )
 def test_testimony_that_makes_no_sense_is_read_all_the_same(line: str) -> None:
-    result = Ran(level="test", status=0, output="", seconds=0, testimony=line)
+    result = SandboxResult(level="test", status=0, output="", seconds=0, testimony=line)
     assert told(result) == {}
 
 
@@ -164,11 +164,11 @@ class Recorder:
     """A sandbox that runs nothing and remembers what it was asked."""
 
     def __init__(self, *, status: int = 0, output: str = "") -> None:
-        self.errands: list[Errand] = []
+        self.errands: list[SandboxRequest] = []
         self._result = ran(status=status, output=output)
 
-    def run(self, errand: Errand) -> Ran:
-        self.errands.append(errand)
+    def run(self, request: SandboxRequest) -> SandboxResult:
+        self.errands.append(request)
         return self._result
 
 
@@ -190,7 +190,7 @@ def test_scripts_are_run_one_by_one_and_other_files_only_lie_beside() -> None:
     seen = tried(sandbox, *files)
     assert seen.ran == ("scripts/a.py", "bin/tool")
     assert [path for path, _ in seen.skipped] == ["../out.sh", "odd\ud800.sh", "long" * 300 + ".sh"]
-    assert [errand.command[0] for errand in sandbox.errands] == ["/usr/bin/python3", "/usr/bin/bash"]
+    assert [request.command[0] for request in sandbox.errands] == ["/usr/bin/python3", "/usr/bin/bash"]
     inside = {file.path for file in sandbox.errands[0].files}
     assert {"SKILL.md", "scripts/a.py", "bin/tool", "logo.png", ".env"} <= inside
     assert "../out.sh" not in inside
@@ -199,13 +199,13 @@ def test_scripts_are_run_one_by_one_and_other_files_only_lie_beside() -> None:
 def test_script_that_asks_for_arguments_is_run_again_with_some() -> None:
     sandbox = Recorder(status=2, output="usage: a.py SOURCE TARGET")
     tried(sandbox, SkillFile(path="a.py", content=""))
-    assert [len(errand.command) for errand in sandbox.errands] == [2, 4]
+    assert [len(request.command) for request in sandbox.errands] == [2, 4]
 
 
 def test_every_script_gets_bait_of_its_own() -> None:
     sandbox = Recorder()
     tried(sandbox, SkillFile(path="a.py", content=""), SkillFile(path="b.py", content=""))
-    first, second = (errand.environment["GITHUB_TOKEN"] for errand in sandbox.errands)
+    first, second = (request.environment["GITHUB_TOKEN"] for request in sandbox.errands)
     assert first != second
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake
-from tacit.domain.sandbox import BoxFile, Confines, Errand, Form
+from tacit.domain.sandbox import Form, SandboxFile, SandboxLimits, SandboxRequest
 from tacit.providers.sandbox import staging
 from tacit.providers.sandbox.bubblewrap import Bubblewrap
 
@@ -33,13 +33,13 @@ def archive(*members: tuple[str, bytes, bytes], executable: bool = False) -> byt
     return room.getvalue()
 
 
-def read(data: bytes) -> list[BoxFile]:
+def read(data: bytes) -> list[SandboxFile]:
     return list(staging.entries(io.BytesIO(data)))
 
 
-def laid_out(folder: Path, errand: Errand) -> dict[str, str]:
+def prepared(folder: Path, request: SandboxRequest) -> dict[str, str]:
     (folder / "laid").mkdir()
-    staging.lay_out(errand, folder / "laid")
+    staging.prepare_workspace(request, folder / "laid")
     found = folder / "laid" / staging.GIVEN
     return {
         path.relative_to(found).as_posix(): f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
@@ -66,19 +66,19 @@ def test_files_links_and_folders_are_read() -> None:
 
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b"])
 def test_names_that_lead_out_are_refused(path: str) -> None:
-    with pytest.raises(staging.Unreadable, match="leads out"):
+    with pytest.raises(staging.InvalidArchive, match="leads out"):
         read(archive((path, b"x", tarfile.REGTYPE)))
 
 
 def test_archive_that_ends_early_or_lies_is_refused() -> None:
     whole = archive(("file", b"content" * 100, tarfile.REGTYPE))
-    with pytest.raises(staging.Unreadable, match="too early"):
+    with pytest.raises(staging.InvalidArchive, match="too early"):
         read(whole[:600])
-    with pytest.raises(staging.Unreadable, match="too early"):
+    with pytest.raises(staging.InvalidArchive, match="too early"):
         read(b"")
-    with pytest.raises(staging.Unreadable, match="checksum"):
+    with pytest.raises(staging.InvalidArchive, match="checksum"):
         read(b"x" + whole[1:])
-    with pytest.raises(staging.Unreadable, match="number"):
+    with pytest.raises(staging.InvalidArchive, match="number"):
         read(whole[:148] + b"notoctal" + whole[156:])
 
 
@@ -86,7 +86,7 @@ def test_archive_that_ends_early_or_lies_is_refused() -> None:
 def test_no_bytes_bring_the_reader_down(noise: bytes, at: int) -> None:
     whole = archive(("file", b"content", tarfile.REGTYPE), ("other", b"x", tarfile.REGTYPE))
     for data in (noise, whole[:at] + noise + whole[at + len(noise) :]):
-        with contextlib.suppress(staging.Unreadable):
+        with contextlib.suppress(staging.InvalidArchive):
             assert all(not file.path.startswith(("/", "..")) for file in read(data))
 
 
@@ -117,24 +117,26 @@ def test_folder_is_copied_with_its_links_and_files_are_laid_over(tmp_path: Path)
     (source / "b").write_text("b")
     (source / "out").symlink_to(tmp_path)
     os.mkfifo(source / "pipe")
-    errand = Errand(
+    request = SandboxRequest(
         command=("true",),
         workspace=source,
         files=(
-            BoxFile(path="sub/a", content=b"other"),
-            BoxFile(path="out/file", content=b"inside"),
-            BoxFile(path="new", content=b"b", form=Form.LINK),
+            SandboxFile(path="sub/a", content=b"other"),
+            SandboxFile(path="out/file", content=b"inside"),
+            SandboxFile(path="new", content=b"b", form=Form.LINK),
         ),
         removed=("b", "never-there"),
     )
-    assert laid_out(tmp_path, errand) == {"sub/a": "other", "out/file": "inside", "new": "-> b"}
+    assert prepared(tmp_path, request) == {"sub/a": "other", "out/file": "inside", "new": "-> b"}
     assert not (tmp_path / "file").exists(), "a file was written through a link of the copied folder"
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "", "a/../../x", "a\0b"])
 def test_paths_that_lead_out_are_a_mistake(path: str, tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="does not lie below"):
-        staging.lay_out(Errand(command=("true",), files=(BoxFile(path=path, content=b""),)), tmp_path)
+        staging.prepare_workspace(
+            SandboxRequest(command=("true",), files=(SandboxFile(path=path, content=b""),)), tmp_path
+        )
 
 
 def test_too_much_is_a_mistake_before_it_is_copied(tmp_path: Path) -> None:
@@ -142,34 +144,36 @@ def test_too_much_is_a_mistake_before_it_is_copied(tmp_path: Path) -> None:
     source.mkdir()
     with (source / "large").open("wb") as file:
         file.truncate(3 << 20)
-    errand = Errand(command=("true",), workspace=source, confines=Confines(workspace_mb=2))
+    request = SandboxRequest(command=("true",), workspace=source, limits=SandboxLimits(workspace_mb=2))
     with pytest.raises(Mistake, match="the limit is 2 MB"):
-        staging.lay_out(errand, tmp_path)
+        staging.prepare_workspace(request, tmp_path)
     assert not (tmp_path / "given" / "large").exists()
-    many = Errand(
-        command=("true",), files=(BoxFile(path="x", content=b"x" * (3 << 20)),), confines=Confines(workspace_mb=2)
+    many = SandboxRequest(
+        command=("true",),
+        files=(SandboxFile(path="x", content=b"x" * (3 << 20)),),
+        limits=SandboxLimits(workspace_mb=2),
     )
     (tmp_path / "other").mkdir()
     with pytest.raises(Mistake, match="the limit is 2 MB"):
-        staging.lay_out(many, tmp_path / "other")
+        staging.prepare_workspace(many, tmp_path / "other")
 
 
 def test_folder_that_is_none_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="is no folder"):
-        staging.lay_out(Errand(command=("true",), workspace=tmp_path / "missing"), tmp_path)
+        staging.prepare_workspace(SandboxRequest(command=("true",), workspace=tmp_path / "missing"), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("errand", "why"),
+    ("asked", "why"),
     [
-        (Errand(command=()), "no command"),
-        (Errand(command=("",)), "no command"),
-        (Errand(command=("a\0b",)), "NUL"),
-        (Errand(command=("true",), environment={"A=B": "x"}), "name"),
-        (Errand(command=("true",), environment={"A": "x\0--bind"}), "NUL"),
-        (Errand(command=("true",), confines=Confines(wall_s=0)), "limit"),
+        (SandboxRequest(command=()), "no command"),
+        (SandboxRequest(command=("",)), "no command"),
+        (SandboxRequest(command=("a\0b",)), "NUL"),
+        (SandboxRequest(command=("true",), environment={"A=B": "x"}), "name"),
+        (SandboxRequest(command=("true",), environment={"A": "x\0--bind"}), "NUL"),
+        (SandboxRequest(command=("true",), limits=SandboxLimits(wall_s=0)), "limit"),
     ],
 )
-def test_bad_errands_are_mistakes_and_start_nothing(errand: Errand, why: str) -> None:
+def test_bad_requests_are_mistakes_and_start_nothing(asked: SandboxRequest, why: str) -> None:
     with pytest.raises(Mistake, match=why):
-        Bubblewrap(program="/nonexistent/bwrap").run(errand)
+        Bubblewrap(program="/nonexistent/bwrap").run(asked)

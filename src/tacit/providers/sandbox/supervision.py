@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
-from tacit.domain.sandbox import WORKSPACE, Confines, Ended
+from tacit.domain.sandbox import WORKSPACE, Ended, SandboxLimits
 
 _LOOK_S = 0.1
 _CHUNK = 1 << 16
@@ -30,7 +30,7 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedRun:
     """What was seen of a run."""
 
     output: bytearray = field(default_factory=bytearray)
@@ -47,31 +47,31 @@ class Watched:
     """Whether more came back than a workspace can hold."""
 
 
-def grace(confines: Confines) -> float:
+def grace(limits: SandboxLimits) -> float:
     """Seconds beyond the command's own limit, in which its files are copied in and brought back."""
-    return 5.0 + confines.workspace_mb / 32
+    return 5.0 + limits.workspace_mb / 32
 
 
-def watch(process: subprocess.Popen[bytes], channels: dict[str, IO[bytes]], confines: Confines) -> Watched:
+def watch(process: subprocess.Popen[bytes], channels: dict[str, IO[bytes]], limits: SandboxLimits) -> WatchedRun:
     """Follow a sandbox to its end."""
     begun = time.monotonic()
-    seen = Watched()
+    seen = WatchedRun()
     next_look = begun + _LOOK_S
     with selectors.DefaultSelector() as selector:
         for name, channel in channels.items():
             selector.register(channel, selectors.EVENT_READ, name)
         while selector.get_map():
-            for key, _ in selector.select(min(_LOOK_S, confines.wall_s)):
-                if not _take(key.data, os.read(key.fd, _CHUNK), seen=seen, confines=confines):
+            for key, _ in selector.select(min(_LOOK_S, limits.wall_s)):
+                if not _take(key.data, os.read(key.fd, _CHUNK), seen=seen, limits=limits):
                     selector.unregister(key.fileobj)
             now = time.monotonic()
             if now >= next_look:
                 next_look = now + _LOOK_S
-                _look(process.pid, seen, confines)
-            _keep_time(process.pid, seen, confines=confines, begun=begun)
+                _look(process.pid, seen, limits)
+            _keep_time(process.pid, seen, limits=limits, begun=begun)
             if seen.ended is not Ended.EXIT:
                 break
-    kill(process, wait_s=0.0 if seen.ended is not Ended.EXIT else grace(confines))
+    kill(process, wait_s=0.0 if seen.ended is not Ended.EXIT else grace(limits))
     seen.seconds = time.monotonic() - (begun if seen.started is None else seen.started)
     if seen.stopped and seen.ended is Ended.EXIT:
         seen.ended = Ended.TIME
@@ -88,10 +88,10 @@ def kill(process: subprocess.Popen[bytes], *, wait_s: float) -> None:
         process.wait()
 
 
-def _take(channel: str, chunk: bytes, *, seen: Watched, confines: Confines) -> bool:
+def _take(channel: str, chunk: bytes, *, seen: WatchedRun, limits: SandboxLimits) -> bool:
     """Keep what came; false at the end of a channel."""
     if channel == "output":
-        room = confines.output_bytes - len(seen.output)
+        room = limits.output_bytes - len(seen.output)
         seen.output += chunk[:room]
         if len(chunk) > room:
             seen.ended = Ended.OUTPUT
@@ -101,22 +101,22 @@ def _take(channel: str, chunk: bytes, *, seen: Watched, confines: Confines) -> b
         seen.started = seen.started or time.monotonic()
         seen.archived += len(chunk)
         # Headers come on top of the contents: one block and the rounding for each file.
-        seen.overfull = seen.archived > 2 * confines.workspace_mb * _MEBI + 16 * _MEBI
+        seen.overfull = seen.archived > 2 * limits.workspace_mb * _MEBI + 16 * _MEBI
         if not seen.overfull:
             seen.archive.write(chunk)
     return bool(chunk)
 
 
-def _keep_time(pid: int, seen: Watched, *, confines: Confines, begun: float) -> None:
+def _keep_time(pid: int, seen: WatchedRun, *, limits: SandboxLimits, begun: float) -> None:
     """End the command at its limit, and everything where that does not help in time."""
     now = time.monotonic()
-    limit = (begun if seen.started is None else seen.started) + confines.wall_s
+    limit = (begun if seen.started is None else seen.started) + limits.wall_s
     if now >= limit and seen.started is not None and not seen.stopped:
         seen.stopped = True
         for number in _commands(pid):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(number, signal.SIGKILL)
-    if now >= limit + grace(confines):
+    if now >= limit + grace(limits):
         seen.ended = Ended.TIME
 
 
@@ -129,12 +129,12 @@ def _commands(pid: int) -> list[int]:
     return []
 
 
-def _look(pid: int, seen: Watched, confines: Confines) -> None:
+def _look(pid: int, seen: WatchedRun, limits: SandboxLimits) -> None:
     held = files = 0
     for number in _descendants(pid):
         held += _resident(number)
         files = max(files, _files(number))
-    if held > confines.memory_mb * _MEBI or files > _MOST_FILES:
+    if held > limits.memory_mb * _MEBI or files > _MOST_FILES:
         seen.ended = Ended.MEMORY
 
 

@@ -1,0 +1,62 @@
+"""Why there is no sandbox: each reason is told, with what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import SandboxOutage
+from tacit.providers.sandbox import bubblewrap
+from tacit.providers.sandbox.bubblewrap import MachineSigns
+
+DENIED = "bwrap: setting up uid map: Permission denied"
+NO_NAMESPACE = "bwrap: No permissions to create new namespace, likely because the kernel does not allow it"
+NO_PROC = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
+
+
+@pytest.mark.parametrize(
+    ("said", "signs", "hint"),
+    [
+        (DENIED, MachineSigns(apparmor=True), "Ubuntu 24.04"),
+        (NO_NAMESPACE, MachineSigns(namespaces_off=True), "max_user_namespaces"),
+        (NO_NAMESPACE, MachineSigns(container=True), "this is a container"),
+        (NO_PROC, MachineSigns(container=True), "this is a container"),
+        (NO_PROC, MachineSigns(), "by hand"),
+        ("setpriv: setresuid failed: Operation not permitted", MachineSigns(container=True), "ordinary user"),
+        ("", MachineSigns(), "by hand"),
+    ],
+)
+def test_failed_trial_is_explained(said: str, signs: MachineSigns, hint: str) -> None:
+    outage = bubblewrap.explain_failure(said, signs)
+    assert isinstance(outage, SandboxOutage)
+    assert hint in outage.hint
+    assert "nothing was run" in outage.message
+    assert said in outage.message
+
+
+def test_missing_programs_and_systems_are_named() -> None:
+    assert "bubblewrap is not installed" in bubblewrap.not_installed().message
+    assert "apt-get install bubblewrap" in bubblewrap.not_installed().hint
+    assert "Darwin" in bubblewrap.not_linux("Darwin").message
+    assert "setpriv" in bubblewrap.no_setpriv().message
+    assert "bubblewrap 0.6.1" in bubblewrap.too_old("bubblewrap 0.6.1").message
+    assert all("nothing was run" in outage.message for outage in (bubblewrap.not_installed(), bubblewrap.no_setpriv()))
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [("bubblewrap 0.6.1", True), ("bubblewrap 0.8.0", False), ("bubblewrap 0.11.0", False), ("1.0", False), ("", True)],
+)
+def test_versions_that_cannot_forbid_namespaces_are_too_old(version: str, old: bool) -> None:
+    assert bubblewrap.is_too_old(version) is old
+
+
+def test_signs_are_read_from_the_machine(tmp_path: Path) -> None:
+    assert MachineSigns.read(tmp_path) == MachineSigns()
+    kernel = tmp_path / "proc" / "sys" / "kernel"
+    kernel.mkdir(parents=True)
+    (kernel / "apparmor_restrict_unprivileged_userns").write_text("1\n")
+    (kernel / "unprivileged_userns_clone").write_text("0\n")
+    (tmp_path / ".dockerenv").write_text("")
+    assert MachineSigns.read(tmp_path) == MachineSigns(apparmor=True, namespaces_off=True, container=True)
