@@ -1,7 +1,7 @@
-"""The console script: `tacit …` → the hooks, or the command line. Knows one word, and imports neither before it must.
+"""The console script `tacit`: starts a hook, or the command line.
 
-A hook runs hundreds of times a day inside somebody's agent, and the command line takes three times a bare interpreter's
-start only to be imported.
+Hooks run hundreds of times a day, and importing the command line takes three times as long as starting the interpreter, so
+each is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> None:
-    """Run `tacit hook` without the command line's weight, everything else with it."""
+    """Run `tacit hook` without importing the command line, everything else with it."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv[2:]):
         from tacit.surfaces.hook.entry import main as hook
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
-from tacit.features.cards.commands.record import place
+from tacit.features.cards.commands.recording_commands import place
 from tacit.surfaces.cli import main
 from tests.unit.surfaces.test_cards_reviewing import PAYLOAD, Shell
 

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.checks import (
-    Hook,
+    ConfiguredHook,
     check_claude,
     check_codex,
     check_files,
@@ -22,8 +22,8 @@ from tacit.surfaces.clients.checks import (
 from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.codex import CODEX
 from tacit.surfaces.clients.connections import is_connected
-from tacit.surfaces.clients.launcher import SHARED, Launcher, is_hook
-from tacit.surfaces.clients.plan import Audience, Places
+from tacit.surfaces.clients.launcher import SHARED, Launcher, is_hook_command
+from tacit.surfaces.clients.plan import Audience, ClientFolders
 from tacit.surfaces.clients.probing import probe_hook, probe_server
 
 COMMAND = "/opt/tacit hook --client codex"
@@ -37,12 +37,12 @@ def around(tmp_path: Path) -> UserEnvironment:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> ClientFolders:
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     (home / ".codex").mkdir(parents=True)
     (home / ".claude").mkdir()
-    return Places(project=project, user_home=home, claude_home=home / ".claude", codex_home=home / ".codex")
+    return ClientFolders(project=project, user_home=home, claude_home=home / ".claude", codex_home=home / ".codex")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def fingerprint(event: str, timeout_s: int) -> str:
     return "sha256:" + hashlib.sha256(f'{{"event_name":"{event}","hooks":[{hook}]}}'.encode()).hexdigest()
 
 
-def codex_hooks(places: Places) -> list[Hook]:
+def codex_hooks(places: ClientFolders) -> list[ConfiguredHook]:
     (file, *_) = CODEX.files(places, Audience.USER, Launcher(words=("/opt/tacit",)))
     foreign = {"hooks": [{"type": "command", "command": "lint.sh"}]}
     ours = {"hooks": [{"type": "command", "command": COMMAND, "timeout": 10}]}
@@ -114,13 +114,13 @@ def codex_hooks(places: Places) -> list[Hook]:
     return hooks_in(CODEX, file)
 
 
-def test_codex_hooks_are_found_behind_those_of_others(places: Places) -> None:
+def test_codex_hooks_are_found_behind_those_of_others(places: ClientFolders) -> None:
     found = {hook.event: (hook.group, hook.position, hook.command) for hook in codex_hooks(places)}
     assert found == {"Stop": (1, 0, COMMAND), "SessionStart": (0, 0, COMMAND)}
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "message"),
     [
         ("", "not trusted yet"),
         (f'trusted_hash = "{fingerprint("stop", 10)}"', ": trusted"),
@@ -128,22 +128,22 @@ def test_codex_hooks_are_found_behind_those_of_others(places: Places) -> None:
         (f'trusted_hash = "{fingerprint("stop", 10)}"\nenabled = false', "switched off"),
     ],
 )
-def test_a_codex_hook_that_is_skipped_silently_is_told(places: Places, state: str, told: str) -> None:
+def test_a_codex_hook_that_is_skipped_silently_is_told(places: ClientFolders, state: str, message: str) -> None:
     hooks = codex_hooks(places)
     table = f'[hooks.state."{places.codex_home}/hooks.json:stop:1:0"]\n{state}\n'
     (places.codex_home / "config.toml").write_text(table if state else "")
-    (found,) = [each for each in check_codex(places, hooks, Audience.USER) if "Stop" in each.told]
-    assert told in found.told
-    assert (found.state == "ok") == (told == ": trusted")
+    (found,) = [each for each in check_codex(places, hooks, Audience.USER) if "Stop" in each.message]
+    assert message in found.message
+    assert (found.state == "ok") == (message == ": trusted")
     assert found.state == "ok" or "/hooks" in found.remedy
 
 
-def test_hooks_that_codex_treats_alike_are_told_in_one_line(places: Places) -> None:
+def test_hooks_that_codex_treats_alike_are_told_in_one_line(places: ClientFolders) -> None:
     (found,) = check_codex(places, codex_hooks(places), Audience.USER)
-    assert found.told.startswith("SessionStart, Stop: not trusted yet")
+    assert found.message.startswith("SessionStart, Stop: not trusted yet")
 
 
-def test_shared_settings_of_an_untrusted_project_are_told(places: Places) -> None:
+def test_shared_settings_of_an_untrusted_project_are_told(places: ClientFolders) -> None:
     assert "codex: trust" in {each.about for each in check_codex(places, [], Audience.SHARED)}
     (places.codex_home / "config.toml").write_text(f'[projects."{places.project}"]\ntrust_level = "trusted"\n')
     assert list(check_codex(places, [], Audience.SHARED)) == []
@@ -151,7 +151,7 @@ def test_shared_settings_of_an_untrusted_project_are_told(places: Places) -> Non
     assert [each.state for each in check_codex(places, [], Audience.USER)] == ["fault"]
 
 
-def test_settings_that_claude_code_ignores_are_told(places: Places) -> None:
+def test_settings_that_claude_code_ignores_are_told(places: ClientFolders) -> None:
     (file, *_) = CLAUDE_CODE.files(places, Audience.USER, Launcher(words=("/opt/tacit",)))
     assert not is_connected([file])
     assert [each.state for each in check_files([file])] == ["note"]
@@ -163,10 +163,10 @@ def test_settings_that_claude_code_ignores_are_told(places: Places) -> None:
     assert [each.state for each in check_files([file])] == ["ok"]
     file.path.write_text("// mine\n" + json.dumps(document))
     (found,) = check_files([file])
-    assert (found.state, "ignores all of it" in found.told) == ("fault", True)
+    assert (found.state, "ignores all of it" in found.message) == ("fault", True)
 
 
-def test_settings_that_cannot_be_read_are_told_with_their_line(places: Places) -> None:
+def test_settings_that_cannot_be_read_are_told_with_their_line(places: ClientFolders) -> None:
     launcher = Launcher(words=("/opt/tacit",))
     claude, codex = (client.files(places, Audience.USER, launcher) for client in (CLAUDE_CODE, CODEX))
     assert check_readable([*claude, *codex]) == {}
@@ -175,11 +175,11 @@ def test_settings_that_cannot_be_read_are_told_with_their_line(places: Places) -
     found = check_readable([*claude, *codex])
     assert set(found) == {claude[0].path, codex[1].path}
     assert {each.state for each in found.values()} == {"fault"}
-    assert f"{claude[0].path}: line 3" in found[claude[0].path].told
-    assert "line 1" in found[codex[1].path].told
+    assert f"{claude[0].path}: line 3" in found[claude[0].path].message
+    assert "line 1" in found[codex[1].path].message
 
 
-def test_hooks_that_are_switched_off_are_told(places: Places) -> None:
+def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
     assert list(check_claude(places)) == []
     (places.claude_home / "settings.json").write_text('{"disableAllHooks": true}')
     assert [each.state for each in check_claude(places)] == ["fault"]
@@ -211,4 +211,4 @@ def test_every_event_that_is_asked_for_means_something_to_the_hook(client) -> No
     ],
 )
 def test_only_a_command_that_does_nothing_else_is_taken_for_a_hook_of_tacit(command: str, ours: bool) -> None:
-    assert is_hook(command, "codex") is ours
+    assert is_hook_command(command, "codex") is ours

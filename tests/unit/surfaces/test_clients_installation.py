@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage
-from tacit.surfaces.clients.blocks import WRITTEN_BY, Block, Whole
+from tacit.surfaces.clients.blocks import WRITTEN_BY, MarkedBlock, WholeFile
 from tacit.surfaces.clients.claude_code import hook_entries
-from tacit.surfaces.clients.entries import Entries
-from tacit.surfaces.clients.installation import Change, carry_out, plan_putting, plan_taking
+from tacit.surfaces.clients.entries import SettingsEntries
+from tacit.surfaces.clients.installation import SettingsChange, apply_changes, plan_install, plan_uninstall
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.plan import Audience, File, Piece, policy_text, skill_text
-from tacit.surfaces.clients.record import RECORD, Record
+from tacit.surfaces.clients.plan import Audience, ClientFile, ClientPiece, policy_text, skill_text
+from tacit.surfaces.clients.record import RECORD, InstallationRecord
 
 LAUNCHER = Launcher(words=("/opt/tacit",))
 
@@ -38,26 +38,26 @@ class Desk:
         self.notes = self.project / "NOTES.md"
         self.skill = self.project / ".claude" / "skills" / "tacit" / "SKILL.md"
 
-    def files(self, launcher: Launcher = LAUNCHER) -> list[File]:
+    def files(self, launcher: Launcher = LAUNCHER) -> list[ClientFile]:
         return [
-            self.file(self.settings, Entries(hook_entries(launcher))),
-            self.file(self.notes, Block("Ask Tacit.")),
-            self.file(self.skill, Whole(f"{WRITTEN_BY}\n")),
+            self.file(self.settings, SettingsEntries(hook_entries(launcher))),
+            self.file(self.notes, MarkedBlock("Ask Tacit.")),
+            self.file(self.skill, WholeFile(f"{WRITTEN_BY}\n")),
         ]
 
-    def file(self, path: Path, piece: Piece) -> File:
-        return File(path=path, piece=piece, client="claude-code", audience=Audience.LOCAL, what="test")
+    def file(self, path: Path, piece: ClientPiece) -> ClientFile:
+        return ClientFile(path=path, piece=piece, client="claude-code", audience=Audience.LOCAL, what="test")
 
-    def put(self, launcher: Launcher = LAUNCHER) -> list[Change]:
-        record = Record.load(self.home)
-        changes = plan_putting(self.files(launcher), record)
-        carry_out(changes, record, self.home, at=1_000.5)
+    def put(self, launcher: Launcher = LAUNCHER) -> list[SettingsChange]:
+        record = InstallationRecord.load(self.home)
+        changes = plan_install(self.files(launcher), record)
+        apply_changes(changes, record, self.home, at=1_000.5)
         return [change for change in changes if change.is_change]
 
-    def take(self) -> list[Change]:
-        record = Record.load(self.home)
-        changes = plan_taking(self.files(), record)
-        carry_out(changes, record, self.home, at=1_000.5)
+    def take(self) -> list[SettingsChange]:
+        record = InstallationRecord.load(self.home)
+        changes = plan_uninstall(self.files(), record)
+        apply_changes(changes, record, self.home, at=1_000.5)
         return [change for change in changes if change.is_change]
 
     def tree(self) -> dict[str, bytes | None]:
@@ -129,14 +129,14 @@ def test_without_the_record_our_entries_are_still_found(desk: Desk) -> None:
 def test_a_record_knows_when_and_one_without_times_is_still_read(desk: Desk) -> None:
     desk.put()
     (hooks, *_) = desk.files()
-    assert Record.load(desk.home).written_at(hooks) == 1_000.5
+    assert InstallationRecord.load(desk.home).written_at(hooks) == 1_000.5
     path = desk.home / RECORD
     document = json.loads(path.read_text())
     for note in document["files"]:
         del note["written_at"]
     path.write_text(json.dumps(document))
-    assert Record.load(desk.home).of(hooks)
-    assert Record.load(desk.home).written_at(hooks) == 0.0
+    assert InstallationRecord.load(desk.home).of(hooks)
+    assert InstallationRecord.load(desk.home).written_at(hooks) == 0.0
 
 
 @pytest.mark.parametrize("damage", ['{"tacit": oops}', "\udcff tacit"])
@@ -144,29 +144,29 @@ def test_a_file_that_cannot_be_read_is_left_and_the_others_are_taken_back(desk: 
     write(desk.notes, "mine\n")
     desk.put()
     desk.settings.write_bytes(damage.encode("utf-8", "surrogateescape"))
-    record = Record.load(desk.home)
-    changes = plan_taking(desk.files(), record)
+    record = InstallationRecord.load(desk.home)
+    changes = plan_uninstall(desk.files(), record)
     assert {change.file.path for change in changes if change.is_change} == {desk.notes, desk.skill}
-    (told,) = [change.problem for change in changes if change.problem]
-    assert f"{desk.settings}" in told
-    assert "line 1" in told
-    assert "what names tacit under hooks" in told
-    carry_out(changes, record, desk.home, at=1.0)
+    (message,) = [change.problem for change in changes if change.problem]
+    assert f"{desk.settings}" in message
+    assert "line 1" in message
+    assert "what names tacit under hooks" in message
+    apply_changes(changes, record, desk.home, at=1.0)
     assert desk.notes.read_text() == "mine\n"
-    assert [note.path for note in Record.load(desk.home).notes] == [str(desk.settings)], "a later run can finish"
+    assert [note.path for note in InstallationRecord.load(desk.home).notes] == [str(desk.settings)], "a later run can finish"
 
 
 def test_a_broken_file_without_anything_of_ours_is_nobodys_concern(desk: Desk) -> None:
     desk.settings.parent.mkdir()
     desk.settings.write_bytes(b"\xff oops")
-    assert [change.problem for change in plan_taking(desk.files(), Record()) if change.problem] == []
+    assert [change.problem for change in plan_uninstall(desk.files(), InstallationRecord()) if change.problem] == []
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"files": [{}]}', '{"files": 3}', "\x00"])
 def test_a_damaged_record_is_an_empty_one(desk: Desk, damage: str) -> None:
     desk.put()
     (desk.home / RECORD).write_text(damage)
-    assert Record.load(desk.home) == Record()
+    assert InstallationRecord.load(desk.home) == InstallationRecord()
     desk.take()
     assert not desk.skill.exists()
 
@@ -250,13 +250,13 @@ def test_permissions_stay(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(b'{"a": \n oops}', "line 2"), (b"\xff\xfe{}", "not UTF-8"), (b'{"hooks": 3}', "hooks is no")]
+    ("content", "message"), [(b'{"a": \n oops}', "line 2"), (b"\xff\xfe{}", "not UTF-8"), (b'{"hooks": 3}', "hooks is no")]
 )
-def test_a_file_that_cannot_be_read_stops_everything_before_it_begins(desk: Desk, content: bytes, told: str) -> None:
+def test_a_file_that_cannot_be_read_stops_everything_before_it_begins(desk: Desk, content: bytes, message: str) -> None:
     desk.settings.parent.mkdir()
     desk.settings.write_bytes(content)
     before = desk.tree()
-    with pytest.raises(Mistake, match=told) as refused:
+    with pytest.raises(Mistake, match=message) as refused:
         desk.put()
     assert str(desk.settings) in refused.value.message
     assert desk.tree() == before
@@ -264,24 +264,24 @@ def test_a_file_that_cannot_be_read_stops_everything_before_it_begins(desk: Desk
 
 
 def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(desk: Desk) -> None:
-    record = Record.load(desk.home)
-    changes = plan_putting(desk.files(), record)
+    record = InstallationRecord.load(desk.home)
+    changes = plan_install(desk.files(), record)
     write(desk.settings, '{"mine": 1}')
     with pytest.raises(StaleVersion):
-        carry_out(changes, record, desk.home, at=1_000.5)
+        apply_changes(changes, record, desk.home, at=1_000.5)
     assert desk.tree() == {".claude": None, ".claude/settings.json": b'{"mine": 1}'}
 
 
 def test_if_one_file_cannot_be_written_the_others_are_put_back(desk: Desk) -> None:
     write(desk.settings, "{}\n")
     before = desk.tree()
-    record = Record.load(desk.home)
-    nowhere = desk.file(Path("/proc/nowhere/SKILL.md"), Whole(f"{WRITTEN_BY}\n"))
-    changes = plan_putting([*desk.files(), nowhere], record)
+    record = InstallationRecord.load(desk.home)
+    nowhere = desk.file(Path("/proc/nowhere/SKILL.md"), WholeFile(f"{WRITTEN_BY}\n"))
+    changes = plan_install([*desk.files(), nowhere], record)
     with pytest.raises(StoreOutage, match="cannot write"):
-        carry_out(changes, record, desk.home, at=1_000.5)
+        apply_changes(changes, record, desk.home, at=1_000.5)
     assert desk.tree() == before
-    assert Record.load(desk.home) == Record()
+    assert InstallationRecord.load(desk.home) == InstallationRecord()
 
 
 @pytest.mark.parametrize("steps", range(4))
@@ -294,10 +294,10 @@ def test_killed_between_two_writes_nothing_is_torn_and_everything_can_be_taken_b
         assert path.read_bytes() == before[str(path.relative_to(desk.project))] or b"tacit" in path.read_bytes()
     json.loads(desk.settings.read_text())
     desk.take()
-    left = {name: data for name, data in desk.tree().items() if data is not None and not name.endswith(".draft")}
+    left = {name: data for name, data in desk.tree().items() if data is not None and not name.endswith(".part")}
     assert left == {name: data for name, data in before.items() if data is not None}
     desk.put()
-    assert Entries(hook_entries(LAUNCHER)).is_complete(desk.settings.read_text())
+    assert SettingsEntries(hook_entries(LAUNCHER)).is_complete(desk.settings.read_text())
 
 
 def in_a_child_that_dies(work: Callable[[], object], *, after_renames: int) -> None:
@@ -325,7 +325,7 @@ def in_a_child_that_dies(work: Callable[[], object], *, after_renames: int) -> N
 def test_the_diff_shows_no_secret_of_somebody_else(desk: Desk) -> None:
     token = "ghp_" + "a1B2" * 9
     write(desk.settings, '{\n  "env": {"T": "' + token + '"}\n}\n')
-    (change, *_) = plan_putting(desk.files(), Record())
+    (change, *_) = plan_install(desk.files(), InstallationRecord())
     shown = "\n".join(change.diff())
     assert "+" in shown
     assert token not in shown

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.blocks import Block, Table, Whole
-from tacit.surfaces.clients.draft import Draft, without
-from tacit.surfaces.clients.entries import Entries, Entry
-from tacit.surfaces.clients.jsonc import Unreadable, is_strict, parse
+from tacit.surfaces.clients.blocks import MarkedBlock, TomlTable, WholeFile
+from tacit.surfaces.clients.draft import TextDraft, without
+from tacit.surfaces.clients.entries import SettingsEntries, SettingsEntry
+from tacit.surfaces.clients.jsonc import InvalidJson, is_strict, parse
 
 FOREIGN = '{"type": "command", "command": "lint.sh"}'
 GROUP = {"hooks": [{"type": "command", "command": "/opt/tacit hook", "timeout": 10}]}
@@ -24,12 +24,12 @@ def is_group(value: Any) -> bool:
     return isinstance(hooks, list) and bool(hooks) and all("tacit hook" in str(hook) for hook in hooks)
 
 
-WANTED = Entries(
+WANTED = SettingsEntries(
     (
-        Entry(at=("hooks", "Stop"), value=GROUP, is_ours=is_group),
-        Entry(at=("hooks", "SessionStart"), value=GROUP, is_ours=is_group),
-        Entry(at=("permissions", "deny"), value="Bash(*tacit review*)", is_ours=lambda v: v == "Bash(*tacit review*)"),
-        Entry(
+        SettingsEntry(at=("hooks", "Stop"), value=GROUP, is_ours=is_group),
+        SettingsEntry(at=("hooks", "SessionStart"), value=GROUP, is_ours=is_group),
+        SettingsEntry(at=("permissions", "deny"), value="Bash(*tacit review*)", is_ours=lambda v: v == "Bash(*tacit review*)"),
+        SettingsEntry(
             at=("mcpServers",), key="tacit", value={"command": "tacit"}, is_ours=lambda v: v.get("command") == "tacit"
         ),
     )
@@ -71,7 +71,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
 def test_entries_go_in_and_come_out_without_a_trace(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     names = WANTED.put(draft)
     assert len(names) == 4
     assert WANTED.is_complete(draft.text)
@@ -80,7 +80,7 @@ def test_entries_go_in_and_come_out_without_a_trace(text: str) -> None:
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
 def test_entries_are_found_and_taken_out_without_any_record(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     WANTED.put(draft)
     left = WANTED.take(draft.text, None)
     assert WANTED.names(left) == []
@@ -89,15 +89,15 @@ def test_entries_are_found_and_taken_out_without_any_record(text: str) -> None:
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
 def test_putting_twice_adds_nothing(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     WANTED.put(draft)
-    again = Draft(draft.text)
+    again = TextDraft(draft.text)
     assert WANTED.put(again) == []
     assert again.text == draft.text
 
 
 def test_comments_and_foreign_hooks_stay_where_they_were() -> None:
-    draft = Draft(SETTINGS["comments"])
+    draft = TextDraft(SETTINGS["comments"])
     WANTED.put(draft)
     assert draft.text.startswith(
         '// top\n{\n  // about the model\n  "model": "opus", // best\n  /* hooks */ "hooks": {\n'
@@ -107,14 +107,14 @@ def test_comments_and_foreign_hooks_stay_where_they_were() -> None:
 
 
 def test_line_endings_are_those_of_the_file() -> None:
-    draft = Draft(SETTINGS["windows"])
+    draft = TextDraft(SETTINGS["windows"])
     WANTED.put(draft)
     assert draft.text.count("\n") == draft.text.count("\r\n") > 20
 
 
 def test_new_entries_take_the_indentation_of_the_file() -> None:
-    draft = Draft('{\n    "model": "opus"\n}\n')
-    Entries(WANTED.entries[2:3]).put(draft)
+    draft = TextDraft('{\n    "model": "opus"\n}\n')
+    SettingsEntries(WANTED.entries[2:3]).put(draft)
     assert draft.text == (
         '{\n    "model": "opus",\n    "permissions": {\n        "deny": [\n            "Bash(*tacit review*)"\n'
         "        ]\n    }\n}\n"
@@ -123,7 +123,7 @@ def test_new_entries_take_the_indentation_of_the_file() -> None:
 
 def test_a_person_s_edit_elsewhere_survives_to_the_byte() -> None:
     before = '{\n  "model": "opus"\n}\n'
-    draft = Draft(before)
+    draft = TextDraft(before)
     WANTED.put(draft)
     edited = draft.text.replace('"opus"', '"sonnet"  // cheaper')
     assert without(edited, draft.insertions) == before.replace('"opus"', '"sonnet"  // cheaper')
@@ -142,7 +142,7 @@ def test_only_what_the_record_names_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('{"hooks": []}', "line 1: hooks is no object"),
         ('{\n"hooks": {"Stop": {}}}', "line 2: hooks.Stop is no list"),
@@ -159,14 +159,14 @@ def test_only_what_the_record_names_is_taken() -> None:
         ('{"a": "x\ny"}', "line 1: a value was expected"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_with_its_line(text: str, told: str) -> None:
-    draft = Draft(text)
-    with pytest.raises(Mistake, match=told.replace("[", r"\[")):
+def test_a_file_that_does_not_fit_is_refused_with_its_line(text: str, message: str) -> None:
+    draft = TextDraft(text)
+    with pytest.raises(Mistake, match=message.replace("[", r"\[")):
         WANTED.put(draft)
 
 
 def test_an_unclosed_comment_is_no_comment() -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(InvalidJson):
         parse('{} /* "hooks"')
 
 
@@ -209,7 +209,7 @@ def values(draw: st.DrawFn, depth: int, kind: str = "") -> str:
 @settings(max_examples=80)
 @given(documents())
 def test_any_document_comes_back_to_the_byte(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     try:
         WANTED.put(draft)
     except Mistake:
@@ -227,7 +227,7 @@ def test_any_document_comes_back_to_the_byte(text: str) -> None:
 def test_no_text_breaks_the_reader(text: str) -> None:
     try:
         node = parse(text)
-    except Unreadable:
+    except InvalidJson:
         return
     assert node.end <= len(text)
 
@@ -235,14 +235,14 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 @settings(max_examples=100)
 @given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 60), st.text(min_size=1, max_size=5)), max_size=6))
 def test_a_draft_remembers_all_that_was_put_in(text: str, insertions: list[tuple[int, str]]) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     for at, inserted in insertions:
         draft.insert(min(at, len(draft.text)), inserted)
     assert without(draft.text, draft.insertions) == text
 
 
-POLICY = Block("Ask Tacit.\n\nSecond paragraph.")
-SERVER = Table(("mcp_servers", "tacit"), ('command = "/opt/tacit"', 'args = ["mcp"]'))
+POLICY = MarkedBlock("Ask Tacit.\n\nSecond paragraph.")
+SERVER = TomlTable(("mcp_servers", "tacit"), ('command = "/opt/tacit"', 'args = ["mcp"]'))
 PROSE = {
     "empty": "",
     "a page": "# Rules\n\nBe kind.\n",
@@ -261,7 +261,7 @@ TOML = {
 
 @pytest.mark.parametrize("text", PROSE.values(), ids=PROSE)
 def test_a_block_goes_in_and_comes_out_without_a_trace(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     POLICY.put(draft)
     assert POLICY.is_complete(draft.text)
     assert draft.text.startswith(text)
@@ -270,7 +270,7 @@ def test_a_block_goes_in_and_comes_out_without_a_trace(text: str) -> None:
 
 
 def test_what_was_written_behind_a_block_stays() -> None:
-    draft = Draft("# Rules\n")
+    draft = TextDraft("# Rules\n")
     POLICY.put(draft)
     grown = draft.text + "\nMore rules.\n"
     assert without(grown, draft.insertions) == "# Rules\n\nMore rules.\n"
@@ -278,8 +278,8 @@ def test_what_was_written_behind_a_block_stays() -> None:
 
 
 def test_an_older_block_is_recognised() -> None:
-    draft = Draft("# Rules\n")
-    Block("Older words.").put(draft)
+    draft = TextDraft("# Rules\n")
+    MarkedBlock("Older words.").put(draft)
     assert not POLICY.is_complete(draft.text)
     assert POLICY.names(draft.text) == ["block"]
     assert POLICY.take(draft.text, None) == "# Rules\n"
@@ -287,7 +287,7 @@ def test_an_older_block_is_recognised() -> None:
 
 @pytest.mark.parametrize("text", TOML.values(), ids=TOML)
 def test_a_table_goes_in_and_comes_out_without_a_trace(text: str) -> None:
-    draft = Draft(text)
+    draft = TextDraft(text)
     SERVER.put(draft)
     assert SERVER.is_complete(draft.text)
     assert without(draft.text, draft.insertions) == text
@@ -295,7 +295,7 @@ def test_a_table_goes_in_and_comes_out_without_a_trace(text: str) -> None:
 
 
 def test_tables_that_a_program_added_behind_ours_stay() -> None:
-    draft = Draft('model = "x"\n')
+    draft = TextDraft('model = "x"\n')
     SERVER.put(draft)
     grown = (
         draft.text
@@ -308,22 +308,22 @@ def test_tables_that_a_program_added_behind_ours_stay() -> None:
 def test_a_server_of_that_name_that_is_not_ours_is_left_alone() -> None:
     theirs = '[mcp_servers.tacit]\ncommand = "/bin/other"\n'
     with pytest.raises(Mistake, match="is there already"):
-        SERVER.put(Draft(theirs))
+        SERVER.put(TextDraft(theirs))
 
 
 def test_a_table_that_cannot_be_added_is_told() -> None:
     with pytest.raises(Mistake, match=r"TOML|cannot be added"):
-        SERVER.put(Draft('mcp_servers = {other = {command = "x"}}\n'))
+        SERVER.put(TextDraft('mcp_servers = {other = {command = "x"}}\n'))
 
 
 def test_broken_toml_is_told_with_its_line() -> None:
     with pytest.raises(Mistake, match="line 2"):
-        SERVER.put(Draft("a = 1\nb = = 2\n"))
+        SERVER.put(TextDraft("a = 1\nb = = 2\n"))
 
 
 def test_a_file_of_ours_never_replaces_one_of_theirs() -> None:
     with pytest.raises(Mistake, match="is not Tacit's"):
-        Whole("Written by `tacit init`").put(Draft("a skill of mine"))
+        WholeFile("Written by `tacit init`").put(TextDraft("a skill of mine"))
 
 
 def lean(value: Any) -> Any:

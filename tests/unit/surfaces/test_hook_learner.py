@@ -179,13 +179,13 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
     for number in range(2 * journal_uses.FOLDED_EVERY + 1):
         (sessions / f"codex-{number}.jsonl").write_text(f'{{"at":{number},"moment":"call"}}\n')
     written: list[str] = []
-    replace = Path.replace
+    replace = os.replace
 
     def noted(new, path):
-        written.append(path.name)
+        written.append(os.path.basename(path))
         return replace(new, path)
 
-    monkeypatch.setattr(Path, "replace", noted)
+    monkeypatch.setattr(os, "replace", noted)
     with Tacit(open_store(project.database)) as loop:
         fold_journals(loop.context, sessions)
         assert written == [journal_uses.FOLDED] * 3

@@ -20,7 +20,7 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.stored import Stored
-from tacit.features.people.decisions import _is_hidden
+from tacit.features.people.decisions import People, _is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked
 from tacit.surfaces.authority import PERSON_ONLY, new_token
@@ -58,7 +58,7 @@ def tacit(*arguments: object) -> Result:
         ctx.close()
 
 
-def told(*arguments: object) -> Any:
+def is_shown(*arguments: object) -> Any:
     done = tacit(*arguments, "--json")
     assert done.exit_code == 0, (done.output, done.exception)
     return json.loads(done.output)
@@ -100,7 +100,7 @@ def test_a_person_sees_the_record_the_queue_and_the_table_of_calibration(person:
     with open_loop(person) as loop:
         like, unlike = proposed(loop, lesson("lint-first")), proposed(loop, norm("branches"))
         taught(loop, approve=like, reject=unlike, count=10)
-    document = told("forecast", "ann")
+    document = is_shown("forecast", "ann")
     assert document["decisions"] == 20
     assert document["record"]["hits"] == document["record"]["said"] > 0
     assert document["record"]["calibration"]
@@ -117,7 +117,7 @@ def test_the_calibration_can_be_drawn(person: Path) -> None:
     pytest.importorskip("matplotlib")
     with open_loop(person) as loop:
         taught(loop, approve=proposed(loop, lesson("lint-first")), count=5)
-    assert told("forecast", "ann", "--plot", "seen.svg")["plot"] == "seen.svg"
+    assert is_shown("forecast", "ann", "--plot", "seen.svg")["plot"] == "seen.svg"
     assert (person / "seen.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
@@ -131,7 +131,7 @@ def test_nothing_to_draw_and_nobody_known_are_said_plainly(person: Path) -> None
 
 
 def test_an_intake_without_a_terminal_takes_answers_and_lists_what_is_open(person: Path) -> None:
-    document = told(
+    document = is_shown(
         "intake", "Add a field", "--answer", "complexity=small", "--session", "s1", "--question", "Which table?"
     )
     by_key = {each["key"]: each for each in document["questions"]}
@@ -160,7 +160,7 @@ def test_an_intake_for_people_is_summed_up(person: Path) -> None:
 def interviewing(loop: Tacit, keys: str, *, task: str = "Add a field") -> tuple[str, Answered]:
     """Ask how large a task is as at a terminal, with these keys typed."""
     ctx = CommandContext(environment=UserEnvironment.read())
-    talk = Interview(loop.people, loop.context.store, task=task, person="ann")
+    talk = Interview(loop, task=task, person="ann")
     ask = next(each for each in talk.questions() if each.key == "complexity")
     done: list[Answered] = []
 
@@ -230,7 +230,7 @@ def test_a_yes_that_is_surely_expected_is_confirmed_by_its_letter_and_never_by_e
         assert loop.version(like.version.id).status is Status.CANDIDATE
         reviewing(loop, [like], "\na\n")
         assert loop.version(like.version.id).status is Status.TRIAL
-        assert loop.people.forecasts("ann")[-1].shown
+        assert People(loop).forecasts("ann")[-1].shown
 
 
 def test_a_no_that_is_surely_expected_is_confirmed_by_enter(project: Path) -> None:
@@ -324,7 +324,7 @@ def test_some_are_asked_without_saying_what_is_expected(project: Path) -> None:
         seen = reviewing(loop, [quiet], "\na\n")
         assert "expected" not in seen
         assert loop.version(quiet.version.id).status is Status.TRIAL
-        assert not loop.people.forecasts("ann")[-1].shown
+        assert not People(loop).forecasts("ann")[-1].shown
 
 
 def test_after_something_else_was_typed_enter_no_longer_decides(project: Path) -> None:
@@ -367,9 +367,9 @@ def test_where_nothing_is_expected_an_intake_says_what_enter_does(project: Path)
 def test_the_latest_forecasts_tell_what_they_were_of(person: Path) -> None:
     with open_loop(person) as loop:
         like = proposed(loop, lesson("lint-first"))
-        loop.people.show(like, "ann")
+        People(loop).show(like, "ann")
         loop.review(like.version.id, "approve", by="ann")
-    told("intake", "Add a field", "--answer", "complexity=small", "--by", "ann")
+    is_shown("intake", "Add a field", "--answer", "complexity=small", "--by", "ann")
     lines = tacit("forecast", "ann").output.splitlines()
     assert any("review  lint-first  not known → approve" in line for line in lines)
     assert any("answer  complexity  not known → small" in line for line in lines)
@@ -377,7 +377,7 @@ def test_the_latest_forecasts_tell_what_they_were_of(person: Path) -> None:
 
 def test_what_an_intake_lets_work_take_for_granted_is_told_apart_by_its_key(person: Path) -> None:
     answers = ("--answer", "complexity=small", "--answer", "scope=the form", "--answer", "approach=as before")
-    document = told("intake", "Add a field", *answers)
+    document = is_shown("intake", "Add a field", *answers)
     keys = [one["key"] for each in document["questions"] for one in each["assumptions"]]
     assert len({key[:10] for key in keys}) == len(keys) == 3
     assert all(key.startswith("a_") for key in keys)

@@ -1,6 +1,6 @@
-"""Estimates with intervals → a forest plot: lines for a terminal, or a PNG or SVG file. Draws; measures nothing.
+"""Charts of estimates with intervals: lines for a terminal, or a PNG or SVG file; and the figures as JSON.
 
-Files need matplotlib, which comes with the extra `plots` and is loaded only when one is drawn.
+Files need matplotlib from the extra `plots`, which is imported only when one is drawn.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROW_INCHES, _WIDTH_INCHES, _DOTS = 0.42, 8.0, 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartRow:
-    """One estimate with its interval, and what stands beside it."""
+    """One estimate with its interval and a note."""
 
     label: str
     value: float

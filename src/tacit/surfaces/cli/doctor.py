@@ -19,10 +19,10 @@ from tacit.features.evaluate.runner import SET_ASIDE
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, JsonMember
 from tacit.surfaces.clients.checks import (
-    Finding,
-    Hook,
+    ClientCheck,
+    ConfiguredHook,
     check_claude,
     check_codex,
     check_files,
@@ -33,10 +33,10 @@ from tacit.surfaces.clients.checks import (
 )
 from tacit.surfaces.clients.connections import is_connected
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.plan import SERVER, Audience, Client, Places
-from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
-from tacit.surfaces.clients.record import Record
-from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
+from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFolders
+from tacit.surfaces.clients.probing import ProbeResult, probe_hook, probe_server
+from tacit.surfaces.clients.record import InstallationRecord
+from tacit.surfaces.clients.registry import CLIENTS, files_of, find_client_folders
 from tacit.surfaces.hook import log
 
 MEANING = "recall by meaning"
@@ -60,17 +60,19 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
 
     Runs each hook's command as the client would, in a folder of its own. Exit 0 means that every check passed.
     """
-    places = find_places(ctx.environment, Path.cwd())
+    places = find_client_folders(ctx.environment, Path.cwd())
     findings = [*_store(ctx), *_meaning(ctx)]
     for client in (CLIENTS[name] for name in names or CLIENTS):
         findings += _client(ctx, client, places, asked=bool(names))
     if all(finding.about in ("store", MEANING) for finding in findings):
         findings.append(
-            Finding(about="clients", state="note", told="no client is connected", remedy="run `tacit init`")
+            ClientCheck(about="clients", state="note", message="no client is connected", remedy="run `tacit init`")
         )
     for name, file in ctx.environment.ignored:
         text = f"{name} is ignored because {file} sets it"
-        findings.append(Finding(about="environment", state="note", told=text, remedy=f"remove {name} from that file"))
+        findings.append(
+            ClientCheck(about="environment", state="note", message=text, remedy=f"remove {name} from that file")
+        )
     findings += _faults(ctx)
     ok = all(finding.state != "fault" for finding in findings)
     ctx.report({"ok": ok, "findings": _FINDINGS.documents(findings)}, lambda: _finding_lines(findings))
@@ -80,33 +82,37 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
         ctx.end_with(Outage(f"{counted(failed, 'check')} failed", code="checks_failed", hint=hint))
 
 
-def _store(ctx: CommandContext) -> Iterator[Finding]:
+def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
     place = ctx.place
     if not Path(place.database).exists():
-        yield Finding(about="store", state="note", told=f"no store yet at {place.database}", remedy="tacit learn")
+        yield ClientCheck(
+            about="store", state="note", message=f"no store yet at {place.database}", remedy="tacit learn"
+        )
         return
     try:
         damage = ctx.memory.archive.verify(quick=True)
         counts = None if damage else ctx.memory.archive.stats()
     except TacitError as error:
-        yield Finding(about="store", state="fault", told=error.message, remedy=error.hint)
+        yield ClientCheck(about="store", state="fault", message=error.message, remedy=error.hint)
         return
     for item in damage[:_SHOWN_DAMAGE]:
         text = f"{place.database}: {item.subject}: {item.problem}"
-        yield Finding(about="store", state="fault", told=text, remedy=_DAMAGE_REMEDY)
+        yield ClientCheck(about="store", state="fault", message=text, remedy=_DAMAGE_REMEDY)
     if counts:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
         text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
-        yield Finding(about="store", state="ok", told=text)
+        yield ClientCheck(about="store", state="ok", message=text)
     if place.paused_until is not None:
-        yield Finding(about="store", state="note", told="paused: hooks do nothing", remedy="tacit pause --resume")
+        yield ClientCheck(
+            about="store", state="note", message="paused: hooks do nothing", remedy="tacit pause --resume"
+        )
     failed = len(list((place.folder / SESSIONS).glob(f"*{SET_ASIDE}")))
     if failed:
         text = f"{counted(failed, 'session')} could not be learned from after several tries"
-        yield Finding(about="store", state="note", told=text, remedy="run `tacit learn`, and read the hook log")
+        yield ClientCheck(about="store", state="note", message=text, remedy="run `tacit learn`, and read the hook log")
 
 
-def _meaning(ctx: CommandContext) -> Iterator[Finding]:
+def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield which embedder is used, which skills have no vectors, and whether hooks use it."""
     from tacit.providers.embedding.opening import open_embedder, why_none
 
@@ -121,21 +127,21 @@ def _meaning(ctx: CommandContext) -> Iterator[Finding]:
         embedder = ctx.memory.context.embedder
         if embedder is None:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
-            yield Finding(about=MEANING, state="off", told=f"keyword search only: {why}")
+            yield ClientCheck(about=MEANING, state="off", message=f"keyword search only: {why}")
             return
         if is_light := _is_light(embedder):
             embedder.embed(["a word"])  # an encoder takes long to load, and its files were checked
         waiting = ctx.memory.library.without_vectors()
     except TacitError as error:
-        yield Finding(about=MEANING, state="fault", told=error.message, remedy=error.hint)
+        yield ClientCheck(about=MEANING, state="fault", message=error.message, remedy=error.hint)
         return
     hooks = "hooks use it too" if is_light else "hooks use keyword search, because it takes too long to load"
-    yield Finding(about=MEANING, state="ok", told=f"{embedder.identity}; {hooks}")
+    yield ClientCheck(about=MEANING, state="ok", message=f"{embedder.identity}; {hooks}")
     if waiting:
-        yield Finding(
+        yield ClientCheck(
             about=MEANING,
             state="note",
-            told=f"{counted(waiting, 'skill')} without vectors",
+            message=f"{counted(waiting, 'skill')} without vectors",
             remedy="run `tacit store index`",
         )
 
@@ -146,7 +152,7 @@ def _is_light(embedder: Embedder) -> bool:
     return isinstance(embedder, StaticEmbedder)
 
 
-def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
+def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked: bool) -> Iterator[ClientCheck]:
     launcher = find_launcher(places.project, places.user_home)
     audiences = {audience: files_of(client, places, audience, launcher=launcher) for audience in Audience}
     unreadable = check_readable(file for files in audiences.values() for file in files)
@@ -154,11 +160,11 @@ def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool)
     connected = {files[0].path: (audience, files) for audience, files in audiences.items() if is_connected(files)}
     if not connected and asked and not unreadable:
         remedy = f"tacit init --client {client.name}"
-        yield Finding(about=client.name, state="fault", told=f"{client.title} is not connected", remedy=remedy)
+        yield ClientCheck(about=client.name, state="fault", message=f"{client.title} is not connected", remedy=remedy)
     if len(connected) > 1:
         text = f"{client.title} is connected more than once, so its hooks fire twice: {', '.join(map(str, connected))}"
-        yield Finding(about=client.name, state="note", told=text, remedy="tacit uninstall, then tacit init")
-    record = Record.load(ctx.environment.home)
+        yield ClientCheck(about=client.name, state="note", message=text, remedy="tacit uninstall, then tacit init")
+    record = InstallationRecord.load(ctx.environment.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
         yield from check_files([file for file in readable if file.what != SERVER or can_serve()])
@@ -168,7 +174,7 @@ def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool)
         yield from _fired(ctx, client, hooks, since=record.written_at(files[0]))
 
 
-def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
+def _probes(ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, launcher: Launcher) -> Iterator[ClientCheck]:
     """Run each command as the client would."""
     around = ctx.environment
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
@@ -178,7 +184,7 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
             if command != launcher.hook(client.name):  # another program wrote it, so it is not run
                 text = f"{command}: not written by this installation, so it was not run"
                 remedy = "run `tacit init` again if it should use this installation"
-                yield Finding(about=f"{client.name}: hook command", state="note", told=text, remedy=remedy)
+                yield ClientCheck(about=f"{client.name}: hook command", state="note", message=text, remedy=remedy)
                 continue
             nonce = secrets.token_hex(6)
             ran = probe_hook(command, client.name, folder=folder, environment=around, nonce=nonce)
@@ -186,8 +192,8 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
             yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
         if not can_serve():
             text = "not installed; hooks work without it"
-            yield Finding(
-                about=f"{client.name}: MCP server", state="note", told=text, remedy="pip install 'tacit[mcp]'"
+            yield ClientCheck(
+                about=f"{client.name}: MCP server", state="note", message=text, remedy="pip install 'tacit[mcp]'"
             )
             return
         command, arguments = launcher.server(client.name)
@@ -195,7 +201,7 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
         about = f"{client.name}: MCP server"
         if ran.offers_nothing:
             text = "the shell that starts it finds no Tacit with an MCP server, so it offers nothing"
-            yield Finding(about=about, state="note", told=text, remedy=_SHARED_REMEDY)
+            yield ClientCheck(about=about, state="note", message=text, remedy=_SHARED_REMEDY)
         else:
             yield _probed(about, f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
 
@@ -206,20 +212,22 @@ def _make_store(folder: Path) -> None:
     open_at(place, config=Config(), home=folder).close()
 
 
-def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:
+def _probed(about: str, command: str, ran: ProbeResult, *, remedy: str) -> ClientCheck:
     if ran.problem:
-        return Finding(about=about, state="fault", told=f"{command}: {ran.problem}", remedy=remedy)
-    return Finding(about=about, state="ok", told=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
+        return ClientCheck(about=about, state="fault", message=f"{command}: {ran.problem}", remedy=remedy)
+    return ClientCheck(about=about, state="ok", message=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
 
 
-def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since: float) -> Iterator[Finding]:
+def _fired(ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, since: float) -> Iterator[ClientCheck]:
     """Yield when each event last reached Tacit in this project: proof that the client calls it."""
     fired = last_fired(ctx.place.folder / "sessions", client.name)
     fired = {moment: at for moment, at in fired.items() if at.timestamp() >= since}
     silent = []
     for event in dict.fromkeys(hook.event for hook in hooks):
         if at := fired.get(moment_of(event)):
-            yield Finding(about=f"{client.name}: {event}", state="ok", told=f"last fired {at:%Y-%m-%d %H:%M:%S} UTC")
+            yield ClientCheck(
+                about=f"{client.name}: {event}", state="ok", message=f"last fired {at:%Y-%m-%d %H:%M:%S} UTC"
+            )
         elif event in _ANY_SESSION:
             silent.append(event)
     if silent:
@@ -229,26 +237,26 @@ def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since:
             if fired
             else f"start a new session of {client.title} here, ask it something, then run `tacit doctor` again"
         )
-        yield Finding(about=f"{client.name}: events", state="note", told=text, remedy=remedy)
+        yield ClientCheck(about=f"{client.name}: events", state="note", message=text, remedy=remedy)
 
 
-def _faults(ctx: CommandContext) -> Iterator[Finding]:
+def _faults(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield the last errors of hooks."""
     for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
-        yield Finding(about="hook log", state="note", told=line)
+        yield ClientCheck(about="hook log", state="note", message=line)
 
 
-_FINDINGS: Columns[Finding] = Columns(
+_FINDINGS: Columns[ClientCheck] = Columns(
     Column("about", lambda finding: finding.about),
     Column("state", lambda finding: finding.state),
-    Column("message", lambda finding: finding.told),
+    Column("message", lambda finding: finding.message),
     Column("remedy", lambda finding: finding.remedy),
 )
 
 
-def _finding_lines(findings: Sequence[Finding]) -> Iterator[Part]:
+def _finding_lines(findings: Sequence[ClientCheck]) -> Iterator[JsonMember]:
     for finding in findings:
         mark, colour = _MARKS[finding.state]
-        yield Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.told))
+        yield Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.message))
         if finding.remedy and finding.state != "ok":
             yield Text(f"  → {clean(finding.remedy)}", style="cyan")

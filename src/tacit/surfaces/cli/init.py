@@ -21,16 +21,16 @@ from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.connections import (
-    beside_shared,
-    find_withdrawal,
+    find_uninstall_plan,
     is_connected,
     is_connected_by_project,
+    without_shared_parts,
 )
-from tacit.surfaces.clients.installation import Change, carry_out, plan_putting, plan_taking
+from tacit.surfaces.clients.installation import SettingsChange, apply_changes, plan_install, plan_uninstall
 from tacit.surfaces.clients.launcher import Launcher, find_launcher
-from tacit.surfaces.clients.plan import SERVER, Audience, Client, File, Places
-from tacit.surfaces.clients.record import Record
-from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places, present
+from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.record import InstallationRecord
+from tacit.surfaces.clients.registry import CLIENTS, files_of, find_client_folders, installed_clients
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
 _CODEX_EVERYWHERE = (
@@ -44,9 +44,9 @@ _LASTING = "install Tacit so that every shell finds it (see Install in the READM
 class _InstallRequest:
     """What to connect, and the facts about this machine and project."""
 
-    places: Places
+    places: ClientFolders
     launcher: Launcher
-    record: Record
+    record: InstallationRecord
     audience: Audience | None
     """For whom; `None` leaves it to each client's own default."""
     clients: list[Client] = field(default_factory=list)
@@ -104,7 +104,7 @@ def init(
     written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        carry_out(changes, request.record, ctx.environment.home, at=time.time())
+        apply_changes(changes, request.record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
     report_changes(ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else ())
 
@@ -126,20 +126,20 @@ def init(
 def uninstall(
     ctx: CommandContext, *, names: tuple[str, ...], shared: bool, remove_exported: bool, dry_run: bool, yes: bool
 ) -> None:
-    """Take back everything that your `tacit init` wrote, in this project and wherever else it is on record.
+    """Remove everything that your `tacit init` wrote, in this project and wherever else it is on record.
 
-    Files that you have not touched since become what they were, byte for byte; from others only Tacit's part goes. What a
-    teammate committed stays, unless you say --shared. What was learned stays in `.tacit`, and so do skills that you exported,
-    unless you say --exports. Refused in an agent's shell.
+    Files that you have not edited since are restored byte for byte; from others only Tacit's part is removed. What a teammate
+    committed stays unless you pass --shared. What was learned stays in `.tacit`, and exported skills stay unless you pass
+    --exports. Refused in an agent's shell.
     """
     if not dry_run:
         ctx.caller.require_person("uninstall")
-    places = find_places(ctx.environment, Path.cwd())
-    record = Record.load(ctx.environment.home)
+    places = find_client_folders(ctx.environment, Path.cwd())
+    record = InstallationRecord.load(ctx.environment.home)
     launcher = find_launcher(places.project, places.user_home)
     chosen = names or tuple(CLIENTS)
-    found = find_withdrawal(places, record, launcher=launcher, clients=chosen, shared=shared)
-    changes = plan_taking(found.files, record)
+    found = find_uninstall_plan(places, record, launcher=launcher, clients=chosen, shared=shared)
+    changes = plan_uninstall(found.files, record)
     notes = [
         f"{path} connects {title} for everybody in this project; `tacit uninstall --shared` would remove that for everybody"
         for title, path in found.shared.items()
@@ -152,7 +152,7 @@ def uninstall(
     left: list[str] = []
     if written:
         left = _withdraw(ctx, users_own=remove_exported)
-        carry_out(changes, record, ctx.environment.home, at=time.time())
+        apply_changes(changes, record, ctx.environment.home, at=time.time())
         _forget_channels(ctx, chosen)
         if Path(ctx.place.database).exists():
             left.append(f"what was learned stays in {ctx.place.folder}")
@@ -163,14 +163,14 @@ def uninstall(
 
 
 def _install_request(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _InstallRequest:
-    places = find_places(ctx.environment, Path.cwd())
+    places = find_client_folders(ctx.environment, Path.cwd())
     request = _InstallRequest(
         places=places,
         launcher=find_launcher(places.project, places.user_home),
-        record=Record.load(ctx.environment.home),
+        record=InstallationRecord.load(ctx.environment.home),
         audience=audience,
     )
-    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)
+    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or installed_clients(places)
     if not asked:
         hint = "name one: tacit init --client claude-code"
         raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
@@ -180,21 +180,21 @@ def _install_request(ctx: CommandContext, names: Sequence[str], audience: Audien
     return request
 
 
-def _changes(request: _InstallRequest) -> list[Change]:
+def _changes(request: _InstallRequest) -> list[SettingsChange]:
     """Return what to write, and what to remove where the same client was connected before."""
-    put: list[File] = []
-    former: list[File] = []
+    put: list[ClientFile] = []
+    former: list[ClientFile] = []
     for client in request.clients:
         audience = request.audience_of(client)
         files = files_of(client, request.places, audience, launcher=request.launcher)
-        files = beside_shared(client, request.places, files, launcher=request.launcher)
+        files = without_shared_parts(client, request.places, files, launcher=request.launcher)
         put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
         for other in sorted(request.record.former(client.name, request.places.project, audience)):
             former += files_of(client, request.places, Audience(other), launcher=request.launcher)
-    return plan_putting(put, request.record, instead_of=former)
+    return plan_install(put, request.record, instead_of=former)
 
 
-def _notes(request: _InstallRequest, changes: Sequence[Change]) -> list[str]:
+def _notes(request: _InstallRequest, changes: Sequence[SettingsChange]) -> list[str]:
     notes = [f"{client.title} is already connected by this project's shared files" for client in request.connected]
     personal = [client for client in request.clients if request.audience_of(client) is not Audience.SHARED]
     if personal and request.launcher.warning:
@@ -231,7 +231,7 @@ def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes:
     return click.confirm("Write this?", default=planned.is_safe)
 
 
-def _next_steps(changes: Sequence[Change]) -> list[str]:
+def _next_steps(changes: Sequence[SettingsChange]) -> list[str]:
     changed = {change.file.client for change in changes if change.is_change}
     steps = [_CODEX_NEXT] if "codex" in changed else []
     if changed:
@@ -242,7 +242,7 @@ def _next_steps(changes: Sequence[Change]) -> list[str]:
     return steps
 
 
-def _others(changes: Sequence[Change], places: Places) -> list[str]:
+def _others(changes: Sequence[SettingsChange], places: ClientFolders) -> list[str]:
     """Return what is affected besides this project: other projects, and clients connected in all of them."""
     going = [change for change in changes if change.is_change]
     notes = [note for change in going for note in change.gone]
@@ -316,7 +316,7 @@ _CHANNEL_TEXT = {HOOK: "as context when needed", SKILL: "procedures as SKILL.md 
 class PlannedChanges:
     """What would be written, and what a person should know first."""
 
-    changes: Sequence[Change]
+    changes: Sequence[SettingsChange]
     notes: Sequence[str]
     channels: Mapping[str, str] = field(default_factory=dict)
     """Client → how it gets learned skills."""
@@ -326,7 +326,7 @@ class PlannedChanges:
     """Whether a bare Enter may mean yes."""
 
     @property
-    def touched(self) -> list[Change]:
+    def touched(self) -> list[SettingsChange]:
         """The files that change or cannot be changed."""
         return [change for change in self.changes if change.is_change or change.kept or change.problem]
 
@@ -385,7 +385,7 @@ def _show_list(ctx: CommandContext, planned: PlannedChanges, *, would: bool) -> 
         ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
 
 
-def _change_document(change: Change) -> dict[str, Any]:
+def _change_document(change: SettingsChange) -> dict[str, Any]:
     return {
         "path": str(change.file.path),
         "client": change.file.client,
@@ -398,7 +398,7 @@ def _change_document(change: Change) -> dict[str, Any]:
     }
 
 
-def _action(change: Change) -> str:
+def _action(change: SettingsChange) -> str:
     if not change.is_change:
         return "keep"
     return "create" if change.before is None else "remove" if change.after is None else "edit"

@@ -242,7 +242,7 @@ def _decision(flags: Mapping[str, bool]) -> Review | None:
 def _newest_waiting(ctx: CommandContext, reference: str) -> str:
     """Return the version of a name that waits, if one does; anything else as it is."""
     waiting = [stored for stored in ctx.memory.reviews.waiting() if stored.version.name == reference]
-    return queries.meant_by(waiting).version.id if waiting else reference
+    return queries.preferred_of_name(waiting).version.id if waiting else reference
 
 
 _PAGE: Columns[Stored] = Columns(

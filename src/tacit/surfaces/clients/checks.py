@@ -17,12 +17,12 @@ from tacit.domain.errors import Mistake
 from tacit.ingest.journal import SUFFIX, parsed
 from tacit.surfaces.clients import codex
 from tacit.surfaces.clients.connections import parts_in
-from tacit.surfaces.clients.entries import Entries
+from tacit.surfaces.clients.entries import SettingsEntries
 from tacit.surfaces.clients.jsonc import is_strict, parse
-from tacit.surfaces.clients.plan import Audience, Client, File, Places
+from tacit.surfaces.clients.plan import Audience, Client, ClientFile, ClientFolders
 from tacit.surfaces.clients.writing import read
-from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
 from tacit.surfaces.hook.events import LEARN, Event
+from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
 
 State = Literal["ok", "off", "note", "fault"]
 """`off` is what one may have and has not set up."""
@@ -34,17 +34,17 @@ _TRUST = "start `codex`, type /hooks, and trust those of Tacit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
+class ClientCheck:
+    """The result of one check."""
 
     about: str
     state: State
-    told: str
+    message: str
     remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hook:
+class ConfiguredHook:
     """A hook of Tacit's as it stands in a settings file."""
 
     event: str
@@ -55,40 +55,40 @@ class Hook:
     file: Path
 
 
-def check_readable(files: Iterable[File]) -> dict[Path, Finding]:
+def check_readable(files: Iterable[ClientFile]) -> dict[Path, ClientCheck]:
     """The files that cannot be read, where one would look for Tacit's part in vain."""
     found = {}
     for file in files:
         try:
             file.piece.names((read(file.path) or b"").decode("utf-8", "replace"))
         except Mistake as error:
-            told = error.message if str(file.path) in error.message else f"{file.path}: {error.message}"
+            message = error.message if str(file.path) in error.message else f"{file.path}: {error.message}"
             remedy = "mend it: while it is so, the client ignores it or does not start"
-            found[file.path] = Finding(
-                about=f"{file.client}: {file.path.name}", state="fault", told=told, remedy=remedy
+            found[file.path] = ClientCheck(
+                about=f"{file.client}: {file.path.name}", state="fault", message=message, remedy=remedy
             )
     return found
 
 
-def check_files(files: Sequence[File]) -> Iterator[Finding]:
+def check_files(files: Sequence[ClientFile]) -> Iterator[ClientCheck]:
     """Is everything there that `init` writes, and can the client read it?"""
     for file in files:
         about = f"{file.client}: {file.what}"
         content = read(file.path)
         if content is None or not file.piece.is_complete(content.decode("utf-8", "replace")):
-            told = "is not what `tacit init` writes" if parts_in(file) else "is not there"
-            yield Finding(about=about, state="note", told=f"{file.path}: Tacit's part {told}", remedy=_AGAIN)
-        elif isinstance(file.piece, Entries) and not is_strict(content.decode("utf-8", "replace")):
-            told = f"{file.path} has comments or trailing commas, and {file.client} then ignores all of it, silently"
-            yield Finding(about=about, state="fault", told=told, remedy="take them out")
+            message = "is not what `tacit init` writes" if parts_in(file) else "is not there"
+            yield ClientCheck(about=about, state="note", message=f"{file.path}: Tacit's part {message}", remedy=_AGAIN)
+        elif isinstance(file.piece, SettingsEntries) and not is_strict(content.decode("utf-8", "replace")):
+            message = f"{file.path} has comments or trailing commas, so {file.client} silently ignores all of it"
+            yield ClientCheck(about=about, state="fault", message=message, remedy="remove them")
         else:
-            yield Finding(about=about, state="ok", told=str(file.path))
+            yield ClientCheck(about=about, state="ok", message=str(file.path))
 
 
-def hooks_in(client: Client, file: File) -> list[Hook]:
+def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     """The hooks of Tacit's in a settings file, where they stand."""
     content = read(file.path)
-    assert isinstance(file.piece, Entries)
+    assert isinstance(file.piece, SettingsEntries)
     try:
         document = parse((content or b"").decode("utf-8", "replace")).plain()
     except Mistake:
@@ -101,7 +101,7 @@ def hooks_in(client: Client, file: File) -> list[Hook]:
                 if entry.is_ours({"hooks": [hook]}):
                     limit = hook.get("timeout", client.events[entry.at[1]])
                     found.append(
-                        Hook(
+                        ConfiguredHook(
                             event=entry.at[1],
                             command=hook["command"],
                             timeout_s=limit,
@@ -113,36 +113,40 @@ def hooks_in(client: Client, file: File) -> list[Hook]:
     return found
 
 
-def check_claude(places: Places) -> Iterator[Finding]:
+def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
     """Do settings of Claude Code switch hooks off?"""
     folders = (places.claude_home / "settings.json", places.project / ".claude" / "settings.json")
     for path in (*folders, places.project / ".claude" / "settings.local.json"):
         content = read(path)
         if content and is_strict(content.decode("utf-8", "replace")) and _at(json.loads(content), ("disableAllHooks",)):
-            told = f"{path} says disableAllHooks, so that no hook fires"
-            yield Finding(about="claude-code: hooks", state="fault", told=told, remedy="take it out")
+            message = f"{path} sets disableAllHooks, so no hook fires"
+            yield ClientCheck(about="claude-code: hooks", state="fault", message=message, remedy="remove it")
 
 
-def check_codex(places: Places, hooks: Sequence[Hook], audience: Audience) -> Iterator[Finding]:
+def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:
     """Does Codex trust the project and each hook? What it does not trust it skips without a word."""
     settings = codex.settings(places.codex_home)
     if _at(settings, ("features", "hooks")) is False:
-        told = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
-        yield Finding(about="codex: hooks", state="fault", told=told, remedy="take it out")
+        message = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
+        yield ClientCheck(about="codex: hooks", state="fault", message=message, remedy="remove it")
     trusted = _at(settings, ("projects", str(places.project), "trust_level")) == "trusted"
     if audience is Audience.SHARED and not trusted:
-        told = "this project is not trusted, so that Codex reads none of its settings"
-        yield Finding(about="codex: trust", state="fault", told=told, remedy="start `codex` here and trust the folder")
+        message = "this project is not trusted, so Codex reads none of its settings"
+        yield ClientCheck(
+            about="codex: trust", state="fault", message=message, remedy="start `codex` here and trust the folder"
+        )
     trust: dict[str, list[str]] = {}
     for hook in hooks:
         trust.setdefault(_trust(settings, hook), []).append(hook.event)
-    for told, events in trust.items():
-        state: State = "ok" if told == _TRUSTED else "fault"
+    for message, events in trust.items():
+        state: State = "ok" if message == _TRUSTED else "fault"
         remedy = "" if state == "ok" else _TRUST
-        yield Finding(about="codex: trust of hooks", state=state, told=f"{', '.join(events)}: {told}", remedy=remedy)
+        yield ClientCheck(
+            about="codex: trust of hooks", state=state, message=f"{', '.join(events)}: {message}", remedy=remedy
+        )
 
 
-def _trust(settings: Mapping[str, Any], hook: Hook) -> str:
+def _trust(settings: Mapping[str, Any], hook: ConfiguredHook) -> str:
     """What Codex thinks of a hook."""
     ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
     keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]

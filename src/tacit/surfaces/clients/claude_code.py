@@ -15,18 +15,18 @@ from operator import eq
 from pathlib import Path
 from typing import Any
 
-from tacit.surfaces.clients.blocks import WRITTEN_BY, Block, Whole
-from tacit.surfaces.clients.entries import Entries, Entry
-from tacit.surfaces.clients.launcher import Launcher, is_hook
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, WholeFile
+from tacit.surfaces.clients.entries import SettingsEntries, SettingsEntry
+from tacit.surfaces.clients.launcher import Launcher, is_hook_command
 from tacit.surfaces.clients.plan import (
     HOOK_TIMEOUT_S,
     PERSONS_COMMANDS,
     SERVER,
     Audience,
     Client,
-    File,
-    Piece,
-    Places,
+    ClientFile,
+    ClientPiece,
+    ClientFolders,
     policy_text,
     skill_text,
 )
@@ -47,41 +47,41 @@ EVENTS = dict.fromkeys(
 )
 
 
-def files(places: Places, audience: Audience, launcher: Launcher) -> list[File]:
+def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
     """Everything Claude Code is given."""
     folder = places.claude_home if audience is Audience.USER else places.project / ".claude"
     settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
 
-    def file(path: Path, piece: Piece, what: str) -> File:
+    def file(path: Path, piece: ClientPiece, what: str) -> ClientFile:
         project = "" if audience is Audience.USER else str(places.project)
-        return File(path=path, piece=piece, client=NAME, audience=audience, project=project, what=what)
+        return ClientFile(path=path, piece=piece, client=NAME, audience=audience, project=project, what=what)
 
-    skill = file(folder / "skills" / "tacit" / "SKILL.md", Whole(skill_text(launcher)), "skill")
+    skill = file(folder / "skills" / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill")
     policy = _policy(places, audience, folder, text=policy_text(launcher, audience))
     found = [
-        file(settings, Entries((*hook_entries(launcher), *_deny_entries())), "hooks and deny rules"),
+        file(settings, SettingsEntries((*hook_entries(launcher), *_deny_entries())), "hooks and deny rules"),
         file(*_server(places, audience, launcher), SERVER),
         skill,
         file(*policy, "policy"),
     ]
     if audience is Audience.LOCAL and places.git_exclude:
         ours = [f"/{each.relative_to(places.project).as_posix()}" for each in (settings, skill.path, policy[0])]
-        block = Block("\n".join(ours), begin=f"# tacit: begin. {WRITTEN_BY}", end="# tacit: end")
+        block = MarkedBlock("\n".join(ours), begin=f"# tacit: begin. {WRITTEN_BY}", end="# tacit: end")
         found.append(file(places.git_exclude, block, "kept out of version control"))
     return found
 
 
-def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, int] = EVENTS) -> tuple[Entry, ...]:
+def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, int] = EVENTS) -> tuple[SettingsEntry, ...]:
     """One group of hooks per event, in the form that Claude Code and Codex share."""
 
     def is_ours(group: Any) -> bool:
         hooks = group.get("hooks") if isinstance(group, dict) else None
         commands = [hook.get("command") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
-        return bool(commands) and all(isinstance(c, str) and is_hook(c, client) for c in commands)
+        return bool(commands) and all(isinstance(c, str) and is_hook_command(c, client) for c in commands)
 
     command = launcher.hook(client)
     return tuple(
-        Entry(
+        SettingsEntry(
             at=("hooks", event),
             value={"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]},
             is_ours=is_ours,
@@ -90,13 +90,13 @@ def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, in
     )
 
 
-def _deny_entries() -> tuple[Entry, ...]:
+def _deny_entries() -> tuple[SettingsEntry, ...]:
     """The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well."""
     rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
-    return tuple(Entry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
+    return tuple(SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
 
 
-def _server(places: Places, audience: Audience, launcher: Launcher) -> tuple[Path, Entries]:
+def _server(places: ClientFolders, audience: Audience, launcher: Launcher) -> tuple[Path, SettingsEntries]:
     command, arguments = launcher.server(NAME)
     at: tuple[str, ...] = ("mcpServers",)
     if audience is Audience.SHARED:
@@ -106,21 +106,21 @@ def _server(places: Places, audience: Audience, launcher: Launcher) -> tuple[Pat
         path = (places.claude_home if inside else places.user_home) / ".claude.json"
         at = at if audience is Audience.USER else ("projects", str(places.project), *at)
     value = {"type": "stdio", "command": command, "args": arguments}
-    return path, Entries((Entry(at=at, key="tacit", value=value, is_ours=_is_our_server),))
+    return path, SettingsEntries((SettingsEntry(at=at, key="tacit", value=value, is_ours=_is_our_server),))
 
 
 def _is_our_server(value: Any) -> bool:
     words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
-    told = " ".join(word for word in words if isinstance(word, str))
-    return re.search(r"\btacit\b.*\bmcp\b", told, re.DOTALL) is not None
+    message = " ".join(word for word in words if isinstance(word, str))
+    return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
 
 
-def _policy(places: Places, audience: Audience, folder: Path, *, text: str) -> tuple[Path, Block | Whole]:
+def _policy(places: ClientFolders, audience: Audience, folder: Path, *, text: str) -> tuple[Path, MarkedBlock | WholeFile]:
     """A team's text goes where the team's text is; one person's into a file of its own."""
     if audience is not Audience.SHARED:
-        return folder / "rules" / "tacit.md", Whole(f"<!-- {WRITTEN_BY} -->\n\n{text}")
+        return folder / "rules" / "tacit.md", WholeFile(f"<!-- {WRITTEN_BY} -->\n\n{text}")
     alone = (places.project / "AGENTS.md").exists() and not (places.project / "CLAUDE.md").exists()
-    return places.project / ("AGENTS.md" if alone else "CLAUDE.md"), Block(text)
+    return places.project / ("AGENTS.md" if alone else "CLAUDE.md"), MarkedBlock(text)
 
 
 CLAUDE_CODE = Client(

@@ -16,9 +16,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tacit.surfaces.clients.blocks import WRITTEN_BY, Block, Table, Whole
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
 from tacit.surfaces.clients.claude_code import hook_entries
-from tacit.surfaces.clients.entries import Entries
+from tacit.surfaces.clients.entries import SettingsEntries
 from tacit.surfaces.clients.launcher import Launcher
 from tacit.surfaces.clients.plan import (
     HOOK_TIMEOUT_S,
@@ -26,9 +26,9 @@ from tacit.surfaces.clients.plan import (
     SERVER,
     Audience,
     Client,
-    File,
-    Piece,
-    Places,
+    ClientFile,
+    ClientPiece,
+    ClientFolders,
     policy_text,
     skill_text,
 )
@@ -38,28 +38,28 @@ EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop
 _STARTERS = (("env",), ("python", "-m"), ("python3", "-m"), ("uvx",), ("uv", "run"), ("pipx", "run"))
 
 
-def files(places: Places, audience: Audience, launcher: Launcher) -> list[File]:
+def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
     """Everything Codex is given."""
     audience = Audience.SHARED if audience is Audience.SHARED else Audience.USER
     shared = audience is Audience.SHARED
     folder = places.project / ".codex" if shared else places.codex_home
     skills = places.project / ".agents" / "skills" if shared else folder / "skills"
     command, arguments = launcher.server(NAME)
-    server = Table(
+    server = TomlTable(
         ("mcp_servers", "tacit"),
         (f"command = {_quoted(command)}", f"args = [{', '.join(_quoted(each) for each in arguments)}]"),
     )
 
-    def file(path: Path, piece: Piece, what: str) -> File:
+    def file(path: Path, piece: ClientPiece, what: str) -> ClientFile:
         project = "" if audience is Audience.USER else str(places.project)
-        return File(path=path, piece=piece, client=NAME, audience=audience, project=project, what=what)
+        return ClientFile(path=path, piece=piece, client=NAME, audience=audience, project=project, what=what)
 
     return [
-        file(folder / "hooks.json", Entries(hook_entries(launcher, client=NAME, events=EVENTS)), "hooks"),
+        file(folder / "hooks.json", SettingsEntries(hook_entries(launcher, client=NAME, events=EVENTS)), "hooks"),
         file(folder / "config.toml", server, SERVER),
-        file(folder / "rules" / "tacit.rules", Whole(_rules(launcher)), "deny rules"),
-        file(skills / "tacit" / "SKILL.md", Whole(skill_text(launcher)), "skill"),
-        file((places.project if shared else folder) / "AGENTS.md", Block(policy_text(launcher, audience)), "policy"),
+        file(folder / "rules" / "tacit.rules", WholeFile(_rules(launcher)), "deny rules"),
+        file(skills / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill"),
+        file((places.project if shared else folder) / "AGENTS.md", MarkedBlock(policy_text(launcher, audience)), "policy"),
     ]
 
 
@@ -93,8 +93,10 @@ def trust_hash(event: str, command: str, *, timeout_s: int) -> str:
     """The fingerprint of a hook without matcher that Codex compares with the one a person trusted."""
     snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
     hook = {"type": "command", "command": command, "timeout": timeout_s, "async": False}
-    told = json.dumps({"event_name": snake, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return "sha256:" + hashlib.sha256(told.encode()).hexdigest()
+    message = json.dumps(
+        {"event_name": snake, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return "sha256:" + hashlib.sha256(message.encode()).hexdigest()
 
 
 def settings(codex_home: Path) -> dict[str, Any]:

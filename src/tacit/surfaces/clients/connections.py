@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.entries import Entries
+from tacit.surfaces.clients.entries import SettingsEntries
 from tacit.surfaces.clients.jsonc import is_strict
 from tacit.surfaces.clients.launcher import Launcher
-from tacit.surfaces.clients.plan import Audience, Client, File, Places
-from tacit.surfaces.clients.record import Record
-from tacit.surfaces.clients.registry import CLIENTS, elsewhere, files_of
+from tacit.surfaces.clients.plan import Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.record import InstallationRecord
+from tacit.surfaces.clients.registry import CLIENTS, folders_of_project, files_of
 from tacit.surfaces.clients.writing import read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawal:
+class UninstallPlan:
     """What an uninstall is about: the files to take Tacit out of, and what stays connected for everybody."""
 
-    files: list[File]
+    files: list[ClientFile]
     shared: dict[str, Path]
     """Title of a client → the project's file that connects it for everybody and that is not this person's to change."""
 
 
-def parts_in(file: File) -> list[str]:
+def parts_in(file: ClientFile) -> list[str]:
     """What a file has of Tacit's piece; nothing if it cannot be read."""
     try:
         content = read(file.path)
@@ -37,34 +37,34 @@ def parts_in(file: File) -> list[str]:
         return []
 
 
-def is_connected(files: Sequence[File]) -> bool:
+def is_connected(files: Sequence[ClientFile]) -> bool:
     """Whether the first file, which holds the hooks, has anything of Tacit's."""
     return bool(parts_in(files[0]))
 
 
-def is_connected_by_project(client: Client, places: Places, *, launcher: Launcher) -> bool:
+def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: Launcher) -> bool:
     """Whether the project's shared files connect a client: every hook is there, and the client can read them."""
     (file, *_) = files_of(client, places, Audience.SHARED, launcher=launcher)
-    assert isinstance(file.piece, Entries)
+    assert isinstance(file.piece, SettingsEntries)
     wanted = {entry.name for entry in file.piece.entries if entry.at[0] == "hooks"}
     return wanted <= set(parts_in(file)) and is_strict((read(file.path) or b"").decode("utf-8", "replace"))
 
 
-def beside_shared(client: Client, places: Places, files: Sequence[File], *, launcher: Launcher) -> list[File]:
+def without_shared_parts(client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher) -> list[ClientFile]:
     """Those of a person's own files that are not the project's shared ones at the same time."""
     shared = files_of(client, places, Audience.SHARED, launcher=launcher)
     taken = {file.path for file in shared} if is_connected(shared) else set()
     return [file for file in files if file.audience is Audience.SHARED or file.path not in taken]
 
 
-def find_withdrawal(
-    places: Places, record: Record, *, launcher: Launcher, clients: Collection[str], shared: bool
-) -> Withdrawal:
+def find_uninstall_plan(
+    places: ClientFolders, record: InstallationRecord, *, launcher: Launcher, clients: Collection[str], shared: bool
+) -> UninstallPlan:
     """What this person's own `init` wrote, here and elsewhere, by the record or by its form.
 
     The project's shared files belong to everybody: they go if the record names them, or if that is asked for.
     """
-    going: list[File] = []
+    going: list[ClientFile] = []
     held: set[Path] = set()
     left: dict[str, Path] = {}
     for client, files in _connections(places, record, launcher=launcher):
@@ -76,13 +76,13 @@ def find_withdrawal(
             held |= {file.path for file in files if file not in mine}
             if here and for_all and client.name in clients and files[0] not in mine:
                 left[client.title] = files[0].path
-    return Withdrawal(files=[file for file in going if file.path not in held], shared=left)
+    return UninstallPlan(files=[file for file in going if file.path not in held], shared=left)
 
 
-def _connections(places: Places, record: Record, *, launcher: Launcher) -> Iterator[tuple[Client, list[File]]]:
+def _connections(places: ClientFolders, record: InstallationRecord, *, launcher: Launcher) -> Iterator[tuple[Client, list[ClientFile]]]:
     """Every connection that may be there: in this project, of this person, and in the other projects on record."""
     for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
-        seen = places if project == str(places.project) else elsewhere(places, Path(project))
+        seen = places if project == str(places.project) else folders_of_project(places, Path(project))
         for client in CLIENTS.values():
             for audience in Audience:
                 yield client, files_of(client, seen, audience, launcher=launcher)

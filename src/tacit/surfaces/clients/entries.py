@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.draft import Draft
-from tacit.surfaces.clients.jsonc import Node, Part, blank, comments, line_of, parse
+from tacit.surfaces.clients.text_edits import TextDraft
+from tacit.surfaces.clients.jsonc import JsonNode, JsonMember, blank, comments, line_of, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SettingsEntry:
     """One value that belongs into a settings file."""
 
     at: tuple[str, ...]
@@ -31,15 +31,15 @@ class Entry:
     @property
     def name(self) -> str:
         """What the record calls it."""
-        told = self.key or (self.value if isinstance(self.value, str) else "")
-        return ".".join(self.at) + (f": {told}" if told else "")
+        message = self.key or (self.value if isinstance(self.value, str) else "")
+        return ".".join(self.at) + (f": {message}" if message else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class SettingsEntries:
     """All entries of one file."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SettingsEntry, ...]
 
     @property
     def unmistakable(self) -> list[str]:
@@ -56,7 +56,7 @@ class Entries:
         root = parse(text)
         return [entry.name for entry in self.entries if _ours(_find(root, entry.at), entry)]
 
-    def put(self, draft: Draft) -> list[str]:
+    def put(self, draft: TextDraft) -> list[str]:
         """Add what is missing and return its names."""
         added = []
         for entry in self.entries:
@@ -97,14 +97,14 @@ def _lean(value: Any) -> Any:
     return [_lean(each) for each in value] if isinstance(value, list) else value
 
 
-def _find(root: Node, at: tuple[str, ...]) -> Node | None:
-    node: Node | None = root
+def _find(root: JsonNode, at: tuple[str, ...]) -> JsonNode | None:
+    node: JsonNode | None = root
     for name in at:
         node = node.get(name) if node and node.kind == "object" else None
     return node
 
 
-def _has(holder: Node | None, entry: Entry) -> bool:
+def _has(holder: JsonNode | None, entry: SettingsEntry) -> bool:
     if holder is None:
         return False
     if entry.key:
@@ -120,11 +120,11 @@ def _says(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def _ours(holder: Node | None, entry: Entry) -> list[tuple[Node, Part]]:
+def _ours(holder: JsonNode | None, entry: SettingsEntry) -> list[tuple[JsonNode, JsonMember]]:
     """Where Tacit's own values stand: whole parts, or one item of a list inside a part that somebody added to."""
     if holder is None:
         return []
-    found: list[tuple[Node, Part]] = []
+    found: list[tuple[JsonNode, JsonMember]] = []
     for part in holder.parts:
         if entry.key and part.key != entry.key:
             continue
@@ -137,9 +137,9 @@ def _ours(holder: Node | None, entry: Entry) -> list[tuple[Node, Part]]:
     return found
 
 
-def _check_way(text: str, root: Node, entry: Entry) -> None:
+def _check_way(text: str, root: JsonNode, entry: SettingsEntry) -> None:
     """Refuse to write where the file has something else: a list for an object, or a foreign value of the same name."""
-    node: Node | None = root
+    node: JsonNode | None = root
     for depth in range(len(entry.at) + 1):
         wanted = "array" if depth == len(entry.at) and not entry.key else "object"
         if node is not None and node.kind != wanted:
@@ -153,7 +153,7 @@ def _check_way(text: str, root: Node, entry: Entry) -> None:
         raise Mistake(f"{where}: {'.'.join((*entry.at, entry.key))} is there already and is not Tacit's")
 
 
-def _add(draft: Draft, root: Node, entry: Entry) -> None:
+def _add(draft: TextDraft, root: JsonNode, entry: SettingsEntry) -> None:
     """Insert an entry, together with those objects and lists around it that are not there yet."""
     key, value, at = entry.key, entry.value, list(entry.at)
     if not key:
@@ -170,7 +170,7 @@ def _add(draft: Draft, root: Node, entry: Entry) -> None:
         _fill(draft, root, holder, key, value)
 
 
-def _append(draft: Draft, root: Node, holder: Node, key: str, value: Any) -> None:
+def _append(draft: TextDraft, root: JsonNode, holder: JsonNode, key: str, value: Any) -> None:
     """Put a part behind the last one."""
     text, last = draft.text, holder.parts[-1]
     before = holder.parts[-2].comma if len(holder.parts) > 1 else holder.start
@@ -193,7 +193,7 @@ def _append(draft: Draft, root: Node, holder: Node, key: str, value: Any) -> Non
         draft.insert(behind, ",")
 
 
-def _fill(draft: Draft, root: Node, holder: Node, key: str, value: Any) -> None:
+def _fill(draft: TextDraft, root: JsonNode, holder: JsonNode, key: str, value: Any) -> None:
     """Put the first part into an empty object or list."""
     text, close = draft.text, holder.end - 1
     at = max((c.end() for c in comments(text, holder.start + 1, close)), default=holder.start + 1)
@@ -207,7 +207,7 @@ def _fill(draft: Draft, root: Node, holder: Node, key: str, value: Any) -> None:
     draft.insert(at, draft.newline + inner + _written(draft, root, key, value, indent=inner) + tail)
 
 
-def _written(draft: Draft, root: Node, key: str, value: Any, *, indent: str | None) -> str:
+def _written(draft: TextDraft, root: JsonNode, key: str, value: Any, *, indent: str | None) -> str:
     name = json.dumps(key, ensure_ascii=False) + ": " if key else ""
     if indent is None:
         return name + json.dumps(value, ensure_ascii=False)
@@ -215,7 +215,7 @@ def _written(draft: Draft, root: Node, key: str, value: Any, *, indent: str | No
     return name + (draft.newline + indent).join(lines)
 
 
-def _unit(text: str, root: Node) -> str:
+def _unit(text: str, root: JsonNode) -> str:
     """One level of the file's indentation."""
     first = root.parts[0].start if root.parts else root.end
     unit = _indent(text, first) if "\n" in text[root.start : first] else ""
@@ -237,7 +237,7 @@ def _comment_aside(text: str, at: int) -> int | None:
     return found.end() if found and not text[found.end() : line_end].strip() else None
 
 
-def _cut(text: str, holder: Node, part: Part) -> str:
+def _cut(text: str, holder: JsonNode, part: JsonMember) -> str:
     """Remove one part and the comma that nobody needs then."""
     index = next(i for i, each in enumerate(holder.parts) if each is part)
     start, end = part.start, part.end if part.comma is None else part.comma + 1

@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 
 from tacit.domain.errors import Mistake, StaleVersion, TacitError
-from tacit.surfaces.clients.blocks import Whole
-from tacit.surfaces.clients.draft import Draft, without
-from tacit.surfaces.clients.entries import Entries
-from tacit.surfaces.clients.plan import File
-from tacit.surfaces.clients.record import Note, Record
+from tacit.surfaces.clients.text_edits import WholeFile
+from tacit.surfaces.clients.text_edits import TextDraft, without
+from tacit.surfaces.clients.entries import SettingsEntries
+from tacit.surfaces.clients.plan import ClientFile
+from tacit.surfaces.clients.record import InstalledPart, InstallationRecord
 from tacit.surfaces.clients.writing import missing_folders, read, remove, remove_empty, write_whole
 from tacit.text.redaction import redact
 
@@ -26,15 +26,15 @@ _LONGEST_LINE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SettingsChange:
     """One file as it is and as it is to be; no content means no file."""
 
-    file: File
+    file: ClientFile
     before: bytes | None
     after: bytes | None
-    new: tuple[Note, ...] = ()
+    new: tuple[InstalledPart, ...] = ()
     """What will be there of Tacit's and was not."""
-    gone: tuple[Note, ...] = ()
+    gone: tuple[InstalledPart, ...] = ()
     """What was there of Tacit's and will not be."""
     kept: str = ""
     """Why the file is left as it is although it is not as it should be."""
@@ -57,13 +57,13 @@ class Change:
         return [redact(line[:_LONGEST_LINE]).text for line in lines]
 
 
-def plan_putting(files: Iterable[File], record: Record, *, instead_of: Iterable[File] = ()) -> list[Change]:
+def plan_install(files: Iterable[ClientFile], record: InstallationRecord, *, instead_of: Iterable[ClientFile] = ()) -> list[SettingsChange]:
     """What has to change so that every piece is in its file, and those that they replace are gone."""
     former = [(file, partial(_taking, file, record)) for file in instead_of]
     return _chained([*former, *((file, partial(_putting, file, record)) for file in files)])
 
 
-def plan_taking(files: Iterable[File], record: Record) -> list[Change]:
+def plan_uninstall(files: Iterable[ClientFile], record: InstallationRecord) -> list[SettingsChange]:
     """What has to change so that nothing of Tacit's is left in these files: what came last goes first.
 
     A file that cannot be read is named and left as it is; it does not keep the others.
@@ -73,10 +73,10 @@ def plan_taking(files: Iterable[File], record: Record) -> list[Change]:
 
 
 def _chained(
-    steps: Iterable[tuple[File, Callable[[bytes | None], Change]]], *, despite_problems: bool = False
-) -> list[Change]:
+    steps: Iterable[tuple[ClientFile, Callable[[bytes | None], SettingsChange]]], *, despite_problems: bool = False
+) -> list[SettingsChange]:
     """One change per path: a file that holds several pieces goes through the steps of all of them."""
-    changes: dict[Path, Change] = {}
+    changes: dict[Path, SettingsChange] = {}
     for file, step in steps:
         former = changes.get(file.path)
         if former and (former.kept or former.problem):
@@ -86,9 +86,9 @@ def _chained(
         except Mistake as error:
             if not despite_problems:
                 raise
-            told = f"{error.message}; delete by hand: {file.piece.by_hand}"
+            message = f"{error.message}; delete by hand: {file.piece.by_hand}"
             before = former.before if former else None
-            changes[file.path] = Change(file=file, before=before, after=before, problem=told)
+            changes[file.path] = SettingsChange(file=file, before=before, after=before, problem=message)
             continue
         if former:
             gone, new = (*former.gone, *change.gone), (*former.new, *change.new)
@@ -97,7 +97,7 @@ def _chained(
     return list(changes.values())
 
 
-def carry_out(changes: Sequence[Change], record: Record, home: Path, *, at: float) -> None:
+def apply_changes(changes: Sequence[SettingsChange], record: InstallationRecord, home: Path, *, at: float) -> None:
     """Write what changes, at a Unix time. If one file cannot be written, those before it are put back."""
     for change in changes:
         if change.is_change and read(change.file.path) != change.before:
@@ -107,7 +107,7 @@ def carry_out(changes: Sequence[Change], record: Record, home: Path, *, at: floa
     made = [folder for change in changes if change.after is not None for folder in missing_folders(change.file.path)]
     # The record comes first: whatever interrupts us, what was written can be found again.
     record.updated((), notes, folders=made).save(home)
-    done: list[Change] = []
+    done: list[SettingsChange] = []
     try:
         for change in (each for each in changes if each.is_change):
             _write(change.file.path, change.after)
@@ -130,21 +130,21 @@ def _write(path: Path, content: bytes | None) -> None:
         write_whole(path, content)
 
 
-def _putting(file: File, record: Record, before: bytes | None) -> Change:
+def _putting(file: ClientFile, record: InstallationRecord, before: bytes | None) -> SettingsChange:
     note = record.of(file)
     text = _decoded(file, before)
     with _named(file):
         if before is not None and file.piece.is_complete(text):
-            return Change(file=file, before=before, after=before)
-        if note is None and isinstance(file.piece, Entries):
+            return SettingsChange(file=file, before=before, after=before)
+        if note is None and isinstance(file.piece, SettingsEntries):
             bare, edited = file.piece.take(text, file.piece.unmistakable), False
         else:
             bare, edited = _bare(file, text, note)
         if edited:
-            return Change(file=file, before=before, after=before, kept="you have changed it")
-        draft = Draft(bare)
+            return SettingsChange(file=file, before=before, after=before, kept="you have changed it")
+        draft = TextDraft(bare)
         names = file.piece.put(draft)
-    made = Note(
+    made = InstalledPart(
         path=str(file.path),
         client=file.client,
         audience=file.audience,
@@ -153,36 +153,36 @@ def _putting(file: File, record: Record, before: bytes | None) -> Change:
         names=tuple(names),
         inserted=draft.insertions,
     )
-    return Change(file=file, before=before, after=draft.text.encode(), new=(made,))
+    return SettingsChange(file=file, before=before, after=draft.text.encode(), new=(made,))
 
 
-def _taking(file: File, record: Record, before: bytes | None) -> Change:
+def _taking(file: ClientFile, record: InstallationRecord, before: bytes | None) -> SettingsChange:
     note = record.of(file)
     gone = (note,) if note else ()
     if note is None and b"tacit" not in (before or b""):
-        return Change(file=file, before=before, after=before)
+        return SettingsChange(file=file, before=before, after=before)
     text = _decoded(file, before)
     with _named(file):
         if before is None or (note is None and not file.piece.names(text)):
-            return Change(file=file, before=before, after=before, gone=gone)
+            return SettingsChange(file=file, before=before, after=before, gone=gone)
         bare, edited = _bare(file, text, note)
     if edited:
-        return Change(file=file, before=before, after=before, gone=gone, kept="you have changed it")
-    made = record.made(file.path) or (note is None and isinstance(file.piece, Whole))
+        return SettingsChange(file=file, before=before, after=before, gone=gone, kept="you have changed it")
+    made = record.made(file.path) or (note is None and isinstance(file.piece, WholeFile))
     nothing_left = bare.strip("\ufeff\r\n\t ") in ("", "{}")
-    return Change(file=file, before=before, after=None if made and nothing_left else bare.encode(), gone=gone)
+    return SettingsChange(file=file, before=before, after=None if made and nothing_left else bare.encode(), gone=gone)
 
 
-def _bare(file: File, text: str, note: Note | None) -> tuple[str, bool]:
+def _bare(file: ClientFile, text: str, note: InstalledPart | None) -> tuple[str, bool]:
     """The text without Tacit's piece, and whether it is a file of Tacit's own that a person has made theirs."""
     exact = without(text, note.inserted) if note else None
-    if note and isinstance(file.piece, Whole) and exact != "":
+    if note and isinstance(file.piece, WholeFile) and exact != "":
         return text, bool(text.strip())
     formal = file.piece.take(text, note.names if note else None)
     return (exact if exact is not None and file.piece.is_taken(exact, formal) else formal), False
 
 
-def _decoded(file: File, content: bytes | None) -> str:
+def _decoded(file: ClientFile, content: bytes | None) -> str:
     try:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -195,7 +195,7 @@ def _lines(content: bytes | None) -> list[str]:
 
 
 @contextmanager
-def _named(file: File) -> Iterator[None]:
+def _named(file: ClientFile) -> Iterator[None]:
     """Say in an error which file it is about."""
     try:
         yield

@@ -19,12 +19,12 @@ _SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])|(?
 _DEEPEST = 200
 
 
-class Unreadable(Mistake):
+class InvalidJson(Mistake):
     """The text is not JSON; the message says in which line."""
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     """One value: what it is, from where to where it stands, and what it holds."""
 
     kind: Literal["object", "array", "scalar"]
@@ -32,10 +32,10 @@ class Node:
     end: int = 0
     value: Any = None
     """A scalar's value."""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[JsonMember] = field(default_factory=list)
     """What an object or array holds, in the order of the file."""
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> JsonNode | None:
         """The member of that name; of several the last one, as every JSON reader has it."""
         return next((part.node for part in reversed(self.parts) if part.key == key), None)
 
@@ -47,12 +47,12 @@ class Node:
 
 
 @dataclass(slots=True)
-class Part:
+class JsonMember:
     """A member of an object or an item of an array, and the comma behind it, if there is one."""
 
     key: str
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None = None
 
     @property
@@ -61,11 +61,11 @@ class Part:
         return self.node.end
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """Read a whole document. An empty text is an empty object that stands nowhere."""
     at = blank(text, 0)
     if at == len(text):
-        return Node("object", start=at, end=at)
+        return JsonNode("object", start=at, end=at)
     root = _value(text, at, 0)
     rest = blank(text, root.end)
     if rest < len(text):
@@ -98,7 +98,7 @@ def line_of(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _value(text: str, at: int, depth: int) -> JsonNode:
     if depth > _DEEPEST:
         raise _unreadable(text, at, "it is nested too deeply")
     if text.startswith(("{", "["), at):
@@ -110,13 +110,13 @@ def _value(text: str, at: int, depth: int) -> Node:
         value = json.loads(found.group())
     except ValueError as error:
         raise _unreadable(text, at, str(error)) from error
-    return Node("scalar", at, found.end(), value=value)
+    return JsonNode("scalar", at, found.end(), value=value)
 
 
-def _container(text: str, at: int, depth: int) -> Node:
+def _container(text: str, at: int, depth: int) -> JsonNode:
     kind: Literal["object", "array"] = "object" if text[at] == "{" else "array"
     closing = "}" if kind == "object" else "]"
-    node = Node(kind, at)
+    node = JsonNode(kind, at)
     at = blank(text, at + 1)
     while not text.startswith(closing, at):
         part = _part(text, at, node, depth)
@@ -131,9 +131,9 @@ def _container(text: str, at: int, depth: int) -> Node:
     return node
 
 
-def _part(text: str, at: int, holder: Node, depth: int) -> Part:
+def _part(text: str, at: int, holder: JsonNode, depth: int) -> JsonMember:
     if holder.kind == "array":
-        return Part("", at, _value(text, at, depth + 1))
+        return JsonMember("", at, _value(text, at, depth + 1))
     found = _STRING.match(text, at)
     if not found:
         raise _unreadable(text, at, "a name in double quotes was expected")
@@ -144,8 +144,8 @@ def _part(text: str, at: int, holder: Node, depth: int) -> Part:
     colon = blank(text, found.end())
     if not text.startswith(":", colon):
         raise _unreadable(text, colon, "a colon was expected")
-    return Part(key, at, _value(text, blank(text, colon + 1), depth + 1))
+    return JsonMember(key, at, _value(text, blank(text, colon + 1), depth + 1))
 
 
-def _unreadable(text: str, at: int, why: str) -> Unreadable:
-    return Unreadable(f"line {line_of(text, at)}: {why}", hint="mend the file first; nothing was changed")
+def _unreadable(text: str, at: int, why: str) -> InvalidJson:
+    return InvalidJson(f"line {line_of(text, at)}: {why}", hint="mend the file first; nothing was changed")

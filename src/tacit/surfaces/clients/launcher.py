@@ -58,7 +58,7 @@ class Launcher:
 SHARED = Launcher(words=("tacit",), shared=True)
 
 
-def is_hook(command: str, client: str) -> bool:
+def is_hook_command(command: str, client: str) -> bool:
     """Whether a command is a hook as Tacit writes it, here or in another installation, and nothing besides."""
     if command == SHARED.hook(client):
         return True

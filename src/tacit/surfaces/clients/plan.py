@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
-from tacit.surfaces.clients.draft import Draft
+from tacit.surfaces.clients.text_edits import TextDraft
 from tacit.surfaces.clients.launcher import Launcher
 
 PERSONS_COMMANDS = (
@@ -25,9 +25,13 @@ PERSONS_COMMANDS = (
     ("intake",),
     ("skills", "rollback"),
     ("skills", "edit"),
+    ("undo",),
     ("config", "token"),
+    ("config", "--new-token"),
     ("purge",),
+    ("store", "purge"),
     ("restore",),
+    ("store", "restore"),
     ("check", "--apply"),
     ("tend", "--apply"),
     ("train",),
@@ -36,11 +40,12 @@ PERSONS_COMMANDS = (
     ("adapters", "rollback"),
     ("adapters", "remove"),
     ("index",),
+    ("store", "index"),
     ("pause",),
     ("init",),
     ("uninstall",),
 )
-"""Commands that belong to a person; clients are told to deny them to the agent."""
+"""Commands that only a person may run, by their old and new names; clients deny them to the agent."""
 HOOK_TIMEOUT_S = 10
 SERVER = "MCP server"
 """What the file is for that tells a client of the server."""
@@ -57,7 +62,7 @@ class Audience(StrEnum):
     """Everybody who works on this project; committed."""
 
 
-class Piece(Protocol):
+class ClientPiece(Protocol):
     """What Tacit puts into a file: entries of a JSON document, a block of text, a table, or all of it."""
 
     def is_complete(self, text: str) -> bool:
@@ -68,7 +73,7 @@ class Piece(Protocol):
         """What is there of it, whatever its state."""
         ...
 
-    def put(self, draft: Draft) -> list[str]:
+    def put(self, draft: TextDraft) -> list[str]:
         """Add what is missing; returns its names."""
         ...
 
@@ -87,11 +92,11 @@ class Piece(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class ClientFile:
     """One file and what belongs into it."""
 
     path: Path
-    piece: Piece
+    piece: ClientPiece
     client: str
     audience: Audience
     project: str = ""
@@ -101,7 +106,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class ClientFolders:
     """The folders that settings lie in."""
 
     project: Path
@@ -122,8 +127,8 @@ class Client:
     program: str
     events: Mapping[str, int]
     """The moments its hooks are called at, and how many seconds each may take."""
-    files: Callable[[Places, Audience, Launcher], list[File]]
-    home: Callable[[Places], Path]
+    files: Callable[[ClientFolders, Audience, Launcher], list[ClientFile]]
+    home: Callable[[ClientFolders], Path]
     default: Audience
 
 

@@ -25,7 +25,7 @@ _MOST_OUTPUT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class ProbeResult:
     """How a command behaved."""
 
     problem: str = ""
@@ -35,7 +35,7 @@ class Probe:
     """Whether a server answered that only stands in for one that was not found."""
 
 
-def probe_hook(command: str, client: str, *, folder: Path, environment: UserEnvironment, nonce: str) -> Probe:
+def probe_hook(command: str, client: str, *, folder: Path, environment: UserEnvironment, nonce: str) -> ProbeResult:
     """Run a hook's command with an event from a folder that has a store, and look for its line in the journal there."""
     session = f"doctor-{nonce}"
     event = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(folder), "source": "startup"}
@@ -52,10 +52,10 @@ def probe_hook(command: str, client: str, *, folder: Path, environment: UserEnvi
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Probe(problem=f"it did not end within {_TIMEOUT_S} seconds", seconds=_TIMEOUT_S)
+        return ProbeResult(problem=f"it did not end within {_TIMEOUT_S} seconds", seconds=_TIMEOUT_S)
     seconds = time.monotonic() - started
     journal = folder / ".tacit" / "sessions" / f"{client}-{session}.jsonl"
-    return Probe(problem=_hook_problem(done, journal), seconds=seconds)
+    return ProbeResult(problem=_hook_problem(done, journal), seconds=seconds)
 
 
 def _hook_problem(done: subprocess.CompletedProcess[str], journal: Path) -> str:
@@ -70,7 +70,7 @@ def _hook_problem(done: subprocess.CompletedProcess[str], journal: Path) -> str:
     return ""
 
 
-def probe_server(command: str, arguments: Sequence[str], *, folder: Path, environment: UserEnvironment) -> Probe:
+def probe_server(command: str, arguments: Sequence[str], *, folder: Path, environment: UserEnvironment) -> ProbeResult:
     """Start an MCP server, greet it, and stop it once it has answered."""
     greeting = {
         "jsonrpc": "2.0",
@@ -101,10 +101,10 @@ def probe_server(command: str, arguments: Sequence[str], *, folder: Path, enviro
         except BrokenPipeError:  # it has ended already
             answer = b""
         server.kill()
-        told = "" if b'"serverInfo"' in answer else server.stderr.read().decode(errors="replace")
+        message = "" if b'"serverInfo"' in answer else server.stderr.read().decode(errors="replace")
     if b'"serverInfo"' in answer:
-        return Probe(seconds=time.monotonic() - started, offers_nothing=_STAND_IN in answer.replace(b" ", b""))
-    return Probe(problem=f"it did not answer: {_last_line(told)}", seconds=time.monotonic() - started)
+        return ProbeResult(seconds=time.monotonic() - started, offers_nothing=_STAND_IN in answer.replace(b" ", b""))
+    return ProbeResult(problem=f"it did not answer: {_last_line(message)}", seconds=time.monotonic() - started)
 
 
 def _bare(environment: UserEnvironment, words: Sequence[str]) -> list[str]:

@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.surfaces.clients.draft import Insertion
-from tacit.surfaces.clients.plan import Audience, File
+from tacit.surfaces.clients.text_edits import Insertion
+from tacit.surfaces.clients.plan import Audience, ClientFile
 from tacit.surfaces.clients.writing import write_whole
 
 RECORD = "installed.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class InstalledPart:
     """What was written into one file."""
 
     path: str
@@ -34,7 +34,7 @@ class Note:
     written_at: float | None = None
     """Unix time; unknown in records of former versions."""
 
-    def is_about(self, file: File) -> bool:
+    def is_about(self, file: ClientFile) -> bool:
         """Whether this is the note on that file."""
         return (self.path, self.audience, self.project) == (str(file.path), file.audience, file.project)
 
@@ -45,15 +45,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InstallationRecord:
     """All notes of one person."""
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[InstalledPart, ...] = ()
     folders: tuple[str, ...] = ()
     """Folders that were made for those files."""
 
     @classmethod
-    def load(cls, home: Path) -> Record:
+    def load(cls, home: Path) -> InstallationRecord:
         """Read the record; one that is missing or damaged is an empty one."""
         try:
             document = json.loads((home / RECORD).read_text(encoding="utf-8"))
@@ -72,11 +72,11 @@ class Record:
         if home.is_dir() and not any(home.iterdir()):
             home.rmdir()
 
-    def of(self, file: File) -> Note | None:
+    def of(self, file: ClientFile) -> InstalledPart | None:
         """The note on a file."""
         return next((note for note in self.notes if note.is_about(file)), None)
 
-    def written_at(self, file: File) -> float:
+    def written_at(self, file: ClientFile) -> float:
         """When a file was last written, as a Unix time; 0 if nobody knows."""
         note = self.of(file)
         return (note and note.written_at) or 0.0
@@ -93,7 +93,7 @@ class Record:
         audiences = {note.audience for note in self.notes if note.client == client and note.project == str(project)}
         return audiences - {audience, Audience.SHARED}
 
-    def age(self, file: File) -> int:
+    def age(self, file: ClientFile) -> int:
         """How many notes are newer than that on this file; more than there are if there is none."""
         newer = [index for index, note in enumerate(reversed(self.notes)) if note.is_about(file)]
         return newer[0] if newer else len(self.notes)
@@ -102,18 +102,18 @@ class Record:
         """Whether a file was not there before Tacit came."""
         return any(note.created for note in self.notes if note.path == str(path))
 
-    def updated(self, gone: Iterable[Note], new: Iterable[Note], *, folders: Iterable[str] = ()) -> Record:
+    def updated(self, gone: Iterable[InstalledPart], new: Iterable[InstalledPart], *, folders: Iterable[str] = ()) -> InstallationRecord:
         """The record without some notes, with new ones, and with folders made for them."""
         fresh = {note.key: note for note in new}
         dropped = {*(note.key for note in gone), *fresh}
-        return Record(
+        return InstallationRecord(
             (*(note for note in self.notes if note.key not in dropped), *fresh.values()),
             tuple(dict.fromkeys((*self.folders, *folders))),
         )
 
 
-def _note(value: dict[str, Any]) -> Note:
-    return Note(
+def _note(value: dict[str, Any]) -> InstalledPart:
+    return InstalledPart(
         path=str(value["path"]),
         client=str(value["client"]),
         audience=str(value["audience"]),

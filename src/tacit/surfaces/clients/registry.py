@@ -10,16 +10,16 @@ from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.codex import CODEX
 from tacit.surfaces.clients.launcher import SHARED, Launcher
-from tacit.surfaces.clients.plan import Audience, Client, File, Places
+from tacit.surfaces.clients.plan import Audience, Client, ClientFile, ClientFolders
 
 CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
 
 
-def find_places(environment: UserEnvironment, start: Path) -> Places:
+def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFolders:
     """The folders, seen from `start`."""
     start = start.resolve()
     project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
-    return Places(
+    return ClientFolders(
         project=project,
         user_home=environment.user_home,
         claude_home=environment.claude_home,
@@ -28,19 +28,19 @@ def find_places(environment: UserEnvironment, start: Path) -> Places:
     )
 
 
-def present(places: Places) -> list[Client]:
+def installed_clients(places: ClientFolders) -> list[Client]:
     """The clients that this person uses, as far as it shows."""
     return [c for c in CLIENTS.values() if c.home(places).is_dir() or shutil.which(c.program)]
 
 
-def files_of(client: Client, places: Places, audience: Audience, *, launcher: Launcher) -> list[File]:
+def files_of(client: Client, places: ClientFolders, audience: Audience, *, launcher: Launcher) -> list[ClientFile]:
     """Everything one client is given for one audience."""
     return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
 
 
-def elsewhere(places: Places, project: Path) -> Places:
+def folders_of_project(places: ClientFolders, project: Path) -> ClientFolders:
     """The folders, seen from another project."""
-    return Places(
+    return ClientFolders(
         project=project,
         user_home=places.user_home,
         claude_home=places.claude_home,

@@ -1,25 +1,74 @@
-"""Tacit's own passage in a text that belongs to somebody else: a marked block, a TOML table, or a file of its own.
+"""A file's text while pieces are put into it: every insertion is noted, so that taking them out gives the old text back.
 
-Each goes to the end of the text and is found again by its marks, its header or its first lines. The rest is never read.
+Knows nothing of what it holds. `Draft` goes forward, `without` goes back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 import re
 import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
-
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.draft import Draft
+
+
+Insertion = tuple[int, str]
+"""Where it stands in the finished text, and the text."""
+_TOO_SHORT_TO_SEARCH = 12
+
+
+@dataclass(slots=True)
+class TextDraft:
+    """A text that only grows."""
+
+    text: str
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """From where to where something was put in, in order, without overlap."""
+
+    @property
+    def newline(self) -> str:
+        """The line ending that the text uses."""
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    def insert(self, at: int, text: str) -> None:
+        """Put a text in, and move what stands behind it."""
+        self.text = self.text[:at] + text + self.text[at:]
+        grown, moved = (at, at + len(text)), []
+        for start, end in self.spans:
+            if end < at:
+                moved.append((start, end))
+            elif start > at:
+                moved.append((start + len(text), end + len(text)))
+            else:  # it touches: the two become one
+                grown = (min(start, grown[0]), max(end + len(text), grown[1]))
+        self.spans = sorted([*moved, grown])
+
+    @property
+    def insertions(self) -> tuple[Insertion, ...]:
+        """All that was put in."""
+        return tuple((start, self.text[start:end]) for start, end in self.spans)
+
+
+def without(text: str, insertions: Sequence[Insertion]) -> str | None:
+    """Take insertions out again; `None` if one of them cannot be found beyond doubt."""
+    for at, inserted in reversed(insertions):
+        if text[at : at + len(inserted)] != inserted:
+            if len(inserted) < _TOO_SHORT_TO_SEARCH or text.count(inserted) != 1:
+                return None
+            at = text.index(inserted)  # noqa: PLW2901  (it has moved)
+        text = text[:at] + text[at + len(inserted) :]
+    return text
+
 
 WRITTEN_BY = "Written by `tacit init`"
 """Stands in every file that is Tacit's from the first line to the last."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkedBlock:
     """Lines between two marks."""
 
     body: str
@@ -39,7 +88,7 @@ class Block:
         """What is there of it."""
         return ["block"] if self._pattern.search(text) else []
 
-    def put(self, draft: Draft) -> list[str]:
+    def put(self, draft: TextDraft) -> list[str]:
         """Add the block behind everything else."""
         _append(draft, self._lines)
         return ["block"]
@@ -63,7 +112,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table of a TOML file. It carries no end mark: programs that edit TOML move comments."""
 
     name: tuple[str, ...]
@@ -83,7 +132,7 @@ class Table:
         """What is there of it."""
         return ["table"] if self._found(text) is not None and self._is_ours(text) else []
 
-    def put(self, draft: Draft) -> list[str]:
+    def put(self, draft: TextDraft) -> list[str]:
         """Add the table behind everything else."""
         if self._found(draft.text) is not None:
             raise Mistake(f"{self.header} is there already and is not Tacit's")
@@ -128,7 +177,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeFile:
     """A file of Tacit's own."""
 
     text: str
@@ -141,7 +190,7 @@ class Whole:
         """Whether it is there, and Tacit's."""
         return ["file"] if WRITTEN_BY in text else []
 
-    def put(self, draft: Draft) -> list[str]:
+    def put(self, draft: TextDraft) -> list[str]:
         """Write the file, where there is none."""
         if draft.text.strip():
             raise Mistake("it is there already and is not Tacit's", hint="move it away; nothing was changed")
@@ -162,7 +211,7 @@ class Whole:
         return "the file"
 
 
-def _append(draft: Draft, lines: str) -> None:
+def _append(draft: TextDraft, lines: str) -> None:
     text, newline = draft.text, draft.newline
     gap = "" if not text.strip("\ufeff") else newline if text.endswith("\n") else newline * 2
     draft.insert(len(text), gap + lines.replace("\n", newline))
