@@ -1,7 +1,7 @@
-"""Adapters: small sets of weights that a base model was given from verified experience, and what became of them.
+"""Ledger entries of adapters: weights that a base model gained from verified work, their tests and activations.
 
-All three are ledger entries. An adapter rests on the trajectories that it was trained on: where one of them is purged, its
-entry goes too, and its files with it. It serves only while the last activation of its base names it.
+If a trajectory that an adapter was trained on is purged, its entries and files are removed too. The last activation of a
+base model names the active adapter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.domain.ledger import Entry
 
 
 class AdapterRuling(StrEnum):
-    """What a paired test says of an adapter."""
+    """The result of a paired test."""
 
     BETTER = "better"
     NO_BETTER = "no better"
@@ -26,7 +26,7 @@ class AdapterRuling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter(Entry):
-    """A trained adapter; its key is the hash of its weights. `sources` are the trajectories it was trained on."""
+    """A trained adapter; its key is the hash of its files, `sources` are the trajectories it was trained on."""
 
     SORT: ClassVar[str] = "adapter"
 
@@ -35,17 +35,17 @@ class Adapter(Entry):
     base_hash: str
     dataset_hash: str
     form_hash: str
-    """The form of conversation that it was trained in."""
+    """The prompt format that it was trained with."""
     tasks: int
     recipe: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     removed: str = ""
-    """Why its files were taken away; empty while it stands."""
+    """Why its files were removed; empty if they were not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement(Entry):
-    """What a paired test found of an adapter; its key is the adapter's."""
+    """The result of a paired test; its key is the adapter's."""
 
     SORT: ClassVar[str] = "judgement"
 
@@ -55,26 +55,26 @@ class Judgement(Entry):
     report_hash: str = ""
     tasks: int = 0
     difference: float = 0.0
-    """Adapter with skills less skills alone, in the share of successes."""
+    """Success with skills and adapter less success with skills alone."""
     low: float = 0.0
     high: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation(Entry):
-    """From now on this adapter serves its base model, or none does; its key is the base's hash."""
+    """From now on this adapter is active for its base model, or none is; its key is the base model's hash."""
 
     SORT: ClassVar[str] = "activation"
 
     adapter: str = ""
-    """Key of the adapter that serves from now on; empty: none."""
+    """Key of the adapter that is active from now on; empty for none."""
     undone: str = ""
-    """Key of the adapter that this takes back; empty: it takes nothing back."""
+    """Key of the adapter that this deactivates; empty for none."""
     reason: str = ""
 
 
 class Size(StrEnum):
-    """The one dial of training: how much an adapter can hold, and how long it is trained."""
+    """The size of an adapter, and how long it is trained."""
 
     SMALL = "small"
     MEDIUM = "medium"

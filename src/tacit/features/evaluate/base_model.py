@@ -1,7 +1,6 @@
-"""The base model that an adapter is trained on: its name in, its identity, its facts, or the loaded model out.
+"""The base model of an adapter: its hash and facts (read without torch), and the loaded model (needs the extra `train`).
 
-A name is a model's folder, a GGUF file or a hub id. Identity and facts are read without torch; loading needs the extra
-`train`. Trains nothing and asks nothing.
+A name is a model's folder, a GGUF file or a hub id.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from typing import Any, BinaryIO
 from tacit.domain.errors import Mistake, NotFound
 
 HASHED = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "*.safetensors", "*.bin")
-"""Which files of a folder make the model what it is."""
+"""The files of a folder that identify the model."""
 INSTALL = "pip install 'tacit[train]', or in a checkout: pip install '.[train]'"
 _CONFIG = "config.json"
 _CONFIG_MAX, _HEADER_MAX = 16 << 20, 100 << 20
-"""Bytes of a configuration and of a header of weights; the format of the latter allows no more itself."""
+"""Largest configuration and header of weights, in bytes; the safetensors format allows no larger header."""
 _DIMENSIONS, _LAYERS = 64, 10_000
-"""What no tensor, and no model, has more of."""
+"""Limits for damaged files."""
 _MATRIX = 2
 _VOCABULARY = re.compile(r"embed|embd|lm_head|\bwte\b|\bwpe\b|^output\.|token_types")
-"""Tensors that hold words or places, as the formats name them: no adapter lies over those."""
+"""Tensors of the vocabulary and of positions, in the names of both formats: adapters do not change them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseModel:
-    """A base model, loaded. Adapters are laid over it and taken off again; its own weights never change."""
+    """A loaded base model. Adapters are added and removed; its own weights never change."""
 
     name: str
     hash: str
@@ -46,14 +45,14 @@ class BaseModel:
 
     @property
     def context_tokens(self) -> int:
-        """How much it reads at once; 0: nobody knows."""
+        """Its context in tokens; 0 if unknown."""
         stated = getattr(self.model.config, "max_position_embeddings", None)
         return stated if isinstance(stated, int) and stated > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a base model without loading it."""
+    """What is known about a base model without loading it."""
 
     architecture: str
     parameters: int
@@ -61,13 +60,13 @@ class ModelFacts:
     key_heads: int
     layers: int
     reach: int = 0
-    """Inputs and outputs of all matrices that an adapter lies over, added up: what one rank of it takes; 0: not known."""
+    """Sum of inputs and outputs of all matrices that an adapter covers, which one rank needs; 0 if unknown."""
     context_tokens: int = 0
-    """How much it reads at once; 0: nobody knows."""
+    """Its context in tokens; 0 if unknown."""
 
 
 def base_model_hash(name: str) -> str:
-    """What identifies the base model: the hash of its weights, its vocabulary and its template."""
+    """Return the hash of a model's weights, vocabulary and chat template."""
     place = locate_model(name)
     if place.is_file():
         return _file_hash(place)
@@ -77,7 +76,7 @@ def base_model_hash(name: str) -> str:
 
 
 def base_model_facts(name: str) -> ModelFacts:
-    """Family and size of a base model, from its header or its configuration."""
+    """Return the family and size of a model, from its header or configuration."""
     place = locate_model(name)
     if place.is_file():
         header = read_gguf_header(place)
@@ -101,7 +100,7 @@ def base_model_facts(name: str) -> ModelFacts:
 
 
 def locate_model(name: str, *, fetch: bool = False) -> Path:
-    """The file or folder of a base model. A hub id is fetched only if asked for; else it must have been."""
+    """Return the file or folder of a model. A hub model is downloaded only with `fetch`."""
     place = Path(name).expanduser()
     if place.is_file():
         if place.suffix != ".gguf":
@@ -128,7 +127,7 @@ def locate_model(name: str, *, fetch: bool = False) -> Path:
 
 
 def load_base_model(name: str, *, device: str = "") -> BaseModel:
-    """The base model with its tokenizer, ready to be asked: bf16 on a GPU, 32 bits elsewhere."""
+    """Load a model with its tokenizer: bf16 on a GPU, 32 bits otherwise."""
     require_train_extra()
     place = locate_model(name, fetch=True)
     import torch
@@ -140,7 +139,7 @@ def load_base_model(name: str, *, device: str = "") -> BaseModel:
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     numbers = torch.bfloat16 if device.startswith("cuda") else torch.float32
     if device.startswith("cuda"):
-        # It draws up a plan for every new length, and a conversation has a new one with every token.
+        # cuDNN plans every new length, and a conversation has a new length with every token
         torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder, options = (place.parent, {"gguf_file": place.name}) if place.is_file() else (place, {})
     if options and not find_spec("gguf"):
@@ -169,7 +168,7 @@ def load_base_model(name: str, *, device: str = "") -> BaseModel:
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """The base model as an ordinary folder, its weights taken out of their quantised form; for servers that want one."""
+    """Write a model as an ordinary folder with unquantised weights, for servers that need one."""
     base = load_base_model(name, device="cpu")
     import torch
 
@@ -180,14 +179,14 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 def require_train_extra() -> None:
-    """A clear word where the packages for training are not installed."""
+    """Raise `Mistake` if the packages for training are not installed."""
     missing = [package for package in ("torch", "transformers", "peft") if not find_spec(package)]
     if missing:
         raise Mistake(f"training and local models need {', '.join(missing)}", code="missing_package", hint=INSTALL)
 
 
 def _drop_quantization(model: Any) -> None:
-    """Weights from a GGUF file are full numbers by now; what still calls them quantised keeps them from being saved."""
+    """Remove the marks of quantisation: weights from a GGUF file are unquantised now, and the marks prevent saving."""
     if getattr(model.config, "quantization_config", None) is not None:
         del model.config.quantization_config
         for name in ("hf_quantizer", "quantization_method"):
@@ -218,7 +217,7 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
 
 
 def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
-    """The tensors of a safetensors file by name; its header says their shapes."""
+    """Return the tensors of a safetensors file with their shapes, from its header."""
     try:
         with _require_file(file).open("rb") as opened:
             (length,) = struct.unpack("<Q", opened.read(8))
@@ -241,7 +240,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The matrices that a model of the llama family has by its configuration, where no file tells of its tensors."""
+    """Yield the matrices of a llama-like model from its configuration, if no file lists its tensors."""
     hidden, inner, heads, key_heads, layers, words, width = (
         _number(config, name)
         for name in (
@@ -268,7 +267,7 @@ def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]
 
 
 def _reach(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> int:
-    """What one rank of an adapter takes: it lies over every matrix but those that hold the vocabulary."""
+    """Return what one rank of an adapter needs: all matrices except the vocabulary's."""
     return sum(sum(shape) for name, shape in shapes if len(shape) == _MATRIX and not _VOCABULARY.search(name))
 
 
@@ -300,7 +299,7 @@ def _number(config: dict[str, Any], name: str) -> int:
 
 
 def _require_file(path: Path) -> Path:
-    """The path of a file; a pipe or a device would be waited for without end."""
+    """Return the path of a regular file; reading a pipe or a device would block."""
     if not path.is_file():
         raise Mistake(f"{path.name} is not a regular file", code="not_a_regular_file", hint="Fetch the model again.")
     return path
@@ -318,17 +317,17 @@ def _first_line(fault: BaseException) -> str:
 MAGIC = b"GGUF"
 STRING, ARRAY = 8, 9
 SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
-"""How each kind of value is laid down, by the format's own numbers."""
+"""How each type of value is encoded, by the format's own numbers."""
 _TEXT_BYTES_MAX = 1 << 20
 _ITEMS_MAX = 1 << 24
-"""Longer texts and longer lists than these mean a damaged file, not a large model."""
+"""Longer texts and lists mean a damaged file, not a large model."""
 _DEPTH_MAX, _GGUF_DIMENSIONS = 8, 8
-"""So deep lists lie in lists, and so many dimensions a tensor has, at most; the format itself knows of four."""
+"""Deepest nesting of lists and most dimensions of a tensor; the format itself has four."""
 
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """The facts of a GGUF file; lists among them are left out."""
+    """The metadata of a GGUF file, without lists."""
 
     facts: Mapping[str, Any]
     shapes: Sequence[tuple[str, tuple[int, ...]]] = ()
@@ -336,7 +335,7 @@ class GgufHeader:
 
     @property
     def parameters(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return sum(prod(shape) for _, shape in self.shapes)
 
     @property
@@ -345,13 +344,13 @@ class GgufHeader:
         return str(self.facts.get("general.architecture", ""))
 
     def number(self, name: str) -> int:
-        """A number that the file states for its architecture; 0 where it states none."""
+        """Return a number of the model's architecture; 0 if the file has none."""
         found = self.facts.get(f"{self.architecture}.{name}", 0)
         return found if isinstance(found, int) else 0
 
 
 def read_gguf_header(path: Path) -> GgufHeader:
-    """The header of a GGUF file; a `Mistake` where it is none, or a damaged one."""
+    """Read the header of a GGUF file; raise `Mistake` if it is damaged or not GGUF."""
     with path.open("rb") as file:
         if file.read(4) != MAGIC:
             raise Mistake(
@@ -422,13 +421,13 @@ PACKAGES = ("torch", "transformers", "peft")
 
 
 def missing_packages(base: str = "") -> list[str]:
-    """The packages that training needs and that are not installed; a *.gguf file as the base needs one more."""
+    """Return the packages that training needs and that are not installed; a *.gguf base model needs one more."""
     needed = (*PACKAGES, "gguf") if base.endswith(".gguf") else PACKAGES
     return [package for package in needed if not find_spec(package)]
 
 
 def training_device() -> str:
-    """Where training would run: `cuda` or `cpu`."""
+    """Return where training would run: `cuda` or `cpu`."""
     if not find_spec("torch"):
         return "cpu"
     import torch

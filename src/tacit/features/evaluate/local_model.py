@@ -1,7 +1,7 @@
-"""Many conversations in, what the model says next in each out: the base model on this machine, with an adapter or without.
+"""A base model on this machine that continues conversations, with or without an adapter. Greedy and in batches.
 
-Greedy and in batches. An adapter is added to the weights for the time of one call and the very same weights are put back
-afterwards, so that a call without one is answered by the base model to the last bit. Knows nothing of tools.
+An adapter is added to the weights for one call, and the original weights are put back afterwards, so that a call without an
+adapter is answered exactly by the base model.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tacit.features.evaluate.base_model import BaseModel, load_base_model, requi
 from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, ChatMessage
 
 CPU_TOKENS, GPU_TOKENS = 8_192, 196_608
-"""The most tokens, said and unsaid, that one batch may come to."""
+"""Most tokens of one batch, prompt and answer together."""
 LOOK_EVERY = 8
-"""How many tokens are said before it is looked who has ended: each look makes the device wait."""
+"""After how many tokens finished rows are looked for: each look makes the device wait."""
 PLAIN_LORA = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "modules_to_save": None, "bias": "none"}
-"""What an adapter's configuration must not do otherwise for it to be one product of two matrices per weight."""
+"""What a configuration must have for the adapter to be one product of two matrices per weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedReply:
-    """What was said, and how many tokens were read and said for it."""
+    """A generated text, and how many tokens were read and generated."""
 
     text: str
     context_tokens: int
@@ -47,7 +47,7 @@ class _Pair:
 
 
 class LocalModel:
-    """A base model on this machine that can be asked with any of its adapters."""
+    """A base model on this machine, with any of its adapters."""
 
     def __init__(
         self, base: BaseModel | str, adapters: Mapping[str, Path] = MappingProxyType({}), *, device: str = ""
@@ -60,13 +60,13 @@ class LocalModel:
             self.add(name, folder)
 
     def add(self, name: str, folder: Path, *, key: str = "") -> None:
-        """One more adapter to ask with; refused where its files are not those of the key, if one is given."""
+        """Add an adapter; refused if its files do not match the key, if given."""
         self._adapters[name] = _read_matrices(folder, self.base, key)
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = 96
     ) -> list[GeneratedReply]:
-        """What is said next in each conversation, up to the end of the turn."""
+        """Return the next message of each conversation, up to the end of the turn."""
         asked = prompts(conversations, self.base.tokenizer)
         lengths = [len(tokens) for tokens in asked]
         generated: dict[int, list[int]] = {}
@@ -86,7 +86,7 @@ class LocalModel:
 
     @contextmanager
     def with_adapter(self, adapter: str) -> Iterator[None]:
-        """For a while the base model speaks with these weights; without a name, with its own."""
+        """Use an adapter within this context; without a name, the base model alone."""
         if not adapter:
             yield
             return
@@ -107,7 +107,7 @@ class LocalModel:
                 weight.data = data
 
     def _generate(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
-        """The tokens that follow each row, without the one that ends the turn; in halves where memory runs out."""
+        """Return the tokens that follow each row, without the end of the turn; in halves if memory runs out."""
         generated = unless_out_of_memory(lambda: self._without_gradients(rows, max_tokens), self.base.device)
         if generated is not None:
             return [_before(tokens, self._end) for tokens in generated]
@@ -152,7 +152,7 @@ class LocalModel:
                 last = fresh[-1]
             at = at + 1
             seen = torch.cat([seen, seen.new_ones((len(alive), 1))], 1)
-            # A mask in its final form: one that has to be worked out would make the device wait at every token.
+            # a mask in its final form: computing it would make the device wait at every token
             mask = seen[:, None, None, :]
             found = model(input_ids=last[:, None], attention_mask=mask, position_ids=at, **options)
             fresh.append(found.logits[:, -1].argmax(-1))
@@ -161,7 +161,7 @@ class LocalModel:
 def _append_tokens(
     generated: list[list[int]], alive: Sequence[int], fresh: Sequence[Sequence[int]], *, end: int, most: int
 ) -> list[int]:
-    """Writes down what was said; returns which of the rows are not at their end."""
+    """Append new tokens; return the rows that are not finished."""
     for row, tokens in zip(alive, fresh, strict=True):
         generated[row] += tokens
     return [one for one, row in enumerate(alive) if end not in generated[row] and len(generated[row]) < most]
@@ -172,14 +172,14 @@ def _before(tokens: list[int], end: int) -> list[int]:
 
 
 def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
-    """The matrices of an adapter as PEFT wrote them."""
+    """Read the matrices of an adapter as PEFT wrote them."""
     read_adapter_settings(folder)
     from safetensors.torch import load
 
     files = read_adapter(folder, key=key)
     config = _parse_adapter_settings(
         files.settings, folder
-    )  # of the bytes that the key was asked of, whatever lies there by now
+    )  # from the bytes that were compared with the key, whatever the file holds now
 
     trained = folder / "trained.json"
     if trained.is_file() and _base_hash_of_training(trained) != base.hash:
@@ -210,7 +210,7 @@ def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
 
 
 def read_adapter_settings(folder: Path) -> dict[str, Any]:
-    """How an adapter is to be read; refused where it is more than a product of two matrices per weight."""
+    """Read the settings of an adapter; refused if it is not a plain LoRA."""
     path = folder / ADAPTER_SETTINGS
     if not path.is_file() or not (folder / ADAPTER_WEIGHTS).is_file():
         raise NotFound(
@@ -242,7 +242,7 @@ def _parse_adapter_settings(settings: bytes, folder: Path) -> dict[str, Any]:
 
 
 def _base_hash_of_training(path: Path) -> str:
-    """The hash of the model that an adapter was trained on."""
+    """Return the hash of the model that an adapter was trained on."""
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
     except (ValueError, LookupError, TypeError, RecursionError) as fault:
@@ -252,13 +252,13 @@ def _base_hash_of_training(path: Path) -> str:
 
 
 def _has_scale(config: dict[str, Any]) -> bool:
-    """Whether it says how strong the adapter is: by its rank and by its alpha."""
+    """Whether rank and alpha are there."""
     rank, alpha = config.get("r"), config.get("lora_alpha")
     return isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)
 
 
 def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_tokens: int) -> list[list[int]]:
-    """The same conversations in batches that hold at most so many tokens, padding counted; a longer one goes alone."""
+    """Split conversations into batches of at most this many tokens with padding; a longer one is alone."""
     batches: list[list[int]] = []
     for one in sorted(chosen, key=lambda one: -lengths[one]):
         if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= most_tokens:
@@ -269,19 +269,19 @@ def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_to
 
 
 def prompts(conversations: Sequence[Sequence[ChatMessage]], tokenizer: Any) -> list[list[int]]:
-    """What the model is asked, as tokens: each conversation up to where the agent is to speak."""
+    """Return the tokens of each conversation up to where the agent answers."""
     return tokenize([render_chat(messages, tokenizer, asking=True) for messages in conversations], tokenizer)
 
 
 def end_of_turn(tokenizer: Any) -> tuple[int, str]:
-    """The token that ends an agent's turn in this model's template, and its text."""
+    """Return the token that ends an agent's turn in this model's template, and its text."""
     question = [ChatMessage(SYSTEM, "a"), ChatMessage(USER, "b")]
     asked = render_chat(question, tokenizer, asking=True)
     answered = render_chat([*question, ChatMessage(AGENT, "c")], tokenizer, asking=False)
     after = answered.removeprefix(f"{asked}c")
     tokens = tokenize([after], tokenizer)[0] if after != answered else []
     text = tokenizer.decode(tokens[:1]) if tokens else ""
-    # Which marks are called special differs between versions of the library; that they are added to the words does not.
+    # which tokens are called special differs between library versions; that they are added ones does not
     marks = {*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()}
     if not text or tokens[0] not in marks or not after.startswith(text):
         raise Refusal(
@@ -298,33 +298,33 @@ def render_chat(messages: Sequence[ChatMessage], tokenizer: Any, *, asking: bool
 
 
 def tokenize(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
-    """The template has written every mark that the model expects, so none is added."""
+    """Tokenize texts; the template has already written every special token."""
     return list(tokenizer(list(texts), add_special_tokens=False)["input_ids"]) if texts else []
 
 
 ADAPTER_SETTINGS, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-"""The two files that make a PEFT adapter; everything else beside them is a record."""
+"""The two files of a PEFT adapter; other files next to them are records."""
 _KEY_LENGTH = 32
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterFiles:
-    """An adapter as it was read."""
+    """The files of an adapter."""
 
     settings: bytes
     weights: bytes
 
     @property
     def key(self) -> str:
-        """The hash of the weights and of the settings that say how they act."""
+        """The hash of the weights and settings."""
         made = _start_hash(self.settings)
         made.update(self.weights)
         return made.hexdigest()[:_KEY_LENGTH]
 
 
 def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
-    """The files of an adapter; refused where they are not those of the key, if one is given."""
+    """Read the files of an adapter; refused if they do not match the key, if given."""
     held = AdapterFiles(
         _plain_file(folder / ADAPTER_SETTINGS).read_bytes(), _plain_file(folder / ADAPTER_WEIGHTS).read_bytes()
     )
@@ -342,7 +342,7 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
 
 
 def adapter_key(folder: Path) -> str:
-    """The key of the adapter in a folder; both files must be there. Holds no more than a piece of them in memory."""
+    """Return the key of the adapter in a folder, reading the files in pieces."""
     try:
         made = _start_hash(_plain_file(folder / ADAPTER_SETTINGS).read_bytes())
         with _plain_file(folder / ADAPTER_WEIGHTS).open("rb") as file:
@@ -359,7 +359,7 @@ def _start_hash(settings: bytes) -> hashlib._Hash:
 
 
 def _plain_file(path: Path) -> Path:
-    """The path of a file; a pipe or a device would be waited for without end."""
+    """Return the path of a regular file; reading a pipe or a device would block."""
     if path.exists() and not path.is_file():
         raise Mistake(
             f"{path} is not a regular file",
@@ -378,7 +378,7 @@ def _not_an_adapter(folder: Path, error: Exception) -> Mistake:
 
 
 def _without_order(value: Any) -> Any:
-    """Settings without the order of their lists: PEFT writes sets of names in any order."""
+    """Sort lists in settings: PEFT writes sets of names in any order."""
     if isinstance(value, dict):
         return {key: _without_order(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -390,7 +390,7 @@ T = TypeVar("T")
 
 
 def unless_out_of_memory(work: Callable[[], T], device: str) -> T | None:
-    """What the work gives; nothing where the device's memory was not enough, which is then tidied up."""
+    """Return the result of the work; None if the device ran out of memory, which is then released."""
     import torch
 
     try:
@@ -398,14 +398,14 @@ def unless_out_of_memory(work: Callable[[], T], device: str) -> T | None:
     except RuntimeError as fault:
         if not isinstance(fault, torch.OutOfMemoryError) and "can't allocate memory" not in str(fault):
             raise
-        # left first, since the exception holds on to all that the work had in memory
+        # the exception must be left first, because it keeps the work's memory
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
     return None
 
 
 def out_of_memory(device: str) -> ModelOutage:
-    """The error where even the least that can be done at once does not fit."""
+    """Return the error for the case that even the smallest batch does not fit."""
     return ModelOutage(
         f"out of memory on {device}",
         code="out_of_memory",

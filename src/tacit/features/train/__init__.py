@@ -1,4 +1,2 @@
-"""Verified experience → dataset → LoRA adapter. What needs torch is imported only when it is used.
-
-`conversation` is the one form in which a model is asked and trained.
-"""
+"""Trains adapters on verified work: dataset, LoRA training, paired test, registry. Torch is imported only when it is
+used."""

@@ -1,7 +1,7 @@
-"""The files of adapters, beside the store: one folder each, named by the hash of what lies in it. Knows no ledger.
+"""The files of adapters next to the store: one folder each, named by the hash of its content.
 
-A folder appears whole or not at all. What is no folder of an adapter is never touched, and no link is followed. Adapters need a
-store in a file: what lives in memory or on a server has no place beside it.
+A folder appears complete or not at all. Other folders are never touched, and links are not followed. Adapters need a store
+in a file.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from tacit.features.evaluate.local_model import ADAPTER_SETTINGS, ADAPTER_WEIGHT
 
 WORK = ".work"
 SOURCES = "sources.json"
-"""Which trajectories the text in the work comes from; written before any of it."""
+"""The trajectories that the texts in the working folder come from; written first."""
 _DRAFT = ".draft-"
 _LOCK = ".lock"
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
 class AdapterFolders:
-    """The folder of adapters of one store."""
+    """The folder with the adapters of one store."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def path(self, key: str) -> Path:
-        """Where the files of an adapter lie."""
+        """Return the folder of an adapter."""
         if not _KEY.fullmatch(key):
             raise Mistake(
                 f"{key!r} is not the key of an adapter", code="bad_key", hint="`tacit adapters list` shows the keys"
@@ -43,11 +43,11 @@ class AdapterFolders:
         return self.root / key
 
     def keys(self) -> list[str]:
-        """The adapters that have a folder here."""
+        """Return the keys of the adapters that have a folder."""
         return [path.name for path in self._children() if _KEY.fullmatch(path.name)]
 
     def keep(self, source: Path, records: Mapping[str, bytes]) -> str:
-        """Copy a trained adapter in, with records beside it; its key. What is there already stays as it is."""
+        """Copy a trained adapter with its records; return its key. An existing folder stays as it is."""
         key = adapter_key(source)
         if self.path(key).is_dir() and adapter_key(self.path(key)) == key:
             return key
@@ -62,20 +62,20 @@ class AdapterFolders:
                 (draft / name).write_bytes(data)
             for path in (*draft.iterdir(), draft):
                 _flush(path)
-            if self.path(key).is_dir():  # it was changed on disk, and comes back as it was trained
+            if self.path(key).is_dir():  # it was changed on disk and is restored
                 shutil.rmtree(self.path(key))
             draft.rename(self.path(key))
             _flush(self.root)
         return key
 
     def add_record(self, key: str, name: str, *, data: bytes) -> None:
-        """Put a record beside the weights, in place of one of that name."""
+        """Write a record next to the weights; replaces one of that name."""
         target = self.path(key) / name
         with _store_outage_on_error(target):
             write_atomically(target, data)
 
     def is_unchanged(self, key: str) -> bool:
-        """Whether the files are as they were registered."""
+        """Whether the files are the registered ones."""
         folder = self.path(key)
         try:
             return not folder.is_symlink() and adapter_key(folder) == key
@@ -83,11 +83,11 @@ class AdapterFolders:
             return False
 
     def remove(self, key: str) -> None:
-        """Take the files of an adapter away."""
+        """Delete the files of an adapter."""
         self._remove(self.path(key))
 
     def remove_unknown(self, known: set[str]) -> list[str]:
-        """Remove the folders of adapters that are not known, and drafts that nobody finished; the keys of the first."""
+        """Remove folders of unknown adapters and unfinished drafts; return the keys of the former."""
         gone = [key for key in self.keys() if key not in known]
         drafts = [path for path in self._children() if path.name.startswith(_DRAFT)]
         for path in (*(self.root / key for key in gone), *drafts):
@@ -96,11 +96,11 @@ class AdapterFolders:
 
     @property
     def work(self) -> Path:
-        """Where a consolidation that is under way keeps what it needs to go on after an interruption."""
+        """The working folder of a consolidation, kept so that an interrupted one continues."""
         return self.root / WORK
 
     def work_sources(self) -> list[str] | None:
-        """Ids of the trajectories whose text lies in the work; empty where there is none, nothing where nobody can tell."""
+        """Return the trajectories whose text is in the working folder; empty if there is none, None if unknown."""
         texts = [path for path in self._entries(self.work) if path.is_dir()]
         path = self.work / SOURCES
         if not texts and not path.exists():
@@ -112,11 +112,11 @@ class AdapterFolders:
         return [str(each) for each in found] if isinstance(found, list) else None
 
     def drop_work(self) -> None:
-        """Take the work away, finished or not."""
+        """Delete the working folder."""
         self._remove(self.work)
 
     def open(self) -> None:
-        """Create the folder where there is none."""
+        """Create the folder if there is none."""
         if self.root.is_symlink():
             raise Refusal(
                 f"{self.root} is a link", code="folder_is_link", hint="remove the link: adapters lie beside their store"
@@ -126,7 +126,7 @@ class AdapterFolders:
 
     @contextmanager
     def locked(self, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
-        """Hold a lock of this folder while the block runs; False where it is not waited for and another has it."""
+        """Hold a lock of this folder; yields False if another process has it and `wait` is false."""
         self.open()
         with _store_outage_on_error(self.root / name):
             file = os.open(self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -138,7 +138,7 @@ class AdapterFolders:
             else:
                 yield True
         finally:
-            os.close(file)  # one that ends, however it ends, lets go
+            os.close(file)  # the lock ends with the process
 
     def _children(self) -> list[Path]:
         return sorted(path for path in self._entries(self.root) if path.is_dir() and not path.is_symlink())
@@ -153,10 +153,9 @@ class AdapterFolders:
 
 
 def adapter_folders(place: StoreLocation | None) -> AdapterFolders | None:
-    """The folder of adapters that belongs to the store of a place; nothing where that store is no file.
+    """Return the folder of adapters for a store; None if the store is not a file.
 
-    Stores that share a folder do not share adapters: each one's folder is named after its file, and just `adapters` for the
-    usual one.
+    Each store has its own: `adapters` for the default file name, otherwise named after the file.
     """
     if place is None or place.database == MEMORY or "://" in place.database:
         return None
@@ -165,7 +164,7 @@ def adapter_folders(place: StoreLocation | None) -> AdapterFolders | None:
 
 
 def _flush(path: Path) -> None:
-    """Let the disk have it: what the ledger says is there must be there after a loss of power."""
+    """Flush to disk: what the ledger says must exist after a power failure."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.api import Tacit
+from tacit.config.files import write_atomically
 from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import plain
@@ -46,7 +47,6 @@ from tacit.features.train.dataset import MANIFEST, Dataset, build, draft, examin
 from tacit.features.train.examples import Example, example_of
 from tacit.features.train.trainer import Trainer
 from tacit.features.train.verdict import judge_arm
-from tacit.render.safe_files import swap_in
 from tacit.store import open_store
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ def _open_store_in(folder: Path) -> Store:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    swap_in(path, json.dumps(value, indent=1, ensure_ascii=False).encode(), mode=0o600)
+    write_atomically(path, json.dumps(value, indent=1, ensure_ascii=False).encode(), mode=0o600)
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

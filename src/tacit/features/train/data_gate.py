@@ -1,8 +1,8 @@
-"""The gate before training: attempts, and a dataset made of them → what speaks against learning from them. Pure.
+"""The checks before training: objections to attempts and to a dataset made of them. Pure.
 
-Two kinds of no. An attempt with a fault of its own is left out, counted, and told with the reason; where so many have one that
-their source must be at fault, nothing is trained. A fault of the whole (too few tasks, too little variety, a leaked split,
-another form, states that were not reset) refuses the whole. Nothing is mended here: what is refused, says what to do.
+An attempt with a fault is left out and counted; if many have one, their source is at fault and nothing is trained. A fault
+of the whole (too few tasks, too little variety, a leaked split, another format, states that were not reset) refuses the
+whole.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _CONTROL = re.compile(
     r"|</?think>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|gMASK)\]|<</?SYS>>"
     r"|</?tool_(?:calls?|results?|errors?|responses?)>|<done/>"
 )
-"""Marks of chat templates, and of the form itself: in a text they would forge a turn."""
+"""Tags of chat templates and of the prompt format: in a text they would forge a turn."""
 _NAMED = 3
-"""Examples that a reason names."""
+"""How many examples a reason names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPolicy:
-    """What is asked of a dataset before anything is trained on it."""
+    """What a dataset must satisfy before training."""
 
     least_tasks: int = 100
-    """Distinct solved tasks. Adapters from 12 to 31 of them were found to bring no gain, mostly a loss."""
+    """Fewest different solved tasks. Adapters from 12 to 31 tasks brought no gain, mostly a loss."""
     least_strategies: float = 4.0
-    """Strategies (orders of tools), as many as that many equally frequent ones would give. Below it a model that says the
-    commonest one to every task is right too often to learn from what the task says."""
+    """Fewest effective strategies (orders of tools). Below it, a model that always uses the most common one is right too
+    often to learn from the task."""
     most_duplicates: float = 0.5
-    """Largest share of tasks that may be near-duplicates of others; beyond it the data is one task, told often."""
+    """Largest share of near-duplicate tasks."""
     most_faulty: float = 0.2
-    """Largest share of attempts that may be left out for one fault; beyond it their source is at fault."""
+    """Largest share of attempts with one fault; beyond it their source is at fault."""
     per_task: int = 2
-    """Most examples of one task: more of them teach that task by heart."""
+    """Most examples of one task, to avoid memorising it."""
     longest_tokens: int = LONGEST_TOKENS
-    """Longest example, by estimate; what the recipe allows, for a base model is not known here. Older manifests say 8,192."""
+    """Longest example, by estimate. Older manifests have 8,192."""
     replay_share: float = 0.15
-    """Share of the training examples that come from earlier datasets, where there are any."""
+    """Share of training examples from earlier datasets, if there are any."""
 
     def __post_init__(self) -> None:
         shares = ("most_duplicates", "most_faulty", "replay_share")
@@ -68,7 +68,7 @@ class DataPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """Why nothing is trained: the rule, what was found, and what to do next."""
+    """Why nothing is trained: the rule, the finding, and what to do next."""
 
     rule: str
     reason: str
@@ -82,7 +82,7 @@ class Fault:
     rule: str
     detail: str
     tokens: int = 0
-    """How long it is, where that is the fault."""
+    """Its length, if that is the fault."""
 
 
 _GRAVE = {
@@ -103,11 +103,11 @@ _GRAVE = {
         "give each attempt a workspace of its own, such as a git worktree",
     ),
 }
-"""Faults that speak against their source where they are many: what they have in common, and what to do."""
+"""Faults that point at their source if they are frequent: description and hint."""
 
 
 def fault_of(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, *, aid: str = "") -> Fault | None:
-    """The first reason why an attempt is not learned from; nothing where it may be."""
+    """Return the first reason to leave out an attempt; None if there is none."""
     return next(_faults(attempt, example, policy, aid), None)
 
 
@@ -136,12 +136,12 @@ def _faults(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, aid:
 
 
 def mark_in(example: Example) -> str:
-    """The first mark in an example that a model could take for the end of a text or the begin of a turn; empty: none."""
+    """Return the first template tag in an example; empty if there is none."""
     return next((found.group() for text in texts_within(example) if (found := _CONTROL.search(text))), "")
 
 
 def _outside_word(attempt: VerifiedAttempt) -> str:
-    """Why what would be learned is not the agent's, the person's or the operator's; empty: it is."""
+    """Return why the words to learn are not the agent's, the person's or the operator's; empty if they are."""
     if attempt.obeyed:
         return f"a call of it was taken from an outside text that tells its reader what to do: {attempt.obeyed}"
     asked = " ".join(attempt.trajectory.task.text.split())
@@ -158,7 +158,7 @@ def _is_led(attempt: VerifiedAttempt) -> bool:
 
 
 def many_faulty(faults: Mapping[str, Sequence[Fault]], count: int, policy: DataPolicy) -> list[Objection]:
-    """Faults (by rule, one for each attempt) that so many attempts have that their source must be at fault."""
+    """Return objections for faults that are too frequent."""
     grave = [
         Objection(
             rule=rule, reason=f"{len(faults[rule])} of {count} attempts {what}; {_for_one(faults[rule])}", hint=hint
@@ -173,9 +173,9 @@ def many_faulty(faults: Mapping[str, Sequence[Fault]], count: int, policy: DataP
 
 
 def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int) -> Objection:
-    """That so many are longer than `limit` that what is left is no sample of the work, but its short ones.
+    """Return the objection that too many are longer than `limit`, so that the rest is not a sample of the work.
 
-    The limit is what a base model reads at once, or what is learned from at all: the way out is another in each case.
+    The limit is the base model's context, or the general maximum; the hint depends on it.
     """
     way = (
         f"take a base model with a longer context: up to {LONGEST_TOKENS:,} tokens are read at once; none is cut, for "
@@ -193,7 +193,7 @@ def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int)
 
 
 def describe_faults(faults: Sequence[Fault], policy: DataPolicy) -> str:
-    """What one fault came to, in words: for all attempts that have it where it can be measured, else for the first."""
+    """Describe a fault: the range of lengths, or the first example."""
     lengths = [fault.tokens for fault in faults if fault.tokens]
     if len(lengths) < 2:
         return faults[0].detail
@@ -201,7 +201,8 @@ def describe_faults(faults: Sequence[Fault], policy: DataPolicy) -> str:
 
 
 def unverified(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
-    """Attempts that no machine vouches for: they are refused, not left out, for whoever handed them over did not look."""
+    """Return the objection to attempts that no machine verified; they are refused, because the caller should not have
+    passed them."""
     doubtful = [each for each in attempts if not (each.verified_by and each.assessment.grade is Grade.MACHINE)]
     if not doubtful:
         return []
@@ -216,7 +217,7 @@ def unverified(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
 
 
 def not_reset(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
-    """Tasks whose attempts began from different states: what the later ones found was left by the earlier ones."""
+    """Return the objection to tasks whose attempts began in different states: the environment was not reset."""
     states: dict[str, set[str]] = {}
     for attempt in attempts:
         if attempt.state:
@@ -235,7 +236,7 @@ def not_reset(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
 
 
 def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[Fault] = ()) -> list[Objection]:
-    """Too few distinct solved tasks; `of` is how many there were before some were left out, `mainly` why most of them were."""
+    """Return the objection to too few solved tasks; `of` is how many there were before, `mainly` why most were left out."""
     if tasks >= policy.least_tasks:
         return []
     left = (
@@ -255,7 +256,7 @@ def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[F
 
 
 def too_uniform(examples: Iterable[Example], policy: DataPolicy) -> list[Objection]:
-    """Too little variety of strategies: each task counts once, with the tools of its first example."""
+    """Return the objection to too few strategies; each task counts once, with its first example."""
     counted = Counter({example.task: example.strategy for example in reversed([*examples])}.values())
     effective = strategies(counted)
     if not counted or effective >= policy.least_strategies:
@@ -273,13 +274,13 @@ def too_uniform(examples: Iterable[Example], policy: DataPolicy) -> list[Objecti
 
 
 def strategies(counted: Mapping[tuple[str, ...], int]) -> float:
-    """How many equally frequent strategies would be as hard to guess as these: the exponential of their entropy."""
+    """Return the effective number of strategies: the exponential of their entropy."""
     total = sum(counted.values())
     return math.exp(-sum(many / total * math.log(many / total) for many in counted.values())) if total else 0.0
 
 
 def too_alike(duplicates: int, tasks: int, policy: DataPolicy) -> list[Objection]:
-    """So many near-duplicates that the rest cannot be trusted to be many tasks."""
+    """Return the objection to too many near-duplicates."""
     if duplicates <= policy.most_duplicates * tasks:
         return []
     return [
@@ -293,7 +294,7 @@ def too_alike(duplicates: int, tasks: int, policy: DataPolicy) -> list[Objection
 
 
 def leaked_tasks(train: Iterable[str], tests: Iterable[str]) -> list[Objection]:
-    """Tasks that are both trained on and tested with."""
+    """Return the objection to tasks that are both trained on and tested with."""
     both = sorted(set(train) & set(tests))
     if not both:
         return []
@@ -307,7 +308,7 @@ def leaked_tasks(train: Iterable[str], tests: Iterable[str]) -> list[Objection]:
 
 
 def leaked_texts(found: Sequence[Leak]) -> list[Objection]:
-    """Tests that a training task gives away under another name."""
+    """Return the objection to tests that a training task gives away."""
     if not found:
         return []
     listed = _listed(f"{leak.test} stands in {leak.task}" for leak in found)
@@ -321,7 +322,7 @@ def leaked_texts(found: Sequence[Leak]) -> list[Objection]:
 
 
 def other_form(examples: Iterable[Example], named: str, present: str) -> list[Objection]:
-    """Examples in another form than agents are asked in: by the form's hash, and by their own look."""
+    """Return the objection to examples in another prompt format."""
     strays = [f"{each.task}: {why}" for each in examples if (why := out_of_form(each.messages))]
     if named == present and not strays:
         return []
@@ -337,7 +338,7 @@ def other_form(examples: Iterable[Example], named: str, present: str) -> list[Ob
 
 
 def secrets_in(examples: Iterable[Example]) -> list[Objection]:
-    """Secrets in a dataset that was built elsewhere."""
+    """Return the objection to secrets in a dataset."""
     found = {
         example.task: kinds
         for example in examples
@@ -359,7 +360,7 @@ _SUCH = {
     "too_long": " that are short enough",
     "spoken_to": " in which nobody speaks to the agent between its calls",
 }
-"""What more tasks have to be like where others were left out for this reason: more of the same would not help."""
+"""What further tasks must be like if others were left out for this rule."""
 
 
 def _for_one(faults: Sequence[Fault]) -> str:

@@ -1,8 +1,7 @@
-"""Verified attempts → a dataset to train on, with a manifest that says what is in it; or a refusal with every reason.
+"""Verified attempts → a dataset for training with a manifest, or a refusal with every reason.
 
-The split is by task and lasting: whether a task is held out hangs on its key and the seed alone, so that one that was held out
-once is not trained on later, when more was gathered; what gives a held-out task away is held out with it. Near-duplicates
-count once. Nothing here knows a model.
+The split is by task and permanent: the task's key and the seed decide, so a held-out task is never trained on later. A task
+that gives a held-out one away is held out with it. Near-duplicates count once.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _AGAIN = "build the dataset again: --anew drops what an earlier run left unfinis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetManifest:
-    """What a dataset is made of: enough to build it again, and to know it when it comes back."""
+    """What a dataset is made of: enough to build it again, and to recognise it."""
 
     hash: str
     """Identifies the dataset: the digest of its files' digests."""
@@ -43,24 +42,24 @@ class DatasetManifest:
     """File → SHA-256."""
     seed: int = 0
     tasks: int = 0
-    """Distinct tasks that are trained on, replay apart."""
+    """Different tasks that are trained on, without replay."""
     held_out_tasks: tuple[str, ...] = ()
     examples: int = 0
     held_out_examples: int = 0
     replayed: int = 0
     trajectory_ids: tuple[str, ...] = ()
-    """Every trajectory that an example was made of, those of replay among them."""
+    """Every trajectory that an example was made of, including replay."""
     policy: DataPolicy = DataPolicy()
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Reason → how many attempts were left out for it."""
+    """Rule → how many attempts it left out."""
     why: Mapping[str, str] = field(default_factory=dict)
-    """Reason → what it came to, in words: for all of them where it is a length, else for one."""
+    """Rule → an explanation: the range of lengths, or one example."""
     figures: Mapping[str, float] = field(default_factory=dict)
-    """`strategies`: their effective number; `seen_values`: the share of what is written into learned calls that can be read
-    before them (what cannot, is learned as invention); `tokens`: of the training examples, by estimate."""
+    """`strategies`: their effective number; `seen_values`: share of the values in learned calls that can be read before
+    them; `tokens`: estimated, of the training examples."""
 
     def lost_to_length(self, unfit: int, of: int) -> float:
-        """The share of the work that is left out for its length: by the gate, and `unfit` of so many training examples."""
+        """Return the share of the work that is too long: left out by the gate, and `unfit` of `of` training examples."""
         attempts = self.examples - self.replayed + self.held_out_examples + sum(self.dropped.values())
         before = self.dropped.get("too_long", 0) / attempts if attempts else 0.0
         return before + (1 - before) * unfit / of if of else before
@@ -68,14 +67,14 @@ class DatasetManifest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """Examples to train on, examples of other tasks to stop by, and what they are made of."""
+    """Training examples, held-out examples of other tasks, and the manifest."""
 
     train: tuple[Example, ...]
     held_out: tuple[Example, ...]
     manifest: DatasetManifest
 
     def write(self, folder: Path) -> None:
-        """Write both files, and the manifest last: a folder without one is no dataset."""
+        """Write both files, then the manifest: a folder without one is not a dataset."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
             write_atomically(folder / name, _encoded(examples))
@@ -84,7 +83,7 @@ class Dataset:
 
     @classmethod
     def read(cls, folder: Path) -> Dataset:
-        """Read a dataset back; refused where a file is not what the manifest says."""
+        """Read a dataset; refused if a file does not match the manifest."""
         manifest = _read_manifest(folder / MANIFEST)
         if manifest.hash != _digest(json.dumps(manifest.files, sort_keys=True).encode()):
             raise Mistake(
@@ -103,10 +102,10 @@ def build(
     replay: Sequence[Example] = (),
     aid: Callable[[VerifiedAttempt], str] | None = None,
 ) -> Dataset:
-    """Build a dataset, or refuse with everything that speaks against it.
+    """Build a dataset; raise `GateRefusal` with every objection.
 
-    `held_out` names the tasks to hold out, or says which share of them; `replay` are examples of earlier datasets, `aid`
-    gives what stood before the task, for a model that will be asked so.
+    `held_out` are the tasks to hold out, or their share; `replay` are examples of earlier datasets, `aid` returns the text
+    before a task for models that will be asked so.
     """
     dataset, objections = draft(attempts, policy=policy, held_out=held_out, seed=seed, replay=replay, aid=aid)
     refuse(objections)
@@ -122,7 +121,7 @@ def draft(
     replay: Sequence[Example] = (),
     aid: Callable[[VerifiedAttempt], str] | None = None,
 ) -> tuple[Dataset, tuple[Objection, ...]]:
-    """What `build` would build, and what speaks against training on it."""
+    """Return what `build` would build, and the objections to it."""
     made = _Draft(policy or DataPolicy(), seed)
     made.sift(attempts, aid or (lambda attempt: ""))
     made.split(held_out)
@@ -132,7 +131,7 @@ def draft(
 
 
 def examined(dataset: Dataset, tests: Sequence[TaskProfile] = ()) -> tuple[Objection, ...]:
-    """What speaks against training on a dataset, wherever it was built; and against testing its adapter with these tests."""
+    """Return the objections to training on a dataset, and to testing its adapter with these tests."""
     every = [*dataset.train, *dataset.held_out]
     learned = [task_profile(example) for example in dataset.train]
     kept = [task_profile(example) for example in dataset.held_out]
@@ -148,7 +147,7 @@ def examined(dataset: Dataset, tests: Sequence[TaskProfile] = ()) -> tuple[Objec
 
 
 def unreadable(dataset: Dataset, context_tokens: int) -> tuple[Objection, ...]:
-    """What speaks against training a base model that reads so much at once, by estimate; 0: nobody knows."""
+    """Return the objections to training a base model with this context, by estimate; 0 means unknown."""
     limit, policy = Recipe().within(context_tokens).longest_tokens, dataset.manifest.policy
     lengths = [tokens for each in dataset.train if (tokens := round(length_of(each))) > limit]
     if not lengths or dataset.manifest.lost_to_length(len(lengths), len(dataset.train)) <= policy.most_faulty:
@@ -157,20 +156,20 @@ def unreadable(dataset: Dataset, context_tokens: int) -> tuple[Objection, ...]:
 
 
 def cut_answers(examples: Sequence[Example]) -> tuple[int, int]:
-    """How many answers of tools are cut in these examples, as they are at work, and of how many."""
+    """Return how many tool results are cut in these examples, and of how many."""
     answers = [
         message.content
         for example in examples
         for message in example.messages
         if message.role == USER and message.content.startswith(_ANSWERS)
     ]
-    # What is cut ends in a mark; the text, the mark and the frame around them are then as long as this at least.
+    # a cut result ends in a mark after this many characters
     cut = [each for each in answers if " …</tool_" in each[OBSERVATION_CHARACTERS:]]
     return len(cut), len(answers)
 
 
 def refuse(objections: Sequence[Objection]) -> None:
-    """Raise `GateRefusal` where anything speaks against training; all of it is told."""
+    """Raise `GateRefusal` with all objections, if there are any."""
     if not objections:
         return
     reasons = "\n".join(f"- {each.rule}: {each.reason}" for each in objections)
@@ -180,7 +179,7 @@ def refuse(objections: Sequence[Objection]) -> None:
 
 @dataclass(slots=True)
 class _Draft:
-    """A dataset in the making: each step leaves out what may not be learned from, and notes why."""
+    """Builds a dataset: each step leaves out what may not be trained on, and records why."""
 
     policy: DataPolicy
     seed: int
@@ -190,13 +189,13 @@ class _Draft:
     held_out: list[Example] = field(default_factory=list)
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     before: set[str] = field(default_factory=set)
-    """Tasks that there were before anything was left out."""
+    """The tasks before anything was left out."""
     attempts: Sequence[VerifiedAttempt] = ()
     alike: list[list[str]] = field(default_factory=list)
-    """Groups of tasks that are nearly the same."""
+    """Groups of near-duplicate tasks."""
 
     def sift(self, attempts: Sequence[VerifiedAttempt], aid: Callable[[VerifiedAttempt], str]) -> None:
-        """Leave out every attempt with a fault of its own."""
+        """Leave out every attempt with a fault."""
         self.attempts = attempts
         self.before = {attempt.task_key for attempt in attempts if attempt.task_key}
         self.attempt_objections += [*data_gate.unverified(attempts), *data_gate.not_reset(attempts)]
@@ -214,7 +213,7 @@ class _Draft:
                 self.sound.append((attempt, example))
 
     def split(self, held_out: Collection[str] | float) -> None:
-        """Put each task on one side; of near-duplicates, on either side, only the first stays."""
+        """Put each task on one side; of near-duplicates only the first stays."""
         first = {example.task: attempt for attempt, example in reversed(self.sound)}
         matters = [
             TaskProfile.of(task, each.trajectory.task.text, each.turns) for task, each in reversed(first.items())
@@ -257,7 +256,7 @@ class _Draft:
         self.sound = [pair for pair in self.sound if pair[1].task not in unwanted]
 
     def _leave_out_taught_by(self, chosen: Collection[str]) -> None:
-        """Leave out what was done by a skill that would not be there without the tasks that are held out."""
+        """Leave out attempts that followed a skill which was learned from held-out tasks only."""
         hidden = {each.trajectory.id for each in self.attempts if each.task_key in chosen}
         kept = []
         for attempt, example in self.sound:
@@ -268,7 +267,7 @@ class _Draft:
         self.sound = kept
 
     def cap(self) -> None:
-        """Keep the cleanest examples of each task: those with the fewest failed calls, then the shortest."""
+        """Keep the best examples of each task: fewest failed calls, then shortest."""
         self.train, self.held_out = self._capped(self.train), self._capped(self.held_out)
 
     def _capped(self, examples: Sequence[Example]) -> list[Example]:
@@ -284,7 +283,7 @@ class _Draft:
         return [example for place, example in enumerate(examples) if place in kept]
 
     def replay(self, earlier: Sequence[Example]) -> None:
-        """Mix in examples of earlier datasets, but none that is held out now, or there already, or holds a forged turn."""
+        """Add examples of earlier datasets, except those that are held out, present already, or contain template tags."""
         kept = [task_profile(example) for example in self.held_out]
         known = {example.trajectory_id for example in (*self.train, *self.held_out)}
         tasks = {example.task for example in self.held_out}
@@ -302,7 +301,7 @@ class _Draft:
         self.train += [dataclasses.replace(fit[place], replay=True) for place in chosen]
 
     def dataset_objections(self) -> list[Objection]:
-        """What speaks against the whole."""
+        """Return the objections to the whole dataset."""
         learned, kept = ([task_profile(each) for each in side] for side in (self.train, self.held_out))
         fresh = [example for example in self.train if not example.replay]
         every = [*self.train, *self.held_out]
@@ -319,7 +318,7 @@ class _Draft:
         ]
 
     def dataset(self) -> Dataset:
-        """What is left, with its manifest."""
+        """Return the dataset with its manifest."""
         train, held_out = tuple(self.train), tuple(self.held_out)
         files = {name: _digest(_encoded(examples)) for name, examples in ((TRAIN, train), (HELD_OUT, held_out))}
         manifest = DatasetManifest(
@@ -341,7 +340,7 @@ class _Draft:
         return Dataset(train=train, held_out=held_out, manifest=manifest)
 
     def _mainly(self) -> Sequence[Fault]:
-        """Why most attempts were left out, the cap aside: it takes no task away."""
+        """Return why most attempts were left out, except for the cap, which removes no task."""
         return max((found for rule, found in self.faults.items() if rule != "over_cap"), key=len, default=())
 
     def _drop(self, fault: Fault) -> None:
@@ -359,7 +358,7 @@ def _figures(train: Sequence[Example]) -> dict[str, float]:
 
 
 def _lot(key: str, seed: int) -> float:
-    """A number from 0 to 1 that hangs on the key and the seed alone."""
+    """Return a number from 0 to 1 that depends only on the key and the seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:8]) / 2**64
 
 

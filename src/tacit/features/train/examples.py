@@ -1,8 +1,7 @@
-"""Attempts → examples to train on: each a conversation in the one form, as an agent would have it while it works.
+"""Attempts → training examples: conversations in the prompt format, as an agent has them at work.
 
-A call that failed is shown and not learned: what came after it is worth knowing, the mistake is not. Texts that the form
-has no place for (what the agent thought, what a person said in between) are not in an example; whether an attempt makes
-sense without them is judged in `objections`. Nothing here splits, counts or keeps.
+Failed calls are shown and not learned. Texts without a place in the format (the agent's thoughts, messages in between) are
+left out; `data_gate` decides whether an attempt makes sense without them.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ _QUESTION = "Task:\n"
 _ANSWERS = (("<tool_result>", "</tool_result>"), ("<tool_error>", "</tool_error>"))
 _PLACEHOLDER = "<redacted:"
 _FRAME = 2
-"""Messages before the first call: the system's and the task."""
+"""Messages before the first call: the system message and the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One conversation to learn from: what the agent says in it is learned, the rest is what it was asked."""
+    """One conversation: the agent's messages are learned, the rest is context."""
 
     task: str
-    """Key of the task."""
+    """The key of the task."""
     trajectory_id: str
     messages: tuple[ChatMessage, ...]
     silent: tuple[int, ...] = ()
-    """Places of the agent's messages that are shown and not learned: calls that failed, or that a secret was taken out of."""
+    """Places of the agent's messages that are shown and not learned: failed calls, and calls with a redacted secret."""
     replay: bool = False
-    """Whether it comes from an earlier dataset, so that what was learned then is not forgotten."""
+    """Whether it comes from an earlier dataset, to prevent forgetting."""
 
     @property
     def learned(self) -> tuple[int, ...]:
@@ -57,7 +56,7 @@ class Example:
 
     @property
     def strategy(self) -> tuple[str, ...]:
-        """The tools that were called, in order; calls of one tool on end count once."""
+        """The tools in order; repeated calls of one tool count once."""
         called = [
             call.tool
             for message in self.messages
@@ -67,7 +66,7 @@ class Example:
 
 
 def example_of(attempt: VerifiedAttempt, *, aid: str = "") -> Example:
-    """An attempt as a conversation to learn from, with what stood before the task."""
+    """Return an attempt as an example, with the text before its task."""
     turns = attempt.turns
     if not turns:
         raise Mistake(
@@ -84,12 +83,12 @@ def example_of(attempt: VerifiedAttempt, *, aid: str = "") -> Example:
 
 
 def _is_cut(call: Call) -> bool:
-    """Whether a secret was taken out of a call: nobody should learn to write the placeholder."""
+    """Whether a secret was redacted in a call: the placeholder must not be learned."""
     return _PLACEHOLDER in format_tool_call(call)
 
 
 def texts_within(example: Example) -> Iterator[str]:
-    """What others wrote into an example: its texts without the marks that the form itself puts around them."""
+    """Yield the foreign texts of an example, without the tags of the format."""
     frame, call = prompt_messages("", ())[0].content, ("<tool_call>", "</tool_call>")
     for message in example.messages:
         content = message.content
@@ -102,7 +101,7 @@ def texts_within(example: Example) -> Iterator[str]:
 
 
 def lost_on_the_way(attempt: VerifiedAttempt, example: Example, *, aid: str = "") -> str:
-    """What of an attempt does not come back from its example as an agent would be asked and read; empty: all does."""
+    """Return what of an attempt cannot be restored from its example; empty if everything can."""
     task, turns = attempt.trajectory.task.text, attempt.turns
     for taken, turn in enumerate(turns):
         place = _FRAME + 2 * taken
@@ -116,7 +115,7 @@ def lost_on_the_way(attempt: VerifiedAttempt, example: Example, *, aid: str = ""
 
 
 def out_of_form(messages: tuple[ChatMessage, ...]) -> str:
-    """The first way in which messages are not the form that agents are asked in; empty: they are."""
+    """Return the first way in which messages violate the prompt format; empty if they do not."""
     initial_observations = prompt_messages("", ())[0].content
     if len(messages) <= _FRAME or [message.role for message in messages[:_FRAME]] != [SYSTEM, USER]:
         return "it does not begin with the system's message and the task"
@@ -143,7 +142,7 @@ def _has_agent_form(content: str, *, last: bool) -> bool:
 
 
 def task_profile(example: Example) -> TaskProfile:
-    """What the task of an example is about, as far as its messages tell."""
+    """Return the profile of an example's task, as far as its messages show it."""
     asked = example.messages[1].content if len(example.messages) > 1 else ""
     turns = [
         Turn(call=call, observation=_bare(example.messages[place + 1].content), failed=place in example.silent)
@@ -154,7 +153,7 @@ def task_profile(example: Example) -> TaskProfile:
 
 
 def seen_values(example: Example) -> tuple[int, int]:
-    """Of the values that learned calls are written with, how many can be read before them; and how many there are."""
+    """Return how many values of learned calls can be read before them, and how many there are."""
     seen = total = 0
     before = ""
     for place, message in enumerate(example.messages):
@@ -175,12 +174,12 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _bare(answer: str) -> str:
-    """What a tool answered, without the marks around it."""
+    """Return a tool result without the tags around it."""
     return next((answer[len(head) : -len(tail)] for head, tail in _ANSWERS if answer.startswith(head)), answer)
 
 
 def to_line(example: Example) -> str:
-    """An example as one line of JSON."""
+    """Encode an example as one line of JSON."""
     content: dict[str, Any] = {
         "task": example.task,
         "trajectory": example.trajectory_id,
@@ -194,7 +193,7 @@ def to_line(example: Example) -> str:
 
 
 def from_lines(text: str, *, source: str) -> Iterator[Example]:
-    """Examples from lines of JSON; a line that is none is named."""
+    """Parse examples from lines of JSON; raise an error that names a bad line."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line:
             continue

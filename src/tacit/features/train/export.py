@@ -1,6 +1,7 @@
-"""An adapter for other programs: its folder here → the files that PEFT, vLLM or llama.cpp load. Changes nothing here.
+"""Exports an adapter for PEFT and vLLM (its two files) or for llama.cpp (one GGUF file).
 
-Only the weights and their settings leave. What they were trained on stays: neither manifests nor reports go with them.
+Only weights and settings are exported, no manifests and reports. For llama.cpp the heads of queries and keys are reordered;
+only models of the llama family are supported. Needs neither torch nor a GGUF package.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ GGUF_FILE = "adapter.gguf"
 
 
 def export_files(source: Path, folder: Path, *, form: str, model: str) -> list[Path]:
-    """Write the files into a folder that is new or empty; what was written. `model` is the base model, for GGUF."""
+    """Write the files into a new or empty folder; return them. `model` is the base model, for GGUF."""
     if form not in EXPORT_FORMATS:
         raise Mistake(
             f"{form!r} is not an adapter format", code="unknown_format", hint=f"use one of: {', '.join(EXPORT_FORMATS)}"
@@ -63,13 +64,13 @@ NAMES = {
 ALIGNMENT = 32
 VERSION = 3
 FLOAT32 = 0
-"""The format's number for plain 32-bit numbers."""
+"""The format's number for 32-bit floats."""
 _FLOAT = 6
 _LAYER = re.compile(r"base_model\.model\.model\.layers\.(\d+)\.(.+)\.lora_([AB])\.weight")
 
 
 def export_gguf(adapter: Path, base: BaseModel | str, out: Path) -> Path:
-    """The adapter in this folder as a GGUF file at `out`."""
+    """Write the adapter in this folder as a GGUF file at `out`."""
     config = read_adapter_settings(adapter)
     facts = base_model_facts(base.name if isinstance(base, BaseModel) else base)
     if facts.architecture not in ARCHITECTURES:
@@ -106,7 +107,7 @@ def export_gguf(adapter: Path, base: BaseModel | str, out: Path) -> Path:
 def _renamed_tensor(
     name: str, values: numpy.ndarray[Any, Any], facts: ModelFacts
 ) -> tuple[str, numpy.ndarray[Any, Any]]:
-    """A matrix of the adapter under llama.cpp's name, turned where llama.cpp has it turned."""
+    """Return a matrix under llama.cpp's name, reordered if needed."""
     found = _LAYER.fullmatch(name)
     if not found or found[2] not in NAMES:
         raise Refusal(
@@ -119,7 +120,7 @@ def _renamed_tensor(
 
 
 def interleave_halves(values: numpy.ndarray[Any, Any], heads: int) -> numpy.ndarray[Any, Any]:
-    """Rows of each head with its two halves interleaved: how llama.cpp keeps what is rotated by position."""
+    """Interleave both halves of each head's rows, as llama.cpp expects it."""
     rows, *rest = values.shape
     if not heads or rows % (2 * heads):
         raise Refusal(
@@ -130,7 +131,7 @@ def interleave_halves(values: numpy.ndarray[Any, Any], heads: int) -> numpy.ndar
 
 
 def _gguf_parts(stated: Mapping[str, str | float], tensors: Mapping[str, numpy.ndarray[Any, Any]]) -> Sequence[bytes]:
-    """Header, facts, the list of tensors, and their numbers, each begun at a multiple of the alignment."""
+    """Return header, metadata, the list of tensors, and their data, each aligned."""
     head = MAGIC + struct.pack("<IQQ", VERSION, len(tensors), len(stated))
     for name, value in stated.items():
         kind = STRING if isinstance(value, str) else _FLOAT

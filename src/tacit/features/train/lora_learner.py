@@ -1,7 +1,7 @@
-"""A base model with an adapter that is being trained: examples as tokens in, steps and held-out losses out.
+"""The part of training that uses torch: examples as tokens, training steps and evaluation losses.
 
-Torch lives here: what passes through the model, what of it is compared with what should have been said, and how the
-adapter's weights move. When to look, stop or save is decided in `training`.
+`training` decides when to evaluate, stop and save. Only the agent's own words and the end of its turn are learned. The text
+is rendered by the model's chat template and checked to equal what the model sees when it is asked.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tacit.features.train.examples import Example
 from tacit.features.train.recipe import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, Recipe
 
 LOGIT_SCALING_SETTINGS = ("logits_scaling", "final_logit_softcapping", "logit_scale", "lm_head_multiplier")
-"""Settings of models that change their output after the head: for those the whole model is asked, not its parts."""
+"""Settings of models that scale their output after the head; for those the whole model is called."""
 
 BATCH_TOKENS_MIN = 512
-"""Batches are made no smaller than this where memory runs out: what does not fit then does not fit."""
+"""Batches are not made smaller than this if memory runs out."""
 
 T = TypeVar("T")
 
 
 @contextmanager
 def adapted(base: BaseModel, recipe: Recipe) -> Iterator[Learner]:
-    """The base model with a fresh adapter over it; without one again afterwards, whatever happens."""
+    """Yield the base model with a fresh adapter; it is removed afterwards."""
     import torch
     from peft import LoraConfig, get_peft_model
     from peft.helpers import disable_input_dtype_casting
@@ -55,7 +55,7 @@ def adapted(base: BaseModel, recipe: Recipe) -> Iterator[Learner]:
         )
         peft_model = get_peft_model(base.model, config)
         try:
-            # The adapter's weights stay exact; autocast rounds them where they are multiplied, and only there.
+            # the adapter's weights stay exact; autocast rounds only in multiplications
             with disable_input_dtype_casting(peft_model) if base.device.startswith("cuda") else nullcontext():
                 yield Learner(base, recipe, peft_model)
         finally:
@@ -68,16 +68,16 @@ def adapted(base: BaseModel, recipe: Recipe) -> Iterator[Learner]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Conversations side by side, padded at their ends; causal attention never sees what is behind, so no mask is needed."""
+    """Conversations padded at their ends; causal attention needs no mask."""
 
     ids: Any
     where: Any
-    """Places, counted over all rows, whose next token is learned."""
+    """Positions, over all rows, whose next token is learned."""
     wanted: Any
 
 
 class Learner:
-    """The weights of an adapter, and how they move."""
+    """The weights of an adapter and their optimiser."""
 
     def __init__(self, base: BaseModel, recipe: Recipe, peft_model: Any) -> None:
         import torch
@@ -95,7 +95,7 @@ class Learner:
         self._scales_logits = any(getattr(config, name, None) not in {None, 0, 1} for name in LOGIT_SCALING_SETTINGS)
 
     def step(self, examples: Sequence[Encoded], *, rate: float, dice: int) -> Any:
-        """One step on these examples; their summed loss stays on the device, so that nothing waits for it."""
+        """Make one step on these examples; the summed loss stays on the device, so nothing waits for it."""
         import torch
 
         for group in self.optimizer.param_groups:
@@ -107,10 +107,10 @@ class Learner:
         return total
 
     def _accumulate_gradients(self, examples: Sequence[Encoded], dice: int) -> Any:
-        """The summed loss of these examples, with what they teach added up in the weights."""
+        """Return the summed loss of these examples and accumulate the gradients."""
         import torch
 
-        # The dice of dropout follow from the step alone: nothing of them has to be kept for going on later.
+        # dropout depends on the step alone, so its state need not be saved
         torch.manual_seed(dice)
         self.peft_model.train()
         learned = sum(example.learned for example in examples)
@@ -123,7 +123,7 @@ class Learner:
         return total
 
     def evaluate(self, examples: Sequence[Encoded]) -> float:
-        """The mean loss of what should have been said in these examples, without learning from them."""
+        """Return the mean loss on these examples without learning."""
         self.peft_model.eval()
         return self._shrinking_batches(lambda: self._sum_losses(examples)) / sum(
             example.learned for example in examples
@@ -136,7 +136,7 @@ class Learner:
             return float(sum(self._loss(batch) for batch in self._batches(examples)))
 
     def _shrinking_batches(self, work: Callable[[], T]) -> T:
-        """Work in batches that the device can hold: in smaller ones from now on, where its memory runs out."""
+        """Run work in batches that fit the device; smaller ones from now on if memory runs out."""
         while (done := unless_out_of_memory(work, self.base.device)) is None:
             self.optimizer.zero_grad(set_to_none=True)
             if self.most_tokens <= BATCH_TOKENS_MIN:
@@ -145,11 +145,11 @@ class Learner:
         return done
 
     def copy(self) -> list[Any]:
-        """The adapter's weights as they are now."""
+        """Return a copy of the adapter's weights."""
         return [weight.detach().clone() for weight in self.weights]
 
     def restore(self, weights: Sequence[Any]) -> None:
-        """Puts back weights that were copied."""
+        """Restore weights from a copy."""
         import torch
 
         with torch.no_grad():
@@ -157,7 +157,7 @@ class Learner:
                 own.copy_(kept)
 
     def load(self, folder: Path) -> None:
-        """Puts the weights of an adapter of the same shape in place of its own."""
+        """Load the weights of an adapter of the same shape."""
         from peft import set_peft_model_state_dict
         from safetensors.torch import load_file
 
@@ -171,7 +171,7 @@ class Learner:
             ) from fault
 
     def save(self, folder: Path) -> None:
-        """The adapter as PEFT reads it."""
+        """Write the adapter in PEFT's format."""
         from peft import get_peft_model_state_dict
         from safetensors.torch import save_file
 
@@ -192,10 +192,8 @@ class Learner:
 
     @contextmanager
     def _checkpointing(self, batch: Batch) -> Iterator[None]:
-        """Where one conversation is longer than what passes at once, keep only what goes into each layer for the way back.
-
-        The rest is computed again there: a third more work, and no more memory than shorter ones take.
-        """
+        """For a long conversation, keep only the inputs of each layer and compute the rest again: a third more work,
+        less memory."""
         model = self.base.model
         if batch.ids.numel() <= self.most_tokens or not getattr(model, "supports_gradient_checkpointing", False):
             yield
@@ -214,14 +212,14 @@ class Learner:
                 logits = self.base.model(input_ids=batch.ids, use_cache=False).logits
                 chosen = logits.flatten(0, 1).index_select(0, batch.where)
             else:
-                # The vocabulary is by far the widest layer, and most tokens are context: only what is learned goes through it.
+                # the vocabulary is the widest layer, and most tokens are context: only learned positions go through it
                 seen = self.base.model.base_model(input_ids=batch.ids, use_cache=False).last_hidden_state
                 chosen = self.base.model.get_output_embeddings()(seen.flatten(0, 1).index_select(0, batch.where))
         return torch.nn.functional.cross_entropy(chosen.float(), batch.wanted, reduction="sum")
 
 
 def rate_at(step: int, steps: int, recipe: Recipe) -> float:
-    """The rate of a step: rising at first, then falling along half a wave to a tenth."""
+    """Return the learning rate of a step: rising first, then a cosine down to a tenth."""
     rising = max(1, round(steps * recipe.warm_up))
     if step < rising:
         return recipe.rate * (step + 1) / rising
@@ -230,11 +228,11 @@ def rate_at(step: int, steps: int, recipe: Recipe) -> float:
 
 
 def learner_state(learner: Learner) -> Mapping[str, Any]:
-    """All that has to be kept for going on with the very same steps."""
+    """Return everything that is needed to continue with the same steps."""
     return {
         "weights": learner.copy(),
         "optimizer": learner.optimizer.state_dict(),
-        "most_tokens": learner.most_tokens,  # how a step is cut decides which dice of dropout fall where
+        "most_tokens": learner.most_tokens,  # the split of a step decides the dropout
     }
 
 
@@ -261,7 +259,7 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One conversation as tokens; a label is the token itself where it is learned, else `IGNORED`."""
+    """One conversation as tokens; a label is the token if it is learned, otherwise `IGNORED`."""
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
@@ -273,7 +271,7 @@ class Encoded:
 
 
 def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0) -> list[Encoded]:
-    """Examples as tokens with labels. One that is longer than `longest`, or holds nothing to learn, is left out."""
+    """Encode examples with labels. Examples longer than `longest`, or without anything to learn, are left out."""
     closing = end_of_turn(tokenizer)[1]
     laid = [segments(example, tokenizer, closing=closing) for example in examples]
     wholes = tokenize(["".join(text for text, _ in parts) for parts in laid], tokenizer)
@@ -293,7 +291,7 @@ def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0)
 
 
 def segments(example: Example, tokenizer: Any, *, closing: str) -> list[tuple[str, bool]]:
-    """The text of an example in pieces: what is context, and what the agent is to say (with the mark that ends it)."""
+    """Return the text of an example in pieces: context, and what the agent writes with the end of its turn."""
     messages, learned = example.messages, example.learned
     whole = render_chat(messages[: learned[-1] + 1], tokenizer, asking=False) if learned else ""
     parts: list[tuple[str, bool]] = []
@@ -326,7 +324,7 @@ POOLED_STEPS = 8
 
 
 def steps_of(lengths: Sequence[int], *, examples: int, seed: int, number: int) -> list[list[int]]:
-    """One pass over all conversations, as steps of so many of them."""
+    """Return one pass over all conversations as steps."""
     dice = random.Random(f"{seed}/{number}")
     order = list(range(len(lengths)))
     dice.shuffle(order)
@@ -340,7 +338,7 @@ def steps_of(lengths: Sequence[int], *, examples: int, seed: int, number: int) -
 
 
 def step_at(lengths: Sequence[int], step: int, *, examples: int, seed: int) -> list[int]:
-    """The conversations of the step with this number, counted over all passes from 0."""
+    """Return the conversations of a step, counted over all passes from 0."""
     per_pass = -(-len(lengths) // examples)
     number, at = divmod(step, per_pass)
     return steps_of(lengths, examples=examples, seed=seed, number=number)[at]

@@ -1,7 +1,6 @@
-"""A dataset and a base model in, an adapter out: the weights that were best on held-out tasks, with the curve that led there.
+"""Trains an adapter: a dataset and a base model → the weights that were best on held-out tasks, and the curve of losses.
 
-A training that was cut off, at whatever moment, goes on where it last saved itself, and on a processor ends with the very same
-weights. Whether the adapter may serve is not decided here.
+An interrupted training continues from its last checkpoint, and on a processor ends with exactly the same weights.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ PROGRESS_INTERVAL_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One look at a training."""
+    """One evaluation during a training."""
 
     step: int
     trained: float | None
-    """Mean loss of the steps since the last look; none before the first step."""
+    """Mean loss of the steps since the last evaluation; None before the first step."""
     held_out: float | None
-    """Mean loss on held-out tasks, where there are any."""
+    """Mean loss on held-out tasks, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a training stands."""
+    """The progress of a training."""
 
     step: int
     steps: int
@@ -58,7 +57,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained:
-    """A finished adapter and how it came about."""
+    """A finished adapter and its figures."""
 
     folder: Path
     weights_hash: str
@@ -77,7 +76,7 @@ class Trained:
 
 @dataclass(slots=True)
 class _TrainingState:
-    """What of a training has to survive a cut, besides the weights."""
+    """What a checkpoint holds besides the weights."""
 
     step: int = 0
     curve: list[Point] = field(default_factory=list)
@@ -87,7 +86,7 @@ class _TrainingState:
     tokens: int = 0
     seconds: float = 0.0
     loss: Any = 0.0
-    """Summed over what was learned since the last look."""
+    """Summed loss since the last evaluation."""
     learned: int = 0
 
 
@@ -100,9 +99,9 @@ def train(
     start: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Trained:
-    """An adapter in this folder; at once where it is there already, and from where it was cut off where it was.
+    """Train an adapter in this folder; returns at once if it is finished, and continues if it was interrupted.
 
-    It begins from the weights of the adapter in `start` where one is given: what that one knows may be kept or forgotten.
+    It starts from the weights of the adapter in `start`, if given.
     """
     require_train_extra()
     if not dataset.train:
@@ -128,7 +127,7 @@ def train(
 
 
 class _Training:
-    """One training under way."""
+    """A running training."""
 
     def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, settings: dict[str, str]) -> None:
         tokenizer, recipe = learner.base.tokenizer, learner.recipe
@@ -147,11 +146,11 @@ class _Training:
 
     @property
     def over(self) -> bool:
-        """Whether it has learned all it should, or enough."""
+        """Whether all steps are done, or there is no more gain."""
         return self.state.step >= self.steps or self.state.without_gain >= self.recipe.patience
 
     def run(self, progress: Callable[[Progress], None]) -> None:
-        """All steps that are left."""
+        """Make all remaining steps."""
         state, begun, before = self.state, time.monotonic(), self.state.seconds
         first, saved, reported = state.step, begun, -math.inf
         if not state.curve:
@@ -172,7 +171,7 @@ class _Training:
         state.seconds = before + time.monotonic() - begun
 
     def keep(self) -> Trained:
-        """The best adapter, its curve and its record in the folder; the record comes last and says that all is there."""
+        """Write the best adapter, its curve and its record; the record comes last and marks it as complete."""
         state = self.state
         self.learner.restore(self.best_weights)
         half_done = self.folder / "writing"
@@ -286,7 +285,7 @@ def _finished_training(folder: Path, settings: dict[str, str]) -> Trained | None
 
 
 def _require_same_settings(held: dict[str, str], settings: dict[str, str], folder: Path) -> None:
-    """Going on with another dataset, base model, seed or recipe would be neither the one training nor the other."""
+    """Refuse to continue with another dataset, base model, seed or recipe."""
     other = [name for name in settings if held.get(name) != settings[name]]
     if other:
         raise Refusal(
@@ -297,7 +296,7 @@ def _require_same_settings(held: dict[str, str], settings: dict[str, str], folde
 
 
 def _require_most_fit(fitting: int, dataset: Dataset, *, longest: int) -> None:
-    """Refuse where so many examples are too long that what is left is no sample of the work, but its short ones."""
+    """Refuse if so many examples are too long that the rest is not a sample of the work."""
     every, manifest = len(dataset.train), dataset.manifest
     if not fitting or manifest.lost_to_length(every - fitting, every) > manifest.policy.most_faulty:
         gone = manifest.dropped.get("too_long", 0)
@@ -310,7 +309,7 @@ def _require_most_fit(fitting: int, dataset: Dataset, *, longest: int) -> None:
 
 
 def _sample_evenly(items: Sequence[Example], most: int) -> list[Example]:
-    """At most so many items, taken evenly from all."""
+    """Return at most this many items, evenly spaced."""
     return list(items) if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
 

@@ -1,4 +1,4 @@
-"""An agent by its name: `reference`, `model:…`, `chat:http://…`, `command:…`, `python:…` or an address → an actor."""
+"""Opens an agent by its name: `reference`, `model:…`, `chat:http://…`, `command:…`, `python:…` or an address."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ AGENTS = {
 }
 """How agents are named → what they are."""
 WITH_ADAPTER = "yes"
-"""What `adapter` says of an agent that brings an adapter of its own."""
+"""The value of `adapter` for an agent with an adapter of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorOptions:
-    """Under which conditions an agent acts."""
+    """Options of an agent."""
 
     adapter: str = ""
-    """A folder (`model:`), a number or name (`chat:`), or `yes` for an agent that brings its own."""
+    """A folder (`model:`), a number or name (`chat:`), or `yes` for an agent with its own."""
     max_calls: int = MAX_CALLS
     timeout_s: float = 60.0
     key: str = ""
-    """For the server of `chat:`."""
+    """The key for the server of `chat:`."""
 
 
 def open_actor(name: str, *, memory: Tacit | None = None, options: ActorOptions | None = None) -> Actor:
-    """The agent of this name."""
+    """Return the agent of this name."""
     options = options or ActorOptions()
     kind, _, rest = name.partition(":")
     if name == "reference":

@@ -1,9 +1,10 @@
-"""Which files an agent is made of: the words that name it in → each file among them, with its hash, out.
+"""Agents of others: a program (one process per attempt, JSON lines), a Python function, or a web server (JSON by POST).
 
-A run that goes on has to go on with the same agent, so the record keeps these. Only what is named is looked at: neither the
-modules that a file imports, nor what stands behind an address, nor a program that is found by its name alone, nor a folder,
-nor what a shell or an interpreter is told in words (`-c`, `-m`); and nothing behind an option that follows the agent's file,
-for that may be a log that it writes.
+A program gets a time limit for every answer; one that is too slow, writes too much or exits loses that attempt and is
+killed with everything it started. An exception of a function ends the run. A server that cannot be reached ends the run;
+the same command continues it. For programs and functions the hashes of their files are recorded, so that a run continues
+with the same agent. Only named files are hashed: no imports, no folders, no code after `-c` or `-m`, and nothing after an
+option behind the agent's file, which may be a log.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
 from tacit.providers.http import TIMED_OUT, UNREACHABLE, check_url, post
 
 _WHOLE_BYTES_MAX = 64 << 20
-"""Of larger files, such as weights, size and time tell whether they changed: reading them would take longer than a run."""
+"""Larger files, such as weights, are identified by size and time, because reading them would take too long."""
 _INTERPRETER = re.compile(
     r"(python|pypy|node|nodejs|deno|bun|npx|tsx|ruby|perl|php|lua|luajit|julia|rscript|java|dotnet|go|cargo|uv|uvx|pipx|poetry"
     r"|conda|mamba|micromamba|sh|bash|dash|zsh|ksh|fish|busybox|env|nice|ionice|timeout|stdbuf|taskset|nohup|time|xvfb-run|sudo"
     r"|docker|podman)[\d.]*(\.exe)?",
     re.IGNORECASE,
 )
-"""Programs that start an agent and are none: their own options come before its file."""
+"""Programs that start an agent; their own options come before its file."""
 
 
 def files_among(words: Sequence[str]) -> dict[str, str]:
-    """The files that a command names, up to the first option behind one → what their contents come to."""
+    """Return the files that a command names, up to the first option after one → their hashes."""
     found: dict[str, str] = {}
     for place, word in enumerate(words):
         if word.startswith("-") and without_interpreters(name for name in words[:place] if name in found):
@@ -69,12 +70,12 @@ def files_among(words: Sequence[str]) -> dict[str, str]:
 
 
 def without_interpreters(names: Iterable[str]) -> list[str]:
-    """Those among files that are of the agent itself, and no interpreter or other program that starts it."""
+    """Return the files of the agent itself, without interpreters and other programs that start it."""
     return [name for name in names if not _INTERPRETER.fullmatch(Path(name).name)]
 
 
 def files_of_function(place: str) -> dict[str, str]:
-    """The file that `FILE.py:NAME` or, once it is imported, `MODULE:NAME` is written in."""
+    """Return the file of `FILE.py:NAME`, or of `MODULE:NAME` once it is imported."""
     where = place.rpartition(":")[0]
     if where.endswith(".py"):
         return files_among([where])
@@ -83,7 +84,7 @@ def files_of_function(place: str) -> dict[str, str]:
 
 
 def _file_hash(path: Path) -> str:
-    """A fingerprint of a file; empty where there is none."""
+    """Return the hash of a file; empty if there is none."""
     try:
         if not path.is_file():
             return ""
@@ -93,24 +94,24 @@ def _file_hash(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError):
-        # Too long for a name, or not to be read: then it is no file that the agent is made of.
+        # too long for a name, or not readable: not a file of the agent
         return ""
 
 
 ANSWER_TIMEOUT_S = 60.0
-"""Time for one answer."""
+"""Seconds for one answer."""
 _STDERR_SHOWN = 200
 _GRACE_S = 5.0
 _CHUNK = 1 << 16
 
 
 class CommandActor:
-    """Acts by what a program says."""
+    """An agent that is a program."""
 
     def __init__(
         self, command: str, *, adapter: bool = False, timeout_s: float = ANSWER_TIMEOUT_S, max_calls: int = MAX_CALLS
     ) -> None:
-        """`adapter` says that the program heeds the question's `adapter`, so that arms with one mean something."""
+        """`adapter` says that the program uses the question's `adapter`."""
         try:
             self._words = shlex.split(command)
         except ValueError as error:
@@ -126,15 +127,15 @@ class CommandActor:
         self._failures = FailureCounter(self.name)
 
     def files(self) -> Mapping[str, str]:
-        """The files that the command names, as they are now: every attempt starts it anew."""
+        """Return the hashes of the command's files now: every attempt starts it again."""
         return files_among(self._words)
 
     def objection(self, arm: Arm) -> str:
-        """An adapter is the program's own affair; it has to say that it has one."""
+        """The program must say that it has an adapter."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt one world after the other."""
+        """Act in one world after the other."""
         around = AttemptOptions(adapter=adapter, seed=seed)
         return concatenate([self._attempt_world(world, aid, around) for world, aid in zip(worlds, aids, strict=True)])
 
@@ -148,11 +149,11 @@ class CommandActor:
 
 
 class _Process:
-    """A running agent; use it as a context: it is ended with all that it started."""
+    """A running program; a context manager that kills it with everything it started."""
 
     def __init__(self, words: Sequence[str], *, timeout_s: float) -> None:
         self._timeout_s = timeout_s
-        self._received = bytearray()  # and not yet taken as an answer
+        self._received = bytearray()  # not yet returned as an answer
         self._ended = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is
         try:
@@ -188,7 +189,7 @@ class _Process:
             file.close()
 
     def ask(self, question: AgentQuestion, around: AttemptOptions) -> AgentDecision:
-        """Its decision; broken where it took too long, wrote too much, or died."""
+        """Return its decision; broken if it was too slow, wrote too much, or exited."""
         asked = question_document(question, around)
         try:
             line = self._exchange(encode_question(asked))
@@ -198,7 +199,7 @@ class _Process:
         return read_decision(line, asked) if line.strip() else self._ended_without_answer()
 
     def _exchange(self, unsent: bytes) -> bytes:
-        """Its next line, or what it said before it ended. Written to and listened to at once: neither waits for the other."""
+        """Return its next line, or what it wrote before it exited. Reads and writes at the same time."""
         until = time.monotonic() + self._timeout_s
         while len(self._received) <= ANSWER_BYTES_MAX:
             answered = b"\n" in self._received
@@ -214,7 +215,7 @@ class _Process:
         return line + newline
 
     def _ready(self, *, reading: bool, writing: bool, until: float) -> Sequence[object]:
-        """Those pipes of the wanted ones that something can be done with; raises `TimeoutError` when the time is up."""
+        """Return the pipes that are ready; raise `TimeoutError` when the time is up."""
         left_s = until - time.monotonic()
         with selectors.DefaultSelector() as selector:
             if reading:
@@ -227,7 +228,7 @@ class _Process:
         return ready
 
     def _send(self, line: bytes) -> bytes:
-        """What is still to be sent; nothing once it does not listen any more: then what it said before counts."""
+        """Return what is still to be sent; nothing once it does not read any more."""
         try:
             return line[os.write(self._input.fileno(), line[:_CHUNK]) :]
         except BlockingIOError:
@@ -236,7 +237,7 @@ class _Process:
             return b""
 
     def _receive(self) -> bool:
-        """Take in what it said; whether it may say more."""
+        """Read what it wrote; return whether more may come."""
         try:
             received = os.read(self._output.fileno(), _CHUNK)
         except BlockingIOError:
@@ -252,21 +253,21 @@ class _Process:
         )
 
     def _end(self) -> None:
-        """End the process and all that it started, at once where it does not go by itself."""
+        """End the process and everything it started."""
         if self._ended:
             return
         self._ended = True
-        self._input.close()  # it is told that no more questions come
+        self._input.close()  # the end of its input says that no more questions come
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=0.2)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # one that the system itself holds up dies when it is let go
+        with suppress(subprocess.TimeoutExpired):  # a process that the kernel blocks exits later
             self._process.wait(timeout=_GRACE_S)
 
 
 def _last_line_of(file: IO[bytes]) -> str:
-    """The last of what a process complained about, as one line."""
+    """Return the end of the process's stderr as one line."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 4 * _STDERR_SHOWN))
     return " ".join(file.read().decode("utf-8", "replace").split())[-_STDERR_SHOWN:]
@@ -277,7 +278,7 @@ _PYTHON_EXAMPLE = "python:my_agent.py:answer, or python:package.module:answer"
 
 
 class PythonActor:
-    """Acts by what a function says."""
+    """An agent that is a Python function."""
 
     def __init__(
         self,
@@ -288,7 +289,7 @@ class PythonActor:
         max_calls: int = MAX_CALLS,
         files: Mapping[str, str] | None = None,
     ) -> None:
-        """`adapter` says that the function heeds the question's `adapter`; `files` are those that it was loaded from."""
+        """`adapter` says that the function uses the question's `adapter`; `files` are the files it was loaded from."""
         self.name = name
         self._answer = answer
         self._adapter = adapter
@@ -297,15 +298,15 @@ class PythonActor:
         self._failures = FailureCounter(f"the agent {name}")
 
     def files(self) -> Mapping[str, str]:
-        """What the function was loaded from, as it was then: later changes do not reach it."""
+        """Return the files as they were loaded; later changes do not matter."""
         return self._files
 
     def objection(self, arm: Arm) -> str:
-        """An adapter is the function's own affair; it has to say that it has one."""
+        """The function must say that it has an adapter."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt all worlds, one call in each at a time."""
+        """Act in all worlds, one call in each at a time."""
         around = AttemptOptions(adapter=adapter, seed=seed)
 
         def decide(questions: Sequence[AgentQuestion]) -> list[AgentDecision]:
@@ -321,7 +322,7 @@ class PythonActor:
 
 @contextmanager
 def _errors_as_mistakes(what: str) -> Iterator[None]:
-    """Somebody else's code, which may raise whatever it likes: told as its author's mistake, with the place."""
+    """Report any exception of foreign code as its author's mistake, with the place."""
     try:
         yield
     except TacitError:
@@ -336,7 +337,7 @@ def _errors_as_mistakes(what: str) -> Iterator[None]:
 
 
 def load_function(place: str) -> AnswerFunction:
-    """The function that `FILE.py:NAME` or `MODULE:NAME` names."""
+    """Load the function that `FILE.py:NAME` or `MODULE:NAME` names."""
     where, _, name = place.rpartition(":")
     if not where or not name:
         raise Mistake(f"{place!r} does not name a function", code="bad_function_name", hint=_PYTHON_EXAMPLE)
@@ -357,7 +358,7 @@ def _load_file(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     script_folder = str(path.resolve().parent)
-    if script_folder not in sys.path:  # as Python does for a script: what lies beside it can be imported
+    if script_folder not in sys.path:  # as for a script, modules in its folder can be imported
         sys.path.append(script_folder)
     with _errors_as_mistakes(f"{path.name}, when it was loaded,"):
         spec.loader.exec_module(module)
@@ -375,12 +376,12 @@ PARALLEL_REQUESTS = 8
 
 
 class HttpActor:
-    """Acts by what a server says."""
+    """An agent behind a web server."""
 
     def __init__(
         self, url: str, *, adapter: bool = False, timeout_s: float = ANSWER_TIMEOUT_S, max_calls: int = MAX_CALLS
     ) -> None:
-        """`adapter` says that the server heeds the question's `adapter`."""
+        """`adapter` says that the server uses the question's `adapter`."""
         check_url(url, example="http://localhost:8000/act")
         self.name = url
         self._adapter = adapter
@@ -389,11 +390,11 @@ class HttpActor:
         self._failures = FailureCounter(url)
 
     def objection(self, arm: Arm) -> str:
-        """An adapter is the server's own affair; it has to be said that it has one."""
+        """The server must say that it has an adapter."""
         return "this agent has no adapter" if arm.adapter and not self._adapter else ""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt all worlds, one call in each at a time."""
+        """Act in all worlds, one call in each at a time."""
         around = AttemptOptions(adapter=adapter, seed=seed)
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
 

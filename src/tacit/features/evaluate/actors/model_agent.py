@@ -1,7 +1,4 @@
-"""A language model as an agent: each world's question in the one form → a completion → a call. Learns nothing.
-
-The model is asked in the form that it was trained in (`consolidation.conversation`), for all open worlds in one batch.
-"""
+"""A language model as an agent: it is asked in the format it was trained in (`conversation`), all worlds in one batch."""
 
 from __future__ import annotations
 
@@ -13,37 +10,37 @@ from tacit.features.evaluate.conversation import ChatMessage, is_done, parse_too
 from tacit.features.evaluate.suite import Aid, Arm, AttemptCost, World
 
 MAX_TOKENS = 96
-"""What one answer may take: a call is short."""
+"""Most tokens of one answer: a call is short."""
 _SHOWN = 80
 
 
 class ModelReply(Protocol):
-    """What a model said, and what that took."""
+    """A model's answer and its cost."""
 
     @property
     def text(self) -> str:
-        """Its words, up to the end of its turn."""
+        """The text, up to the end of the turn."""
 
     @property
     def context_tokens(self) -> int:
-        """What it read."""
+        """Tokens read."""
 
     @property
     def output_tokens(self) -> int:
-        """What it wrote."""
+        """Tokens written."""
 
 
 class Completer(Protocol):
-    """Goes on with conversations, many at a time, always in the same way (no dice)."""
+    """Continues many conversations at a time, deterministically."""
 
     def complete(
         self, conversations: Sequence[Sequence[ChatMessage]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
     ) -> Sequence[ModelReply]:
-        """The next message of each conversation, in their order; `adapter` names the weights laid over the model's own."""
+        """Return the next message of each conversation; `adapter` names the adapter to use."""
 
 
 class ModelActor:
-    """Acts by what a model says."""
+    """An agent that is a language model."""
 
     at_once = 256
     """A model reads many conversations in hardly more time than one."""
@@ -58,9 +55,9 @@ class ModelActor:
         max_tokens: int = MAX_TOKENS,
         max_context: int = 0,
     ) -> None:
-        """`adapter` is the completer's name of the weights that arms with an adapter use; empty: there are none.
+        """`adapter` is the completer's name of the adapter for arms with one; empty if there is none.
 
-        `max_context` is what the model can read and write in one conversation, in tokens; 0: nobody knows.
+        `max_context` is the model's context in tokens; 0 if unknown.
         """
         self.name = f"{name}+{adapter}" if adapter else name
         self._completer = completer
@@ -70,11 +67,11 @@ class ModelActor:
         self._max_context = max_context
 
     def objection(self, arm: Arm) -> str:
-        """An adapter is needed where an arm asks for one."""
+        """An arm with an adapter needs one."""
         return "no adapter was given" if arm.adapter and not self._adapter else ""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt all worlds in lock-step; the model throws no dice, so the seed changes nothing."""
+        """Act in all worlds in lock-step; the model is deterministic, so the seed has no effect."""
         del seed
         weights = self._adapter if adapter else ""
 
@@ -90,7 +87,7 @@ def _decided(reply: ModelReply, *, max_context: int) -> AgentDecision:
     call = None if is_done(reply.text) else parse_tool_call(reply.text)
     broken = ""
     if max_context and reply.context_tokens + reply.output_tokens > max_context:
-        # A model may go on beyond what it was made for, and say anything; that is no decision, whatever it looks like.
+        # beyond its context a model may write anything, so that is not a decision
         broken = f"the conversation takes more than the {max_context} tokens that the model can read"
     elif call is None and not is_done(reply.text):
         broken = f"no call can be read from {reply.text.strip()[:_SHOWN]!r}"

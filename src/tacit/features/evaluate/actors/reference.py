@@ -1,9 +1,7 @@
-"""The reference agent as an agent under test: it reads no text, so an aid reaches it as what it can act on.
+"""The reference agent under test: it reads no text, so it gets aids as what it can act on.
 
-Skills it recalls by itself, as often as it needs them, without leaving a trace in the memory; with nothing it has an empty
-memory. A raw episode is carried out again, call by call, as it was: an agent without a language model cannot see what of an
-episode holds elsewhere, and making a skill of it first would measure what Tacit learns from one attempt, not the raw episode.
-The oracle's answer is carried out likewise, which shows that the suite can be solved. Documents and adapters it has no use for.
+It recalls skills by itself without storing uses; without an aid its memory is empty. A recorded attempt and the oracle's
+answer are repeated call by call. It cannot use documents or adapters.
 """
 
 from __future__ import annotations
@@ -27,16 +25,16 @@ _REPLAYED = frozenset({AidKind.TRAJECTORY, AidKind.ORACLE})
 
 
 class ReferenceActor:
-    """Acts by recalled skills alone, or repeats an episode."""
+    """Acts by recalled skills alone, or repeats a recorded attempt."""
 
     def __init__(self, memory: Tacit | None = None, *, max_calls: int = MAX_CALLS) -> None:
-        """`memory` is the one that aids come from; without it there are neither skills nor placebos."""
+        """`memory` is where aids come from; without it there are no skills and no placebos."""
         self.name = f"reference agent, {max_calls} calls"
         self._memory = memory
         self._max_calls = max_calls
 
     def objection(self, arm: Arm) -> str:
-        """It has no weights, and reads no text."""
+        """It has no weights and reads no text."""
         if arm.adapter:
             return "the reference agent has no weights to adapt"
         if arm.aid is AidKind.KNOWLEDGE:
@@ -44,7 +42,7 @@ class ReferenceActor:
         return "" if self._memory or arm.aid in {AidKind.NONE, *_REPLAYED} else "the reference agent has no memory"
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> AttemptCost:
-        """Attempt one world after the other; it throws no dice."""
+        """Act in one world after the other; it is deterministic."""
         del adapter, seed
         started = time.perf_counter()
         tokens = [self._attempted(world, aid) for world, aid in zip(worlds, aids, strict=True)]
@@ -56,7 +54,7 @@ class ReferenceActor:
         )
 
     def _attempted(self, world: World, aid: Aid) -> int:
-        """Act in one world; what a model would have had to read for it: task, skills or episode, and answers."""
+        """Act in one world; return the tokens that a model would have read."""
         view = _View(self._memory, aid)
         if aid.kind in _REPLAYED:
             self._repeat(world, aid.calls)
@@ -68,7 +66,7 @@ class ReferenceActor:
         return view.tokens + sum(estimate_tokens(text) for text in shown)
 
     def _repeat(self, world: World, calls: Sequence[Call]) -> None:
-        """Make the calls of an episode again, as far as there are such tools."""
+        """Repeat the calls of an attempt, as far as the tools exist."""
         if not calls:
             world.abstain("no episode is known")
             return
@@ -81,7 +79,7 @@ class ReferenceActor:
 
 @dataclass(slots=True)
 class _View:
-    """A memory as an arm may see it: all of it, the aid's own versions, or nothing. Leaves no trace."""
+    """A memory as an arm may see it: all of it, the aid's own versions, or nothing. Stores nothing."""
 
     memory: Tacit | None
     aid: Aid
@@ -95,7 +93,7 @@ class _View:
         budget_tokens: int | None = None,
         tools: Sequence[str] | None = None,
     ) -> Selection:
-        """Skills for a task."""
+        """Return skills for a task."""
         if self.memory is None or self.aid.kind is AidKind.NONE:
             return Selection(query=Query(text=task), reason="there is nothing to recall in this arm")
         if self.aid.kind is AidKind.PLACEBO:

@@ -1,7 +1,8 @@
-"""Many worlds at once, one decision each per round: what an agent decides → calls made, and what ended each attempt.
+"""Acts in many worlds at once: one decision per world and round. Also the JSON format in which external agents are asked.
 
-An agent that turns in circles, or makes more calls than it may, is stopped here, so that every agent is stopped by the same
-rules. Nothing here knows how a decision is come by.
+A question is `{"task", "tools", "aid", "turns", "adapter", "seed", "attempt"}`. An answer is `{"tool": "name", "arguments":
+{…}}`, `{"done": true}` or `{"abstain": "why"}`, optionally with `"tokens": {"context": 900, "output": 20}`. Agents that
+loop or make too many calls are stopped here by the same rules.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from tacit.features.evaluate.suite import Aid, AttemptCost, World
 from tacit.text.words import credible_tokens, estimate_tokens
 
 MAX_CALLS = 30
-"""Calls that one attempt may make."""
+"""Most calls of one attempt."""
 REPEATS_MAX = 3
-"""So often may the same call give the same answer; then the agent turns in circles."""
+"""How often the same call may give the same answer before the agent is stopped."""
 STOPPED = "stopped: "
 _TAKEN = frozenset({"self", "tool"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentQuestion:
-    """What an agent is asked in one world: what is the next call? `place` tells the worlds of a batch apart."""
+    """What an agent is asked in one world; `place` is the world's number in its batch."""
 
     place: int
     task: str
@@ -40,18 +41,18 @@ class AgentQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDecision:
-    """What an agent wants: a call; or to end, because all is done, because it knows no way, or because it broke."""
+    """The next step of an agent: a call, or the end because the task is done, no way is known, or the answer is broken."""
 
     call: Call | None = None
     abstained: str = ""
     broken: str = ""
-    """Why no decision came; the attempt ends there."""
+    """Why there is no decision; the attempt ends."""
     context_tokens: int = 0
     output_tokens: int = 0
 
 
 Decide = Callable[[Sequence[AgentQuestion]], Sequence[AgentDecision]]
-"""One decision for each question, in their order."""
+"""Returns one decision per question, in order."""
 
 
 @dataclass(slots=True)
@@ -109,12 +110,12 @@ class _Attempt:
         self._end(self.note)
 
     def _end(self, why: str) -> None:
-        self.ended = True  # whatever the world makes of it: nobody is asked again
+        self.ended = True  # the agent is not asked again, whatever the world does
         self.world.abstain(why)
 
 
 def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max_calls: int = MAX_CALLS) -> AttemptCost:
-    """Act in all worlds until each is over, the agent ends, or it is stopped."""
+    """Act in all worlds until each has ended or is stopped."""
     started = time.perf_counter()
     attempts = [_Attempt(world, aid.text, place) for place, (world, aid) in enumerate(zip(worlds, aids, strict=True))]
     for round_ in _rounds(attempts):
@@ -135,12 +136,12 @@ def _rounds(attempts: Sequence[_Attempt]) -> Iterator[list[_Attempt]]:
 
 
 def retries(turns: Sequence[Turn]) -> int:
-    """Calls of a tool right after a call of the same tool failed."""
+    """Count calls of a tool right after a failed call of the same tool."""
     return sum(before.failed and before.call.tool == after.call.tool for before, after in pairwise(turns))
 
 
 def concatenate(parts: Sequence[AttemptCost]) -> AttemptCost:
-    """What attempts took that were made one after the other."""
+    """Return the costs of attempts that were made one after the other."""
     return AttemptCost(
         context_tokens=tuple(count for part in parts for count in part.context_tokens),
         output_tokens=tuple(count for part in parts for count in part.output_tokens),
@@ -150,24 +151,24 @@ def concatenate(parts: Sequence[AttemptCost]) -> AttemptCost:
 
 
 ANSWER_BYTES_MAX = 1 << 20
-"""A call is short: what is longer is no answer."""
+"""A longer answer is not an answer."""
 OBSERVATION_CHARACTERS_MAX = 100_000
 FAILURES_MAX = 5
-"""So many questions may go unanswered by an agent that never answered one; then it is not set up rightly."""
+"""After so many failures of an agent that never answered, the run ends."""
 _EXCERPT = 120
 _ANSWER_FORMAT = 'answer {"tool": "name", "arguments": {…}}, {"done": true} or {"abstain": "why"}'
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptOptions:
-    """What is the same for all questions of an attempt."""
+    """What is the same in all questions of an attempt."""
 
     adapter: bool = False
     seed: int = 0
 
 
 def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[str, Any]:
-    """A question as an object that JSON can hold."""
+    """Return a question as an object for JSON."""
     return {
         "attempt": question.place,
         "task": question.task,
@@ -196,12 +197,12 @@ def question_document(question: AgentQuestion, around: AttemptOptions) -> dict[s
 
 
 def encode_question(document: Mapping[str, Any]) -> bytes:
-    """A question as one line."""
+    """Encode a question as one line."""
     return json.dumps(document, default=str).encode() + b"\n"
 
 
 def read_decision(data: bytes, asked: Mapping[str, Any]) -> AgentDecision:
-    """What an agent wrote, as a decision; broken where it is none."""
+    """Parse an agent's answer; broken if it is not a decision."""
     if len(data) > ANSWER_BYTES_MAX:
         return AgentDecision(broken=f"the agent's answer is longer than {ANSWER_BYTES_MAX >> 20} megabyte")
     try:
@@ -213,7 +214,7 @@ def read_decision(data: bytes, asked: Mapping[str, Any]) -> AgentDecision:
 
 
 def parse_decision(answer: object, asked: Mapping[str, Any]) -> AgentDecision:
-    """An agent's answer, as a decision; broken where it is none."""
+    """Return an agent's answer as a decision; broken if it is not one."""
     if not isinstance(answer, Mapping):
         return AgentDecision(broken=f"the agent's answer is no object: {_ANSWER_FORMAT}")
     meant = [name for name in ("tool", "done", "abstain") if answer.get(name)]
@@ -236,16 +237,16 @@ def parse_decision(answer: object, asked: Mapping[str, Any]) -> AgentDecision:
 
 
 class FailureCounter:
-    """Tells an agent that fails now and then from one that never worked: with that one the run ends."""
+    """Distinguishes an agent that fails sometimes from one that never worked."""
 
     def __init__(self, agent: str) -> None:
-        """`agent` is how it is named in the error."""
+        """`agent` is its name in the error."""
         self._agent = agent
         self._failures = 0
         self._worked = False
 
     def check(self, decision: AgentDecision) -> AgentDecision:
-        """Take note of an answer; raises `Outage` once it is plain that none will come."""
+        """Count an answer; raise `Outage` if the agent never worked."""
         self._worked = self._worked or not decision.broken
         self._failures += bool(decision.broken)
         if not self._worked and self._failures >= FAILURES_MAX:
@@ -258,5 +259,5 @@ class FailureCounter:
 
 
 def _tokens_read(asked: Mapping[str, Any]) -> int:
-    """What an agent had to read, where it does not say so itself."""
+    """Estimate the tokens of a question, for agents that do not report them."""
     return estimate_tokens(json.dumps(asked, ensure_ascii=False, default=str))

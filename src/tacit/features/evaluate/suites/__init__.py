@@ -1,8 +1,5 @@
-"""Suites by name: what there is to be measured on. A name, a folder of data and options in; a suite out.
-
-`next_call` makes a suite of any solved attempts; `retail` and `bfcl` are such suites of public tasks, `own` one of the user's
-own work, `telecom` a world to act in. `rehearsal` gives a memory that has learned only what a suite lets it.
-"""
+"""Suites by name. `own` is made of the user's verified work, `retail` and `bfcl` of public tasks, `telecom` is a world
+to act in, `everyday` a set of simple requests that must not get worse."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ _SHOWN = 40
 
 @runtime_checkable
 class TeachingSuite(Protocol):
-    """A suite that says what may be learned from before it is attempted."""
+    """A suite that has training tasks."""
 
     def training_trajectories(self) -> list[Trajectory]:
-        """Attempts at other tasks, with their outcomes."""
+        """Return attempts at other tasks, with their outcomes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +38,7 @@ class SuiteInput:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def folder(self) -> Path:
-        """The folder of the suite's files."""
+        """Return the folder with the suite's files."""
         if self.data is None:
             raise Mistake(
                 "this suite needs its files", code="no_data", hint="give the folder that holds them by --data"
@@ -55,7 +52,7 @@ class SuiteInput:
         return self.data
 
     def number(self, name: str, default: float) -> float:
-        """An option as a number."""
+        """Return an option as a number."""
         try:
             found = float(self.options.get(name, default))
         except ValueError:
@@ -70,7 +67,7 @@ class SuiteInput:
         return found
 
     def whole(self, name: str, default: int) -> int:
-        """An option as a whole number from 0 on."""
+        """Return an option as a whole number from 0 on."""
         text = self.options.get(name, str(default)).strip()
         if not _WHOLE.fullmatch(text):
             raise Mistake(
@@ -89,13 +86,13 @@ class SuiteEntry:
     summary: str
     make: Callable[[SuiteInput], Suite]
     options: Mapping[str, str] = field(default_factory=dict)
-    """Option → what it says."""
+    """Option → its description."""
     counts: str = ""
     """What counts as success, and what an agent earns that does nothing."""
     acts: bool = False
-    """Whether there is a world to act in, and not one question at a time: there the reference agent is of use."""
+    """Whether there is a world to act in, in which the reference agent is useful."""
     runs: tuple[str, ...] = ()
-    """Options that name code which is run: a person says them; no file does, and they are never guessed."""
+    """Options that name code to run: only a person may give them, no file."""
 
 
 def open_suite(
@@ -105,7 +102,7 @@ def open_suite(
     store: Store | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Suite:
-    """Open a suite; `data` is its folder where it has one, `store` what the user's own work is taken from."""
+    """Open a suite; `data` is its folder, `store` the source of the user's own work."""
     known = SUITES.get(name)
     if known is None:
         near = difflib.get_close_matches(name, SUITES, n=1)

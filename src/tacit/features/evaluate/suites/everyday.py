@@ -1,8 +1,7 @@
-"""Everyday requests among six tools: has a model that was trained on other work unlearned to choose? Exercises out.
+"""Everyday requests with six tools each: shows whether a model that was trained on other work has lost anything.
 
-Every request is answered by one of thirty tools, named and described so that whoever reads them can tell; five others stand
-beside it. The words are written for this suite and occur in nobody's experience. It measures no skill and teaches none: it is
-there to be no worse on. Each request is put twice, with other values and other tools beside; both make one group.
+Each request is answered by one of thirty tools; five others are offered with it. The texts were written for this suite. It
+has no training tasks. Each request is asked twice, with other values and other tools; both form one group.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from tacit.features.evaluate.suite import Exercise
 from tacit.features.evaluate.suites.next_call import NextCallWorld
 
 OTHER_TOOLS = 5
-"""Other tools that are offered."""
+"""How many other tools are offered."""
 TIMES = 2
 _PEOPLE = ("Mara", "Tomas", "Ines", "Jonas", "Priya", "Kofi")
 _DAYS = ("Monday", "Tuesday", "Thursday", "Friday", "tomorrow", "the 14th")
@@ -121,11 +120,11 @@ class EverydaySuite:
     name = "everyday"
 
     def exercises(self) -> Sequence[Exercise]:
-        """The requests, tool by tool."""
+        """Return the requests, tool by tool."""
         return list(_exercises())
 
     def begin(self, exercise: Exercise) -> NextCallWorld:
-        """A question that nobody has answered yet; whatever its arguments, the tool is what counts."""
+        """Return an unanswered question; only the tool counts, not the arguments."""
         return NextCallWorld(exercise, knows_arguments=False)
 
 

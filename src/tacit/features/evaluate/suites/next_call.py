@@ -1,9 +1,9 @@
-"""What is the next call? Solved attempts in; one exercise for every call of them, and one for having nothing left to do, out.
+"""Next-call suites: solved attempts → one exercise for every call, and one for the end.
 
-The agent is shown the task and the calls that were made so far, and says one thing: the next call, or that it is done.
-Nothing is carried out, so that a language model is measured without a world to act in. A right answer names the tool that
-was called there; whether its arguments are the same too is a figure of its own (`exact`). Where the order of calls is free,
-another order than the attempt's counts as wrong: that holds for every arm alike, and `detail` says how often it is so.
+The agent sees the task and the calls so far, and answers with the next call or that it is done. Nothing is executed, so a
+language model is measured without a world. An answer is right if it names the tool of the attempt; whether the arguments
+are equal too is a separate figure (`exact`). If the order of calls is free, another order counts as wrong, in every arm
+alike.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tacit.features.evaluate.suite import AttemptScore, Exercise
 EXACT = "arguments exact"
 OTHER_ARGUMENTS = "other arguments"
 RIGHT_TOOL = "right tool"
-"""Where nobody can tell what the arguments should be."""
+"""The right arguments are unknown."""
 LATER = "right, but later"
-"""The tool is called further on in the attempt."""
+"""The tool is called later in the attempt."""
 WRONG = "wrong tool"
 UNKNOWN = "no such tool"
 STOPPED = "stopped too soon"
@@ -32,10 +32,10 @@ SILENT = "said nothing that can be read"
 
 
 class NextCallWorld:
-    """One question; it is over with the first answer."""
+    """One question; it ends with the first answer."""
 
     def __init__(self, exercise: Exercise, *, knows_arguments: bool = True) -> None:
-        """`knows_arguments`: the answer says the arguments too, and not only which tool is right."""
+        """`knows_arguments`: the right arguments are known, not only the tool."""
         self._exercise = exercise
         self._knows_arguments = knows_arguments
         self._answer: Call | None = None
@@ -45,17 +45,17 @@ class NextCallWorld:
 
     @property
     def task(self) -> str:
-        """What is asked."""
+        """The task."""
         return self._exercise.task
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What may be called."""
+        """The tools that can be called."""
         return self._exercise.tools
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """The calls before the one that is asked for."""
+        """The calls so far."""
         return self._exercise.turns
 
     @property
@@ -64,22 +64,22 @@ class NextCallWorld:
         return self._over
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
-        """Answer with a call; it is not carried out."""
+        """Answer with a call; it is not executed."""
         if self._over:
             return "the question was answered before", True
         self._answer, self._over = Call(tool=tool, arguments=arguments), True
         return "", False
 
     def finish(self) -> None:
-        """Answer that nothing is left to do."""
+        """Answer that the task is done."""
         self._done, self._over = self._done or not self._over, True
 
     def abstain(self, reason: str) -> None:
-        """Answer that it is not known."""
+        """Answer that the next call is unknown."""
         self._reason, self._over = self._reason or ("" if self._over else reason or "abstained"), True
 
     def score(self) -> AttemptScore:
-        """Whether the answer is the right one."""
+        """Return whether the answer is right."""
         success, detail = self._judged()
         tells = self._exercise.answer and self._knows_arguments  # an end has no arguments
         return AttemptScore(
@@ -92,7 +92,7 @@ class NextCallWorld:
         )
 
     def state(self) -> str:
-        """A fingerprint of the question and of its answer."""
+        """Return a hash of the question and its answer."""
         answer = None if self._answer is None else [self._answer.tool, _plain(self._answer.arguments)]
         detail = [self._exercise.key, answer, self._done, self._reason]
         return hashlib.sha256(json.dumps(detail).encode()).hexdigest()[:16]
@@ -117,8 +117,8 @@ class NextCallWorld:
 class NextCallSuite:
     """Exercises from attempts that are known to be right.
 
-    `tools` are the same for all, or are looked up for each attempt. `key` names an attempt, `group` what attempts share
-    that are not independent of one another; both are the attempt's session where nothing else is said.
+    `tools` are the same for all, or a function of the attempt. `key` names an attempt, `group` the task of dependent
+    attempts; by default both are the session.
     """
 
     def __init__(
@@ -148,20 +148,20 @@ class NextCallSuite:
         )
 
     def exercises(self) -> Sequence[Exercise]:
-        """One for each call, in the attempts' order."""
+        """Return one exercise for each call, in the attempts' order."""
         return self._exercises
 
     def begin(self, exercise: Exercise) -> NextCallWorld:
-        """A question that nobody has answered yet."""
+        """Return an unanswered question."""
         return NextCallWorld(exercise)
 
 
 def positions(
     trajectory: Trajectory, tools: Sequence[Tool], *, key: str, group: str, ends: bool = True
 ) -> list[Exercise]:
-    """The exercises of one attempt. The answer is what is left to do from there: its first call is the one that is asked.
+    """Return the exercises of one attempt. The answer is the rest of the attempt; its first call is asked for.
 
-    Calls that failed are shown, and are nobody's answer.
+    Failed calls are shown and are never an answer.
     """
     turns = turns_of(trajectory)
     worked = [at for at, turn in enumerate(turns) if not turn.failed]
@@ -180,5 +180,5 @@ def positions(
 
 
 def _plain(arguments: Mapping[str, Any]) -> str:
-    """Arguments as text to compare by: their order does not matter."""
+    """Return arguments as text for comparison; their order does not matter."""
     return json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False, default=str)

@@ -1,7 +1,6 @@
-"""The user's own work: verified attempts of a store, parted by task into what may be learned from and what is asked.
+"""The user's own work as a suite: verified attempts of a store, split by task into training and held-out tasks.
 
-A memory that learned from everything knows the asked tasks too. Whoever measures skills on this suite takes a memory that
-learned from `training_trajectories()` alone (see `rehearsal`).
+A memory that learned from everything knows the held-out tasks; `learned_memory` makes one from the training tasks only.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.store import open_store
 
 SHARE = 0.2
-"""The part of the tasks that is held out, as datasets do."""
+"""Share of the tasks that is held out, as in datasets."""
 LEFT_OUT_MOST = 0.2
-"""Of the tasks that are held out no larger part may be known from others: what is left would be a choice, not a sample."""
+"""If more than this share of the held-out tasks is given away by others, the rest is not a sample."""
 
 
 class OwnSuite(NextCallSuite):
-    """Next calls of the tasks that were held out; attempts at one task make one group."""
+    """Next calls of the held-out tasks; attempts at one task make one group."""
 
     def __init__(self, attempts: Iterable[VerifiedAttempt], *, held_out: Collection[str], name: str = "own") -> None:
-        """`held_out` are keys of tasks, as the manifest of a dataset has them."""
+        """`held_out` are keys of tasks."""
         solved = [attempt for attempt in attempts if attempt.assessment.verified_success]
         asked = {attempt.trajectory.id: attempt for attempt in solved if attempt.task_key in held_out}
         if not asked:
@@ -47,30 +46,30 @@ class OwnSuite(NextCallSuite):
             group=lambda trajectory: asked[trajectory.id].task_key,
         )
         self.left_out = 0
-        """Tasks that are not asked though they were held out, since others give them away (see `unseen`)."""
+        """Held-out tasks that are not used because others give them away."""
         self._training = [with_outcome_as_claim(attempt) for attempt in solved if attempt.task_key not in held_out]
 
     def training_trajectories(self) -> list[Trajectory]:
-        """The other attempts, with what was found of them as their claim."""
+        """Return the other attempts, with their verified outcome as the claim."""
         return list(self._training)
 
 
 def held_out_tasks(tasks: Iterable[str], *, share: float = SHARE, seed: int = 0) -> set[str]:
-    """The tasks that a dataset of this seed holds out: a task's own lot decides, and where none is drawn, the lowest."""
+    """Return the held-out tasks of a seed: a hash of the task decides; at least one is held out."""
     lots = sorted((_draw(task, seed), task) for task in set(tasks))
     chosen = {task for lot, task in lots if lot < share}
     return chosen or ({lots[0][1]} if share and len(lots) > 1 else set())
 
 
 def own_suite(attempts: Sequence[VerifiedAttempt], *, share: float = SHARE, seed: int = 0) -> OwnSuite:
-    """The suite of a store's attempts, parted as a dataset of this share and seed parts them."""
+    """Return the suite of a store's attempts, split as a dataset with this share and seed."""
     return without_given_away_tasks(
         attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed)
     )
 
 
 def without_given_away_tasks(attempts: Sequence[VerifiedAttempt], *, held_out: Collection[str]) -> OwnSuite:
-    """The suite without tasks that others give away, which are neither asked nor learned from; refused where it is many."""
+    """Return the suite without tasks that others give away; refused if these are too many."""
     given_away: set[str] = set()
     while True:
         suite = OwnSuite([each for each in attempts if each.task_key not in given_away], held_out=held_out)
@@ -91,7 +90,7 @@ def without_given_away_tasks(attempts: Sequence[VerifiedAttempt], *, held_out: C
 
 
 def with_outcome_as_claim(attempt: VerifiedAttempt) -> Trajectory:
-    """A trajectory that says of itself what was found of it, so that a fresh memory can take it at its word."""
+    """Return a trajectory that claims its verified outcome, so that a fresh memory can trust it."""
     claim = Claim(result=str(attempt.assessment.outcome), verified_by=attempt.verified_by)
     return dataclasses.replace(attempt.trajectory, claim=claim, id="")
 
@@ -110,7 +109,10 @@ def learned_memory(
     progress: Callable[[int, int], None] | None = None,
     store: Store | None = None,
 ) -> Tacit:
-    """A fresh memory that took the outcomes of these attempts at their word and learned from them; in `store`, if given."""
+    """Return a fresh memory that learned from these attempts and trusts their outcomes; in `store`, if given.
+
+    What waits for review is approved, so the measurement shows what learning finds, without a person's corrections.
+    """
     memory = Tacit(store or open_store(":memory:"), config=config or Config())
     memory.capture(trajectories, trust_outcomes=True)
     memory.learn(progress=progress)

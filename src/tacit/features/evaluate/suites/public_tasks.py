@@ -1,7 +1,9 @@
-"""Files of tasks with reference calls, as trajectories: JSON lines in, checked rows and verified attempts out.
+"""Suites of public tasks with reference calls: tau-bench retail and BFCL multi-turn.
 
-A task with the calls that solve it is an attempt that is known to be right, though nobody saw what came back. What is held
-out to be asked never is among what may be learned from.
+A task with the calls that solve it is an attempt that is known to be right. Held-out tasks are never among the training
+tasks. Retail: the 500 training tasks and the test tasks that change something; the tools are the seven that change
+something; test tasks about one customer are variants and form one group. BFCL: turns of scenarios whose number is a
+multiple of four are for training, those in between for the test; turns of one scenario form one group.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ VERIFIED_BY = "reference calls"
 
 
 def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]:
-    """The objects of a JSON Lines file (also .gz), each with these fields; every line that is not so is named."""
+    """Read the objects of a JSON Lines file (also .gz) that must have these fields; raise one error with every bad line."""
     if not path.is_file():
         raise NotFound(f"no such file: {path}", code="no_data", hint="give the folder with the suite's files by --data")
     opened = gzip.open if path.suffix == ".gz" else open
@@ -53,7 +55,7 @@ def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]
 
 
 def parse_json(text: str) -> Any:
-    """What a JSON text says; `ValueError` where it is none, is too deep, or holds numbers that nobody can compute with."""
+    """Parse JSON; raise `ValueError` if it is invalid, too deep, or has infinite numbers."""
     try:
         return json.loads(text, parse_constant=_finite_number, parse_float=_finite_number)
     except RecursionError as error:
@@ -63,7 +65,7 @@ def parse_json(text: str) -> Any:
 def solved_attempt(
     key: str, text: str, calls: Iterable[Call], *, tools: Sequence[str] = (), project: str = ""
 ) -> Trajectory:
-    """A task with its reference calls as an attempt that succeeded."""
+    """Return a task with its reference calls as a successful attempt."""
     asked = Step(index=0, role=Role.USER, text=text)
     steps = [
         Step(index=index, role=Role.AGENT, tool=call.tool, arguments=call.arguments)
@@ -80,7 +82,7 @@ def solved_attempt(
 
 
 def without_held_out(training: Iterable[Trajectory], held_out: Iterable[Trajectory]) -> list[Trajectory]:
-    """What may be learned from: tasks whose words, in this order, are not held out."""
+    """Return the training tasks whose words are not held out."""
     kept_back = {tuple(terms(trajectory.task.text)) for trajectory in held_out}
     return [trajectory for trajectory in training if tuple(terms(trajectory.task.text)) not in kept_back]
 
@@ -151,10 +153,10 @@ _TOOL_NAMES = tuple(tool.name for tool in TOOLS)
 
 
 class RetailSuite(NextCallSuite):
-    """The test tasks' changes, and what may be learned from."""
+    """The changes of the test tasks, and the training tasks. DATA has `train_gold.jsonl` and `test_visible_gold.jsonl`."""
 
     def __init__(self, data: Path, *, by: str = CUSTOMER) -> None:
-        """`by` says what makes a group: all tasks about one customer, or each task for itself."""
+        """`by` says what makes a group: all tasks about one customer, or each task."""
         if by not in (CUSTOMER, TASK):
             raise Mistake(
                 f"by must be {CUSTOMER} or {TASK}, not {by!r}", code="bad_option_value", hint=f"by={CUSTOMER}"
@@ -169,12 +171,12 @@ class RetailSuite(NextCallSuite):
         self._training = without_held_out(_retail_attempts(data / "train_gold.jsonl"), held_out)
 
     def training_trajectories(self) -> list[Trajectory]:
-        """The training tasks, solved; none of them is asked."""
+        """Return the training tasks, solved."""
         return list(self._training)
 
 
 def _first_task_of_customer(path: Path) -> dict[str, str]:
-    """Task → the first task about the same customer; one that does not say who it is stands for itself."""
+    """Return task → the first task about the same customer; a task without a customer is its own."""
     first: dict[str, str] = {}
     found: dict[str, str] = {}
     for row in read_rows(path, fields={"id": str, "actions": list}):
@@ -212,11 +214,11 @@ def _reference_calls(actions: Iterable[Mapping[str, Any]]) -> list[Call]:
 _FIELDS = {"id": str, "category": str, "number": int, "text": str, "tools": list, "gold": list, "kind": str}
 _POSITIONAL = "_positional"
 _PREAMBLE = "Tool description:"
-"""What stands before it says which program a tool belongs to, and is the same for all tools of that program."""
+"""The text before it names the tool's program and is the same for all tools of that program."""
 
 
 class BfclSuite(NextCallSuite):
-    """The asked turns, and what may be learned from."""
+    """The test turns, and the training turns. DATA has `turns.jsonl.gz` and `tools.json`."""
 
     def __init__(self, data: Path) -> None:
         documented = _read_tools(data / "tools.json")
@@ -239,11 +241,11 @@ class BfclSuite(NextCallSuite):
         self._training = without_held_out(learned, held_out)
 
     def training_trajectories(self) -> list[Trajectory]:
-        """Turns of other scenarios, solved; none of them is asked."""
+        """Return turns of other scenarios, solved."""
         return list(self._training)
 
     def tools_of(self, trajectory: Trajectory) -> list[Tool]:
-        """The tools that there were at a turn."""
+        """Return the tools of a turn."""
         return [self._read_tools[name] for name in trajectory.environment.tools]
 
 
@@ -268,7 +270,7 @@ def _bfcl_attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Tra
 
 
 def _named_arguments(arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
-    """Arguments with those that the reference gives by position named as the documentation has them."""
+    """Return arguments with names for those that the reference gives by position."""
     named = {name: value for name, value in arguments.items() if name != _POSITIONAL}
     free = [name for name in (*tool.required, *tool.optional) if name not in named]
     return dict(zip(free, arguments.get(_POSITIONAL, ()), strict=False)) | named

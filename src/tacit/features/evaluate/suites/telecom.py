@@ -1,9 +1,8 @@
-"""Telecom: a customer's phone does not work; look, and mend it. Acting in tau2-bench's world through a driver given by path.
+"""Telecom: repair a customer's phone in tau2-bench's world, through a driver given by path.
 
-Nothing of that world is part of Tacit: the driver is a Python file that offers `TelecomEnv` and `load_episodes`, and it needs a
-checkout of the benchmark. Every world is a copy of one environment with a state of its own, so that many can be acted in at
-once. Tasks are worded alike and differ in what is wrong with the phone, so that their words do not tell them apart; their
-ids spell out what is wrong, and are given to nobody. DATA holds `dev_ids.json` and `episodes.jsonl`.
+The driver is a Python file with `TelecomEnv` and `load_episodes`; it needs a checkout of the benchmark. Every world is a
+copy of one environment with its own state. Tasks have the same wording and differ in what is broken; their ids say what is
+broken, so agents do not see them. DATA has `dev_ids.json` and `episodes.jsonl`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class TelecomWorld:
     """One customer's phone and account."""
 
     def __init__(self, exercise: Exercise, environment: Any, *, max_calls: int) -> None:
-        """`environment` stands at the beginning of the exercise and belongs to this world alone."""
+        """`environment` is at the start of the exercise and belongs to this world alone."""
         self._exercise = exercise
         self._environment = environment
         self._left = max_calls
@@ -46,28 +45,28 @@ class TelecomWorld:
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What may be called."""
+        """The tools that can be called."""
         return self._exercise.tools
 
     @property
     def turns(self) -> Sequence[Turn]:
-        """What was done so far."""
+        """All turns so far."""
         return self._turns
 
     @property
     def over(self) -> bool:
-        """Whether the attempt was ended, the customer was handed over, or no call is left."""
+        """Whether the attempt was ended, the customer was transferred, or no call is left."""
         return bool(self._ended) or self._left <= 0 or self._environment._over
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
-        """Call a tool; whatever is wrong with the call is told in the answer."""
+        """Call a tool; errors are in the answer."""
         if self.over:
             return "the attempt is over", True
         self._left -= 1
         try:
             text, failed = self._environment.call(tool, **arguments)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
-            # A model may give arguments that the world does not look at before it uses them: its call failed.
+            # a model may give arguments that the world does not check: its call failed
             text, failed = f"Error: {error}", True
         self._turns.append(Turn(call=Call(tool=tool, arguments=arguments), observation=text, failed=failed))
         return text, failed
@@ -77,12 +76,12 @@ class TelecomWorld:
         self._ended = self._ended or "finished"
 
     def abstain(self, reason: str) -> None:
-        """End the attempt: no procedure is known."""
+        """End the attempt because no procedure is known."""
         self._ended = self._ended or "abstained"
         self._environment.abstain(reason)
 
     def score(self) -> AttemptScore:
-        """Whether the phone works and the customer was not handed over needlessly."""
+        """Return whether the phone works and the customer was not transferred needlessly."""
         result = self._environment.score()
         needed = {call.tool for call in self._exercise.answer}
         reading = {tool.name for tool in self.tools if tool.read_only}
@@ -102,7 +101,7 @@ class TelecomWorld:
         )
 
     def state(self) -> str:
-        """A fingerprint of the phone, the account and the calls so far."""
+        """Return a hash of the phone, the account and the calls so far."""
         world = self._environment._env
         calls = [(turn.call.tool, dict(turn.call.arguments)) for turn in self._turns]
         result = [world.get_db_hash(), world.get_user_db_hash(), calls, self._ended]
@@ -110,12 +109,12 @@ class TelecomWorld:
 
 
 class TelecomSuite:
-    """The dev tasks, and the episodes that may be learned from."""
+    """The dev tasks, and the training episodes."""
 
     name = "telecom"
 
     def __init__(self, data: Path, *, driver: Path, checkout: Path | None = None, max_calls: int = 0) -> None:
-        """Without `checkout` the driver looks for it where its own documentation says; `max_calls` is its limit at most."""
+        """Without `checkout` the driver looks where its documentation says; `max_calls` cannot exceed its limit."""
         self._data = data
         self.driver = _loaded(driver)
         self._environment = _started(self.driver, checkout)
@@ -129,17 +128,17 @@ class TelecomSuite:
         return tuple(self._exercise(key, identity) for key, identity in self._ids.items())
 
     def exercises(self) -> Sequence[Exercise]:
-        """One for each task, in the order of its file."""
+        """Return one exercise per task, in the order of the file."""
         return self._exercises
 
     def begin(self, exercise: Exercise) -> TelecomWorld:
-        """A phone as it is when the customer calls."""
-        environment = copy.copy(self._environment)  # what is reset is made anew; tasks and documentation are shared
+        """Return a world as it is when the customer calls."""
+        environment = copy.copy(self._environment)  # `reset` replaces the state; tasks and documentation are shared
         environment.reset(self._ids[exercise.key])
         return TelecomWorld(exercise, environment, max_calls=self._max_calls)
 
     def training_trajectories(self) -> list[Trajectory]:
-        """Episodes of other tasks with verified outcomes, successes and failures."""
+        """Return episodes of other tasks with verified outcomes, successes and failures."""
         path = self._data / "episodes.jsonl"
         if not path.is_file():
             raise NotFound(
@@ -168,7 +167,7 @@ class TelecomSuite:
 
 
 def _retries(turns: Sequence[Turn]) -> int:
-    """Calls of a tool whose last call had failed."""
+    """Count calls of a tool whose last call had failed."""
     failed: dict[str, bool] = {}
     count = 0
     for turn in turns:
