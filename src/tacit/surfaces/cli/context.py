@@ -25,7 +25,7 @@ from tacit.domain.stored import Stored
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
-from tacit.surfaces.cli.report import Part, with_aliases
+from tacit.surfaces.cli.report import ReportPart, with_aliases
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -129,7 +129,9 @@ class CommandContext:
                 hint="run it in a terminal of your own, or set TACIT_TOKEN",
             )
 
-    def report(self, document: Any, *parts: Part | Callable[[], Part | Iterable[Part] | None]) -> None:
+    def report(
+        self, document: Any, *parts: ReportPart | Callable[[], ReportPart | Iterable[ReportPart] | None]
+    ) -> None:
         """Print one JSON document for a program, or the parts for a person: lines with markup, tables, or callables."""
         if self.as_json:
             # On a terminal only ASCII is printed, so that no stored character can act on it.

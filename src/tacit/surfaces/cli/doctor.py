@@ -19,10 +19,11 @@ from tacit.features.evaluate.runner import SET_ASIDE
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
-from tacit.surfaces.cli.report import Column, Columns, JsonMember
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.clients.checks import (
     ClientCheck,
     ConfiguredHook,
+    ProbeResult,
     check_claude,
     check_codex,
     check_files,
@@ -30,13 +31,13 @@ from tacit.surfaces.clients.checks import (
     hooks_in,
     last_fired,
     moment_of,
+    probe_hook,
+    probe_server,
 )
-from tacit.surfaces.clients.connections import is_connected
+from tacit.surfaces.clients.connections import CLIENTS, files_of, find_client_folders, is_connected
+from tacit.surfaces.clients.installation import InstallationRecord
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
 from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFolders
-from tacit.surfaces.clients.probing import ProbeResult, probe_hook, probe_server
-from tacit.surfaces.clients.record import InstallationRecord
-from tacit.surfaces.clients.registry import CLIENTS, files_of, find_client_folders
 from tacit.surfaces.hook import log
 
 MEANING = "recall by meaning"
@@ -174,7 +175,9 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
         yield from _fired(ctx, client, hooks, since=record.written_at(files[0]))
 
 
-def _probes(ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, launcher: Launcher) -> Iterator[ClientCheck]:
+def _probes(
+    ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, launcher: Launcher
+) -> Iterator[ClientCheck]:
     """Run each command as the client would."""
     around = ctx.environment
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
@@ -218,7 +221,9 @@ def _probed(about: str, command: str, ran: ProbeResult, *, remedy: str) -> Clien
     return ClientCheck(about=about, state="ok", message=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
 
 
-def _fired(ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, since: float) -> Iterator[ClientCheck]:
+def _fired(
+    ctx: CommandContext, client: Client, hooks: Sequence[ConfiguredHook], *, since: float
+) -> Iterator[ClientCheck]:
     """Yield when each event last reached Tacit in this project: proof that the client calls it."""
     fired = last_fired(ctx.place.folder / "sessions", client.name)
     fired = {moment: at for moment, at in fired.items() if at.timestamp() >= since}
@@ -254,7 +259,7 @@ _FINDINGS: Columns[ClientCheck] = Columns(
 )
 
 
-def _finding_lines(findings: Sequence[ClientCheck]) -> Iterator[JsonMember]:
+def _finding_lines(findings: Sequence[ClientCheck]) -> Iterator[ReportPart]:
     for finding in findings:
         mark, colour = _MARKS[finding.state]
         yield Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.message))

@@ -22,7 +22,7 @@ from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.lift import report_lift
-from tacit.surfaces.cli.report import Column, Columns, Part, pairs
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs
 from tacit.surfaces.cli.views import NAMESAKES, STATUS_STYLE, namesake_lines, reliability_text
 
 _SHOWN_ID = 14
@@ -119,7 +119,7 @@ def _short(subject: str) -> str:
     return subject[: _SHOWN_HASH if subject.startswith("sha256:") else _SHOWN_ID]
 
 
-def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent]) -> Iterator[Part]:
+def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent]) -> Iterator[ReportPart]:
     """Yield a table, or in a narrow terminal two lines for each event, so that nothing is cut off."""
     yield f"[bold]{escape(clean(name))}[/bold]"
     if ctx.console.width >= _WIDE:
@@ -172,7 +172,7 @@ def stats(
         heading = f"Reliability of skills{f' ({undrawn})' if undrawn else ''}"
         charts.draw([(_AXIS, [_chart_row(each) for each in drawn])], plot, heading=heading)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[ReportPart]:
         if not skills:
             yield _counts_table(ctx, counts)
         kept = records if everything or skills else records[:_ROWS]

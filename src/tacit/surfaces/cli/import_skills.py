@@ -22,7 +22,7 @@ from tacit.domain.stored import Stored
 from tacit.gate.imports import expected_verdict, resolve_import, stored_version
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
-from tacit.surfaces.cli.report import Part
+from tacit.surfaces.cli.report import ReportPart
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
 from tacit.surfaces.cli.views import DECISION_TEXT
 
@@ -198,7 +198,7 @@ def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run: bool) -> Iterator[Part]:
+def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run: bool) -> Iterator[ReportPart]:
     for result in results:
         yield from _result_lines(result, dry_run=dry_run, width=ctx.console.width)
     waiting = [each.content.name for each in results if each.content and each.held and each.held.status in _WAITING]

@@ -21,16 +21,24 @@ from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.connections import (
+    CLIENTS,
+    files_of,
+    find_client_folders,
     find_uninstall_plan,
+    installed_clients,
     is_connected,
     is_connected_by_project,
     without_shared_parts,
 )
-from tacit.surfaces.clients.installation import SettingsChange, apply_changes, plan_install, plan_uninstall
+from tacit.surfaces.clients.installation import (
+    InstallationRecord,
+    SettingsChange,
+    apply_changes,
+    plan_install,
+    plan_uninstall,
+)
 from tacit.surfaces.clients.launcher import Launcher, find_launcher
 from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFile, ClientFolders
-from tacit.surfaces.clients.record import InstallationRecord
-from tacit.surfaces.clients.registry import CLIENTS, files_of, find_client_folders, installed_clients
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
 _CODEX_EVERYWHERE = (

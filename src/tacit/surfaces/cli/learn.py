@@ -28,7 +28,7 @@ from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of,
 from tacit.learn.report import LearningReport, ModelReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.tend import settled_lines
 from tacit.surfaces.cli.views import DECISION_TEXT
 
@@ -196,7 +196,7 @@ def _learn_here(
     suggestions = _suggestions(ctx)
     unchanged = sum(1 for part in taken if part is None)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[ReportPart]:
         if not own:
             names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
             yield f"No {names} sessions found for {escape(str(ctx.place.project))}."
@@ -405,7 +405,7 @@ def _model_document(model: ModelReport) -> dict[str, Any]:
 
 def learned_parts(
     captured: Captured, learned: LearningReport, *, problems: Sequence[InvalidTrajectory] = (), width: int = 80
-) -> Iterator[Part]:
+) -> Iterator[ReportPart]:
     """Yield what a pass of learning did: what was read, what waits for review, and why the rest was held."""
     yield _captured_line(captured)
     hints = set[str]()
@@ -510,7 +510,7 @@ def _command_counts(notes: Sequence[AttemptNote]) -> Counter[str]:
     return lines
 
 
-def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) -> Iterator[Part]:
+def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) -> Iterator[ReportPart]:
     """Yield what was learned in each project."""
     if projects:
         yield _PROJECTS.table(projects)

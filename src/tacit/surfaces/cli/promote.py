@@ -24,7 +24,7 @@ from tacit.maintain.promotion_rules import ScopeGate
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.review import confirmed
 from tacit.surfaces.cli.review_page import Reply, ask, grave_ones, show_candidate
 from tacit.surfaces.cli.views import STATUS_STYLE, show_diff, whole_text
@@ -82,7 +82,7 @@ def _prospects(ctx: CommandContext) -> None:
     found, left = ctx.memory.library.prospects(), purged_but_at_home(ctx.memory.context)
     document = {"prospects": _PROSPECTS.documents(found), "purged_here": _PURGED.documents(left)}
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[ReportPart]:
         database = home_database(ctx.memory.context.place)
         for held in left:
             warning = f"{held.version.name} was purged here, but your own store still has it:"

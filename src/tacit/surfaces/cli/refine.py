@@ -20,7 +20,7 @@ from tacit.maintain.revision import ParentComparison, SkillFindings
 from tacit.surfaces.cli.charts import reliability_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.propose import VERDICT, verdict_lines
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.views import difference, reliability_text, whole_text
 
 SHOWN_FRICTION = 3
@@ -44,7 +44,7 @@ def refine(ctx: CommandContext, *, name: str | None, propose: bool) -> None:
     verdicts = _proposed(ctx, found) if propose else {}
     document = {"skills": [_findings_document(each, verdicts.get(each.stored.version.id)) for each in found]}
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[ReportPart]:
         yield from _one_skill_parts(found[0]) if name else _all_skills_parts(found)
         for verdict in verdicts.values():
             yield from verdict_lines(verdict)
@@ -163,7 +163,7 @@ _SUMMARY: Columns[SkillFindings] = Columns(
 )
 
 
-def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[Part]:
+def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[ReportPart]:
     if not found:
         yield "No run had problems with a skill in use."
         return
@@ -171,7 +171,7 @@ def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[Part]:
     yield "\n[bold]tacit refine NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
 
 
-def _one_skill_parts(found: SkillFindings) -> Iterator[Part]:
+def _one_skill_parts(found: SkillFindings) -> Iterator[ReportPart]:
     version, quality = found.stored.version, found.quality
     yield (
         f"[bold]{escape(clean(version.name))}[/bold]  {version.id[:10]}  {found.stored.status}: "
@@ -199,7 +199,7 @@ def _one_skill_parts(found: SkillFindings) -> Iterator[Part]:
         yield "\nNo next version yet: two sessions must show the same, or one in which a person said so."
 
 
-def _step_table(found: SkillFindings) -> Part:
+def _step_table(found: SkillFindings) -> ReportPart:
     """Return the friction by step, with a few examples each."""
     content = found.stored.version.content
 

@@ -18,7 +18,7 @@ from tacit.domain.identity import plain
 from tacit.surfaces.cli.output import clean
 
 Row = TypeVar("Row")
-Part = RenderableType | None
+ReportPart = RenderableType | None
 """A line with markup, a table or another renderable; None prints nothing."""
 
 

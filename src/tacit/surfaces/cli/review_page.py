@@ -25,7 +25,7 @@ from tacit.domain.trust import Examination, Literal, Touch, Touched
 from tacit.gate.findings import reason_sentence
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.refine import comparison_document, refinement_lines
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.views import difference, file_texts, known_parts, maker, show_diff, skill_text, whole_text
 from tacit.text.capabilities import CATEGORIES, capabilities_text
 from tacit.text.touches import field_texts
@@ -48,7 +48,7 @@ def show_candidate(ctx: CommandContext, stored: Stored) -> Examination:
     return examination
 
 
-def _page_parts(ctx: CommandContext, stored: Stored, examination: Examination) -> Iterator[Part]:
+def _page_parts(ctx: CommandContext, stored: Stored, examination: Examination) -> Iterator[ReportPart]:
     version, width = stored.version, ctx.console.width
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)

@@ -26,7 +26,7 @@ from tacit.surfaces.cli.context import CommandContext, by_option, clean, command
 from tacit.surfaces.cli.history import history, stats
 from tacit.surfaces.cli.import_skills import import_
 from tacit.surfaces.cli.lift import lift
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.table import SuggestingGroup
 from tacit.surfaces.cli.undo import invalidate, pin, rollback
 from tacit.surfaces.cli.views import (
@@ -102,7 +102,7 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
         "shadowed": [{"name": s.name, "path": str(s.path), "by": str(s.by)} for s in shadowed],
     }
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[ReportPart]:
         if rows:
             show_skills(ctx.console, rows, also=scopes)
         else:
@@ -181,7 +181,7 @@ _VERSIONS: Columns[Stored] = Columns(
 
 def _skill_parts(
     ctx: CommandContext, stored: Stored, known: Reliability, document: dict[str, Any], *, raw: bool
-) -> Iterator[Part]:
+) -> Iterator[ReportPart]:
     content = stored.version.content
     if raw or not ctx.console.is_terminal:
         click.echo(clean(render.render(content)))

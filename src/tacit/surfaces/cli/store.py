@@ -30,7 +30,7 @@ from tacit.surfaces.cli.context import (
     counted,
     progress_bar,
 )
-from tacit.surfaces.cli.report import Part, pairs
+from tacit.surfaces.cli.report import ReportPart, pairs
 from tacit.surfaces.cli.table import SuggestingGroup
 
 _INDEXES = ("vector", "version_words", "episode_words")
@@ -277,7 +277,7 @@ def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: 
         "adapters": notices,
     }
 
-    def lines() -> Iterator[Part]:
+    def lines() -> Iterator[ReportPart]:
         yield f"[green]purged[/green] {_amounts(plan.descent)}"
         if not erased:
             yield "[yellow]another process has the store open[/yellow]: traces stay in its log until it ends"
@@ -377,7 +377,7 @@ def _amounts(descent: Descent) -> str:
     return ", ".join(counted(n, _NOUNS[kind][0], plural=_NOUNS[kind][1]) for kind, n in descent.counts.items() if n)
 
 
-def _plan_parts(ctx: CommandContext, plan: purge_plan.PurgePlan) -> Iterator[Part]:
+def _plan_parts(ctx: CommandContext, plan: purge_plan.PurgePlan) -> Iterator[ReportPart]:
     descent, archive = plan.descent, ctx.memory.archive
     yield f"[bold]would remove:[/bold] {_amounts(descent) or 'nothing here'}"
     for name in archive.names(descent.versions)[:_SHOWN]:

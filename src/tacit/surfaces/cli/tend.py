@@ -23,7 +23,7 @@ from tacit.surfaces.cli.context import (
     counted,
     progress_bar,
 )
-from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.views import STATUS_STYLE
 
 SHOWN = 12
@@ -117,7 +117,7 @@ def can_be_applied(care: Care) -> bool:
     return bool(care.move or care.candidate or care.remark)
 
 
-def settled_lines(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> Iterator[Part]:
+def settled_lines(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> Iterator[ReportPart]:
     """Yield what evidence changed, and whether `tacit tend` has suggestions: the end of a report on learning."""
     for move in settled:
         name = escape(clean(ctx.memory.version(move.version_id).version.name))
