@@ -1,8 +1,8 @@
 """One byte changed in a stored skill, approval, piece of evidence or link of the chain, as somebody with the file would do it.
 
-Two ways: through SQL with the guarding triggers taken away and put back, one byte of one cell; and in the file itself, one byte
-of a record's text. Every edit is refused by whoever reads the record next, or reported by `verify`; none goes by in silence. What
-is edited and resealed by hand is reported by the chain, and a chain written again by hand by the anchor outside the file.
+Edits are made through SQL, with the triggers removed for one cell, and in the file itself, in one byte of a record's text. Every
+edit is refused by the next reader of the record, or reported by `verify`. A resealed edit is reported by the audit chain, and a
+rewritten chain by the anchor outside the file.
 TACIT_TEST_EDITS sets how many.
 """
 

@@ -1,4 +1,4 @@
-"""A source is found by the path one names now, however it was typed when it was read."""
+"""Whether something came from a path, address or folder that a person names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def asked(value: str, root: str = "/w/project") -> Source:
 
 
 @pytest.mark.parametrize(
-    ("told", "value"),
+    ("recorded", "value"),
     [
         ("../sk/hidden", "../sk/hidden"),
         ("../sk/hidden", "/w/sk/hidden"),
@@ -29,12 +29,12 @@ def asked(value: str, root: str = "/w/project") -> Source:
         ("mcp", "mcp"),
     ],
 )
-def test_the_same_source_is_found(reported: str, value: str) -> None:
-    assert is_from(reported, asked(value))
+def test_the_same_source_is_found(recorded: str, value: str) -> None:
+    assert is_from(recorded, asked(value))
 
 
 @pytest.mark.parametrize(
-    ("told", "value"),
+    ("recorded", "value"),
     [
         ("../sk/hidden", "/w/sk/hid"),
         ("../sk/hidden", "/w/sk/hidden/notes.md"),
@@ -47,12 +47,12 @@ def test_the_same_source_is_found(reported: str, value: str) -> None:
         ("a\0b", "/"),
     ],
 )
-def test_another_source_is_left_alone(reported: str, value: str) -> None:
-    assert not is_from(reported, asked(value))
+def test_another_source_is_left_alone(recorded: str, value: str) -> None:
+    assert not is_from(recorded, asked(value))
 
 
 def test_only_files_and_folders_are_paths() -> None:
-    assert [is_path(reported) for reported in ("a", "a/b", "mcp", "cli", "ssh://x", "")] == [
+    assert [is_path(recorded) for recorded in ("a", "a/b", "mcp", "cli", "ssh://x", "")] == [
         True,
         True,
         False,

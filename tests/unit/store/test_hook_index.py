@@ -1,4 +1,4 @@
-"""A quick look into a store: only what may be shown, newest first by rank, sealed, next to writers and on still disks."""
+"""The index that hooks read: only what may be shown, best first, sealed, while others write and on read-only disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that every store keeps: retention chooses by age, then by size, oldest first, and never the unlearned."""
+"""The rules of a store: retention chooses by age, then by size, oldest first, and never unlearned trajectories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches: what they are made of, that they find what is near, and a glance that finds by them without numpy."""
+"""Sketches and scans of vectors: they find what comparing each vector finds, and hooks need no numpy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from tacit.store.hook_index import HookIndex
 from tacit.store.sqlite_store import SqliteStore
 from tacit.store.vector_codes import codes_of, direction_of, likely, similarity, sketch_of
 from tacit.store.vectors import Sketches
-from tests.unit.store.samples import put_version, step_to
+from tests.unit.store.samples import (
+    put_version,
+    step_to,
+    vector,
+)
 
 SPACE = "tiny/16@00"
 SIZE = 16
@@ -182,3 +186,22 @@ def test_finding_by_vector_in_a_hook_loads_nothing_heavy(store: SqliteStore) -> 
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+DIMENSIONS = 24
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 700])
+def test_the_first_and_every_later_comparison_give_every_cosine(count: int) -> None:
+    numpy = pytest.importorskip("numpy")
+    from tacit.store.vector_search import Segment
+
+    chooser = random.Random(count)
+    kept = [array("b", (chooser.randint(-127, 127) for _ in range(DIMENSIONS))).tobytes() for _ in range(count)]
+    segment = Segment(numpy.arange(count), numpy.frombuffer(b"".join(kept), numpy.int8).reshape(-1, DIMENSIONS))
+    room = numpy.empty((256, DIMENSIONS), numpy.float32)
+    for _ in range(3):
+        direction = direction_of(vector(*(chooser.gauss(0, 1) for _ in range(DIMENSIONS))))
+        found = numpy.empty(count, numpy.float32)
+        segment.compare(numpy.array(direction, numpy.float32), into=found, room=room)
+        assert found.tolist() == pytest.approx([similarity(codes, direction) for codes in kept], abs=2e-6)
