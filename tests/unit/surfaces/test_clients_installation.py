@@ -16,13 +16,19 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage
-from tacit.surfaces.clients.blocks import WRITTEN_BY, MarkedBlock, WholeFile
 from tacit.surfaces.clients.claude_code import hook_entries
-from tacit.surfaces.clients.entries import SettingsEntries
-from tacit.surfaces.clients.installation import SettingsChange, apply_changes, plan_install, plan_uninstall
+from tacit.surfaces.clients.client_files import Audience, ClientFile, ClientPiece, policy_text, skill_text
+from tacit.surfaces.clients.installation import (
+    RECORD,
+    InstallationRecord,
+    SettingsChange,
+    apply_changes,
+    plan_install,
+    plan_uninstall,
+)
+from tacit.surfaces.clients.json_settings import SettingsEntries
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.plan import Audience, ClientFile, ClientPiece, policy_text, skill_text
-from tacit.surfaces.clients.record import RECORD, InstallationRecord
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, WholeFile
 
 LAUNCHER = Launcher(words=("/opt/tacit",))
 
@@ -153,7 +159,9 @@ def test_a_file_that_cannot_be_read_is_left_and_the_others_are_taken_back(desk: 
     assert "what names tacit under hooks" in message
     apply_changes(changes, record, desk.home, at=1.0)
     assert desk.notes.read_text() == "mine\n"
-    assert [note.path for note in InstallationRecord.load(desk.home).notes] == [str(desk.settings)], "a later run can finish"
+    assert [note.path for note in InstallationRecord.load(desk.home).notes] == [str(desk.settings)], (
+        "a later run can finish"
+    )
 
 
 def test_a_broken_file_without_anything_of_ours_is_nobodys_concern(desk: Desk) -> None:
@@ -250,7 +258,8 @@ def test_permissions_stay(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b'{"a": \n oops}', "line 2"), (b"\xff\xfe{}", "not UTF-8"), (b'{"hooks": 3}', "hooks is no")]
+    ("content", "message"),
+    [(b'{"a": \n oops}', "line 2"), (b"\xff\xfe{}", "not UTF-8"), (b'{"hooks": 3}', "hooks is no")],
 )
 def test_a_file_that_cannot_be_read_stops_everything_before_it_begins(desk: Desk, content: bytes, message: str) -> None:
     desk.settings.parent.mkdir()

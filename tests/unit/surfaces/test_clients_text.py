@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.blocks import MarkedBlock, TomlTable, WholeFile
-from tacit.surfaces.clients.draft import TextDraft, without
-from tacit.surfaces.clients.entries import SettingsEntries, SettingsEntry
-from tacit.surfaces.clients.jsonc import InvalidJson, is_strict, parse
+from tacit.surfaces.clients.json_settings import InvalidJson, SettingsEntries, SettingsEntry, is_strict, parse
+from tacit.surfaces.clients.text_edits import MarkedBlock, TextDraft, TomlTable, WholeFile, without
 
 FOREIGN = '{"type": "command", "command": "lint.sh"}'
 GROUP = {"hooks": [{"type": "command", "command": "/opt/tacit hook", "timeout": 10}]}
@@ -28,7 +26,9 @@ WANTED = SettingsEntries(
     (
         SettingsEntry(at=("hooks", "Stop"), value=GROUP, is_ours=is_group),
         SettingsEntry(at=("hooks", "SessionStart"), value=GROUP, is_ours=is_group),
-        SettingsEntry(at=("permissions", "deny"), value="Bash(*tacit review*)", is_ours=lambda v: v == "Bash(*tacit review*)"),
+        SettingsEntry(
+            at=("permissions", "deny"), value="Bash(*tacit review*)", is_ours=lambda v: v == "Bash(*tacit review*)"
+        ),
         SettingsEntry(
             at=("mcpServers",), key="tacit", value={"command": "tacit"}, is_ours=lambda v: v.get("command") == "tacit"
         ),

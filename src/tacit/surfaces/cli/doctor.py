@@ -37,7 +37,7 @@ from tacit.surfaces.clients.checks import (
 from tacit.surfaces.clients.connections import CLIENTS, files_of, find_client_folders, is_connected
 from tacit.surfaces.clients.installation import InstallationRecord
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFolders
+from tacit.surfaces.clients.client_files import SERVER, Audience, Client, ClientFolders
 from tacit.surfaces.hook import log
 
 MEANING = "recall by meaning"

@@ -38,7 +38,7 @@ from tacit.surfaces.clients.installation import (
     plan_uninstall,
 )
 from tacit.surfaces.clients.launcher import Launcher, find_launcher
-from tacit.surfaces.clients.plan import SERVER, Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.client_files import SERVER, Audience, Client, ClientFile, ClientFolders
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
 _CODEX_EVERYWHERE = (

@@ -15,21 +15,21 @@ from operator import eq
 from pathlib import Path
 from typing import Any
 
-from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, WholeFile
-from tacit.surfaces.clients.entries import SettingsEntries, SettingsEntry
-from tacit.surfaces.clients.launcher import Launcher, is_hook_command
-from tacit.surfaces.clients.plan import (
+from tacit.surfaces.clients.client_files import (
     HOOK_TIMEOUT_S,
     PERSONS_COMMANDS,
     SERVER,
     Audience,
     Client,
     ClientFile,
-    ClientPiece,
     ClientFolders,
+    ClientPiece,
     policy_text,
     skill_text,
 )
+from tacit.surfaces.clients.json_settings import SettingsEntries, SettingsEntry
+from tacit.surfaces.clients.launcher import Launcher, is_hook_command
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, WholeFile
 
 NAME = "claude-code"
 EVENTS = dict.fromkeys(
@@ -71,7 +71,9 @@ def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list
     return found
 
 
-def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, int] = EVENTS) -> tuple[SettingsEntry, ...]:
+def hook_entries(
+    launcher: Launcher, *, client: str = NAME, events: dict[str, int] = EVENTS
+) -> tuple[SettingsEntry, ...]:
     """One group of hooks per event, in the form that Claude Code and Codex share."""
 
     def is_ours(group: Any) -> bool:
@@ -115,7 +117,9 @@ def _is_our_server(value: Any) -> bool:
     return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
 
 
-def _policy(places: ClientFolders, audience: Audience, folder: Path, *, text: str) -> tuple[Path, MarkedBlock | WholeFile]:
+def _policy(
+    places: ClientFolders, audience: Audience, folder: Path, *, text: str
+) -> tuple[Path, MarkedBlock | WholeFile]:
     """A team's text goes where the team's text is; one person's into a file of its own."""
     if audience is not Audience.SHARED:
         return folder / "rules" / "tacit.md", WholeFile(f"<!-- {WRITTEN_BY} -->\n\n{text}")

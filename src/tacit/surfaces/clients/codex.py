@@ -16,22 +16,22 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
 from tacit.surfaces.clients.claude_code import hook_entries
-from tacit.surfaces.clients.entries import SettingsEntries
-from tacit.surfaces.clients.launcher import Launcher
-from tacit.surfaces.clients.plan import (
+from tacit.surfaces.clients.client_files import (
     HOOK_TIMEOUT_S,
     PERSONS_COMMANDS,
     SERVER,
     Audience,
     Client,
     ClientFile,
-    ClientPiece,
     ClientFolders,
+    ClientPiece,
     policy_text,
     skill_text,
 )
+from tacit.surfaces.clients.json_settings import SettingsEntries
+from tacit.surfaces.clients.launcher import Launcher
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
 
 NAME = "codex"
 EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"), HOOK_TIMEOUT_S) | {"SessionEnd": 3}
@@ -59,7 +59,9 @@ def files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list
         file(folder / "config.toml", server, SERVER),
         file(folder / "rules" / "tacit.rules", WholeFile(_rules(launcher)), "deny rules"),
         file(skills / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill"),
-        file((places.project if shared else folder) / "AGENTS.md", MarkedBlock(policy_text(launcher, audience)), "policy"),
+        file(
+            (places.project if shared else folder) / "AGENTS.md", MarkedBlock(policy_text(launcher, audience)), "policy"
+        ),
     ]
 
 

@@ -5,18 +5,68 @@ A connection is what one client is given for one audience. Reads the files; chan
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.entries import SettingsEntries
-from tacit.surfaces.clients.jsonc import is_strict
-from tacit.surfaces.clients.launcher import Launcher
-from tacit.surfaces.clients.plan import Audience, Client, ClientFile, ClientFolders
-from tacit.surfaces.clients.record import InstallationRecord
-from tacit.surfaces.clients.registry import CLIENTS, folders_of_project, files_of
-from tacit.surfaces.clients.writing import read
+from tacit.surfaces.clients.claude_code import CLAUDE_CODE
+from tacit.surfaces.clients.client_files import Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.codex import CODEX
+from tacit.surfaces.clients.installation import InstallationRecord, read
+from tacit.surfaces.clients.json_settings import SettingsEntries, is_strict
+from tacit.surfaces.clients.launcher import SHARED, Launcher
+
+CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
+
+
+def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFolders:
+    """The folders, seen from `start`."""
+    start = start.resolve()
+    project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    return ClientFolders(
+        project=project,
+        user_home=environment.user_home,
+        claude_home=environment.claude_home,
+        codex_home=environment.codex_home,
+        git_exclude=_git_exclude(project),
+    )
+
+
+def installed_clients(places: ClientFolders) -> list[Client]:
+    """The clients that this person uses, as far as it shows."""
+    return [c for c in CLIENTS.values() if c.home(places).is_dir() or shutil.which(c.program)]
+
+
+def files_of(client: Client, places: ClientFolders, audience: Audience, *, launcher: Launcher) -> list[ClientFile]:
+    """Everything one client is given for one audience."""
+    return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
+
+
+def folders_of_project(places: ClientFolders, project: Path) -> ClientFolders:
+    """The folders, seen from another project."""
+    return ClientFolders(
+        project=project,
+        user_home=places.user_home,
+        claude_home=places.claude_home,
+        codex_home=places.codex_home,
+        git_exclude=_git_exclude(project),
+    )
+
+
+def _git_exclude(project: Path) -> Path | None:
+    """The list of ignored files that is not committed; worktrees share it. None outside git."""
+    if not (project / ".git").exists():
+        return None
+    ask = ["git", "rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
+    try:
+        done = subprocess.run(ask, cwd=project, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +100,9 @@ def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: 
     return wanted <= set(parts_in(file)) and is_strict((read(file.path) or b"").decode("utf-8", "replace"))
 
 
-def without_shared_parts(client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher) -> list[ClientFile]:
+def without_shared_parts(
+    client: Client, places: ClientFolders, files: Sequence[ClientFile], *, launcher: Launcher
+) -> list[ClientFile]:
     """Those of a person's own files that are not the project's shared ones at the same time."""
     shared = files_of(client, places, Audience.SHARED, launcher=launcher)
     taken = {file.path for file in shared} if is_connected(shared) else set()
@@ -79,7 +131,9 @@ def find_uninstall_plan(
     return UninstallPlan(files=[file for file in going if file.path not in held], shared=left)
 
 
-def _connections(places: ClientFolders, record: InstallationRecord, *, launcher: Launcher) -> Iterator[tuple[Client, list[ClientFile]]]:
+def _connections(
+    places: ClientFolders, record: InstallationRecord, *, launcher: Launcher
+) -> Iterator[tuple[Client, list[ClientFile]]]:
     """Every connection that may be there: in this project, of this person, and in the other projects on record."""
     for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
         seen = places if project == str(places.project) else folders_of_project(places, Path(project))

@@ -7,20 +7,179 @@ since it was shown is refused.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tacit.domain.errors import Mistake, StaleVersion, TacitError
-from tacit.surfaces.clients.text_edits import WholeFile
-from tacit.surfaces.clients.text_edits import TextDraft, without
-from tacit.surfaces.clients.entries import SettingsEntries
-from tacit.surfaces.clients.plan import ClientFile
-from tacit.surfaces.clients.record import InstalledPart, InstallationRecord
-from tacit.surfaces.clients.writing import missing_folders, read, remove, remove_empty, write_whole
+from tacit.config.files import write_atomically
+from tacit.domain.errors import Mistake, StaleVersion, StoreOutage, TacitError
+from tacit.surfaces.clients.client_files import Audience, ClientFile
+from tacit.surfaces.clients.json_settings import SettingsEntries
+from tacit.surfaces.clients.text_edits import Insertion, TextDraft, WholeFile, without
 from tacit.text.redaction import redact
+
+
+def read(path: Path) -> bytes | None:
+    """A file's content, or `None` if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Mistake(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions") from error
+
+
+def missing_folders(path: Path) -> tuple[str, ...]:
+    """The folders that have to be made before a file can be written, the outermost first."""
+    return tuple(str(each) for each in reversed(_target(path).parents) if not each.exists())
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file in place in one step, making folders where needed."""
+    target = _target(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, data)
+    except OSError as error:
+        raise StoreOutage(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
+
+
+def remove(path: Path) -> None:
+    """Delete a file; a link to it stays."""
+    try:
+        _target(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreOutage(f"cannot remove {path}: {error.strerror}", hint="check permissions") from error
+
+
+def remove_empty(folders: Iterable[str]) -> None:
+    """Delete those of the folders that hold nothing, the innermost first."""
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):  # somebody else uses it
+            Path(folder).rmdir()
+
+
+def _target(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise Mistake(f"{path} is a link that leads nowhere", hint="mend the link first") from error
+
+
+RECORD = "installed.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledPart:
+    """What was written into one file."""
+
+    path: str
+    client: str
+    audience: str
+    project: str
+    created: bool = False
+    """Whether the file was not there before."""
+    names: tuple[str, ...] = ()
+    inserted: tuple[Insertion, ...] = ()
+    written_at: float | None = None
+    """Unix time; unknown in records of former versions."""
+
+    def is_about(self, file: ClientFile) -> bool:
+        """Whether this is the note on that file."""
+        return (self.path, self.audience, self.project) == (str(file.path), file.audience, file.project)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it apart: one file may hold something for several projects."""
+        return self.path, self.audience, self.project
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationRecord:
+    """All notes of one person."""
+
+    notes: tuple[InstalledPart, ...] = ()
+    folders: tuple[str, ...] = ()
+    """Folders that were made for those files."""
+
+    @classmethod
+    def load(cls, home: Path) -> InstallationRecord:
+        """Read the record; one that is missing or damaged is an empty one."""
+        try:
+            document = json.loads((home / RECORD).read_text(encoding="utf-8"))
+            return cls(tuple(_note(each) for each in document["files"]), tuple(map(str, document["folders"])))
+        except (OSError, ValueError, TypeError, KeyError):
+            return cls()
+
+    def save(self, home: Path) -> None:
+        """Write the record, or remove it when there is nothing to remember."""
+        path = home / RECORD
+        if self.notes:
+            document = {"version": 1, "files": [asdict(note) for note in self.notes], "folders": self.folders}
+            write_whole(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+            return
+        path.unlink(missing_ok=True)
+        if home.is_dir() and not any(home.iterdir()):
+            home.rmdir()
+
+    def of(self, file: ClientFile) -> InstalledPart | None:
+        """The note on a file."""
+        return next((note for note in self.notes if note.is_about(file)), None)
+
+    def written_at(self, file: ClientFile) -> float:
+        """When a file was last written, as a Unix time; 0 if nobody knows."""
+        note = self.of(file)
+        return (note and note.written_at) or 0.0
+
+    def audiences(self, client: str) -> set[str]:
+        """For whom a client was connected, here or anywhere."""
+        return {note.audience for note in self.notes if note.client == client}
+
+    def former(self, client: str, project: Path, audience: Audience) -> set[str]:
+        """For whom else this client was connected in this project alone.
+
+        What is for all projects, or for everybody in this one, is not moved along with one person's choice.
+        """
+        audiences = {note.audience for note in self.notes if note.client == client and note.project == str(project)}
+        return audiences - {audience, Audience.SHARED}
+
+    def age(self, file: ClientFile) -> int:
+        """How many notes are newer than that on this file; more than there are if there is none."""
+        newer = [index for index, note in enumerate(reversed(self.notes)) if note.is_about(file)]
+        return newer[0] if newer else len(self.notes)
+
+    def made(self, path: Path) -> bool:
+        """Whether a file was not there before Tacit came."""
+        return any(note.created for note in self.notes if note.path == str(path))
+
+    def updated(
+        self, gone: Iterable[InstalledPart], new: Iterable[InstalledPart], *, folders: Iterable[str] = ()
+    ) -> InstallationRecord:
+        """The record without some notes, with new ones, and with folders made for them."""
+        fresh = {note.key: note for note in new}
+        dropped = {*(note.key for note in gone), *fresh}
+        return InstallationRecord(
+            (*(note for note in self.notes if note.key not in dropped), *fresh.values()),
+            tuple(dict.fromkeys((*self.folders, *folders))),
+        )
+
+
+def _note(value: dict[str, Any]) -> InstalledPart:
+    return InstalledPart(
+        path=str(value["path"]),
+        client=str(value["client"]),
+        audience=str(value["audience"]),
+        project=str(value["project"]),
+        created=bool(value["created"]),
+        names=tuple(map(str, value["names"])),
+        inserted=tuple((int(at), str(text)) for at, text in value["inserted"]),
+        written_at=float(at) if (at := value.get("written_at")) is not None else None,
+    )
+
 
 _LONGEST_LINE = 1_000
 
@@ -57,7 +216,9 @@ class SettingsChange:
         return [redact(line[:_LONGEST_LINE]).text for line in lines]
 
 
-def plan_install(files: Iterable[ClientFile], record: InstallationRecord, *, instead_of: Iterable[ClientFile] = ()) -> list[SettingsChange]:
+def plan_install(
+    files: Iterable[ClientFile], record: InstallationRecord, *, instead_of: Iterable[ClientFile] = ()
+) -> list[SettingsChange]:
     """What has to change so that every piece is in its file, and those that they replace are gone."""
     former = [(file, partial(_taking, file, record)) for file in instead_of]
     return _chained([*former, *((file, partial(_putting, file, record)) for file in files)])

@@ -5,15 +5,13 @@ Knows nothing of what it holds. `Draft` goes forward, `without` goes back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 import re
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-from tacit.domain.errors import Mistake
 
+from tacit.domain.errors import Mistake
 
 Insertion = tuple[int, str]
 """Where it stands in the finished text, and the text."""

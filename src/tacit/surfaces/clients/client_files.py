@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
-from tacit.surfaces.clients.text_edits import TextDraft
 from tacit.surfaces.clients.launcher import Launcher
+from tacit.surfaces.clients.text_edits import TextDraft
 
 PERSONS_COMMANDS = (
     ("review",),
