@@ -20,8 +20,8 @@ from typing import NoReturn
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.sandbox import (
     Alteration,
-    FileChange,
     Ended,
+    FileChange,
     Sandbox,
     SandboxFile,
     SandboxLimits,

@@ -92,7 +92,7 @@ class Archive:
         """Return the id that a skill's name or the beginning of an id means; raise `NotFound` if there is none."""
         store = self._context.store
         named = store.catalogue(name=subject)
-        found = [queries.meant_by(named).skill.id] if named else store.resolve(subject)
+        found = [queries.preferred_of_name(named).skill.id] if named else store.resolve(subject)
         if not found:
             hint = "`tacit skills --all` lists every skill"
             raise NotFound(f"nothing has the name or id {subject!r}", code="no_such_subject", hint=hint)

@@ -145,7 +145,7 @@ def _is_lost(store: Store, name: str) -> bool:
 def _part_names(store: Store, name: str) -> tuple[str, ...]:
     """The parts of a skill as it is now."""
     named = store.catalogue(name=name)
-    return queries.meant_by(named).version.content.sub_skills if named else ()
+    return queries.preferred_of_name(named).version.content.sub_skills if named else ()
 
 
 def composed(name: str, description: str, parts: Sequence[SkillContent], *, parts_of: PartsOf) -> SkillContent:

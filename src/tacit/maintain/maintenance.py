@@ -24,13 +24,25 @@ from tacit.store.context import StoreContext
 if TYPE_CHECKING:
     from tacit.gate import admission
     from tacit.gate.admission import Admission
-    from tacit.maintain import composition, contradictions, library_care, mirroring, promotion, revalidation, revision
+    from tacit.maintain import (
+        composition,
+        contradictions,
+        library_care,
+        mirroring,
+        promotion,
+        revalidation,
+        revision,
+        status_changes,
+    )
 else:  # a command that only recalls loads none of them
     admission, composition = LazyModule("tacit.gate.admission"), LazyModule("tacit.maintain.composition")
     library_care, mirroring = LazyModule("tacit.maintain.library_care"), LazyModule("tacit.maintain.mirroring")
     contradictions = LazyModule("tacit.maintain.contradictions")
     promotion, revision = LazyModule("tacit.maintain.promotion"), LazyModule("tacit.maintain.revision")
-    revalidation = LazyModule("tacit.maintain.revalidation")
+    revalidation, status_changes = (
+        LazyModule("tacit.maintain.revalidation"),
+        LazyModule("tacit.maintain.status_changes"),
+    )
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
@@ -62,7 +74,9 @@ class Maintenance:
         """Apply the status changes that verified evidence calls for."""
         context = self.context
         with context.store.transaction():
-            moves = library_care.settle(context.store, context.config.policy, at=context.now(), version_ids=version_ids)
+            moves = status_changes.settle(
+                context.store, context.config.policy, at=context.now(), version_ids=version_ids
+            )
             if moves:
                 publishing.publish(context.store, context.embedder)
         return moves

@@ -261,7 +261,7 @@ def _set_aside(
 ) -> Iterator[Care]:
     """Take a version out of use, unless it is out, is quarantined, or a person restored it after such a move."""
     after = {Status.CANDIDATE: Status.REJECTED, **dict.fromkeys(RECALLABLE, Status.RETIRED)}.get(stored.status)
-    if after is None or queries.was_put_aside(library.store, stored.version.id):
+    if after is None or queries.was_set_aside(library.store, stored.version.id):
         return
     option = "--restore" if after is Status.RETIRED else "--reopen"
     yield Care(

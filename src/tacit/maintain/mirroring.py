@@ -21,8 +21,9 @@ from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
+from tacit.domain.stored import Stored
 from tacit.maintain.nomination import hand_over, open_nominations
 from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest
 from tacit.maintain.source_project import home_store

@@ -13,9 +13,10 @@ from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import GateRefusal
 from tacit.domain.ledger import About, Remark, promotion_fields
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Stored
 from tacit.maintain.promotion import (
     BY_PROMOTION,
     NOMINATED,

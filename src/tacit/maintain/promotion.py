@@ -21,9 +21,10 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import LanguageModel
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.stored import Stored
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
 from tacit.gate.portability import SECRET, Local, portability, suggest

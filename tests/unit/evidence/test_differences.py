@@ -11,8 +11,8 @@ from tacit.evidence.lift import (
     EstimateInterval,
     mean_difference,
     proportion_difference,
-    shrunk_estimate,
     scatter,
+    shrunk_estimate,
     t_95,
 )
 

@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import StepResult
 from tacit.evidence.friction import DETAIL_MAX, Friction, FrictionKind, frictions_of, place_name
-from tests.unit.maintain.running import HANDBOOK, did, failed, user_message, ran, used
+from tests.unit.maintain.running import HANDBOOK, did, failed, ran, used, user_message
 
 COPY = "cp build/handbook.pdf out/2026.pdf"
 

@@ -41,7 +41,7 @@ def test_a_wider_quantile_gives_a_wider_interval():
 
 @pytest.mark.parametrize(("successes", "trials"), [(2, 1), (-1, 1)])
 def test_impossible_counts_are_refused(successes, trials):
-    with pytest.raises(ValueError, match=r"^successes must lie between 0 and trials$"):
+    with pytest.raises(ValueError, match="successes"):
         wilson(successes, trials)
 
 
@@ -101,7 +101,7 @@ def test_nothing_measured_gives_no_estimate():
 
 
 def test_every_measurement_needs_a_group():
-    with pytest.raises(ValueError, match=r"^every measurement needs a group$"):
+    with pytest.raises(ValueError, match="group"):
         bootstrap([1.0, 2.0], mean, groups=["a"])
 
 
@@ -238,13 +238,13 @@ def test_a_result_without_weight_moves_nothing():
 
 @pytest.mark.parametrize(("line", "bets"), [(0.0, BETS), (1.0, BETS), (0.7, ()), (0.7, (1.0,)), (0.7, (0.0,))])
 def test_lines_and_bets_that_could_ruin_are_refused(line, bets):
-    with pytest.raises(ValueError, match="must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="between 0 and 1"):
         EProcess(line, bets=bets)
 
 
 @pytest.mark.parametrize(("value", "weight"), [(-0.1, 1), (1.1, 1), (0.5, 1.1), (0.5, -0.1)])
 def test_values_outside_of_what_was_bet_on_are_refused(value, weight):
-    with pytest.raises(ValueError, match="values and weights must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="between 0 and 1"):
         EProcess(0.7).add(value, weight)
 
 

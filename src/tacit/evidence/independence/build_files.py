@@ -256,11 +256,15 @@ class Deciding:
     def of(cls, settings: Mapping[str, str], words: Iterable[str]) -> Deciding:
         """Read settings by their path, and the command lines of a check."""
         texts, lines = list(settings.values()), [line for line in words if _UNITTEST.search(line)]
-        names = [name for said in _found(_PYTHON_FILES, texts) for name in re.findall(r"[\w*?.-]*[*?.][\w*?.-]*", said)]
-        named = [name for said in _found(_PYTHON_FOLDERS, texts) for name in re.findall(r"[\w*./-]+", said)]
+        names = [
+            name for stated in _found(_PYTHON_FILES, texts) for name in re.findall(r"[\w*?.-]*[*?.][\w*?.-]*", stated)
+        ]
+        named = [name for stated in _found(_PYTHON_FOLDERS, texts) for name in re.findall(r"[\w*./-]+", stated)]
         folders = [folder.strip("/").removeprefix("./") for folder in (*named, *_found(_STARTED, lines))]
         scripts = [text for path, text in settings.items() if not path.endswith((".ini", ".cfg", ".toml"))]
-        patterns = [one for said in _found(_PATTERNS, scripts) for one in re.findall(r"[\"']([^\"'\n]+)[\"']", said)]
+        patterns = [
+            one for stated in _found(_PATTERNS, scripts) for one in re.findall(r"[\"']([^\"'\n]+)[\"']", stated)
+        ]
         return cls(
             names=(*names, *_found(_DISCOVERED, lines)),
             patterns=tuple(made for one in patterns if (made := _pattern(one))),
@@ -292,7 +296,7 @@ class Deciding:
 
 
 def _found(pattern: re.Pattern[str], texts: Iterable[str]) -> list[str]:
-    return [said for text in texts for said in pattern.findall(text)]
+    return [stated for text in texts for stated in pattern.findall(text)]
 
 
 def _stands_before_the_library(path: str) -> bool:

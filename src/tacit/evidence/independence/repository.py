@@ -102,7 +102,7 @@ class Repository:
         asked = list(dict.fromkeys(names))
         if not asked:
             return {}
-        answer = self._ask("cat-file", "--batch", said="".join(f"{name}\n" for name in asked).encode()) or b""
+        answer = self._ask("cat-file", "--batch", stated="".join(f"{name}\n" for name in asked).encode()) or b""
         found: dict[str, bytes] = {}
         at = 0
         for name in asked:
@@ -113,7 +113,9 @@ class Repository:
             data = answer[end + 1 : end + 1 + int(words[2])]
             at = end + 2 + len(data)
             if hashed(words[1], data, like=name) != name:
-                raise VerifierOutage(f"git's object {name} was forged", hint="run `git fsck` in the checkout")
+                raise VerifierOutage(
+                    f"git's object {name} was forged", code="forged_object", hint="run `git fsck` in the checkout"
+                )
             found[name] = data
         return found
 
@@ -134,7 +136,7 @@ class Repository:
         last = self._ask("rev-list", "-1", f"--before={moment}", "HEAD")
         return last.decode().strip() if last else ""
 
-    def _ask(self, *words: str, said: bytes = b"") -> bytes | None:
+    def _ask(self, *words: str, stated: bytes = b"") -> bytes | None:
         """The answer of git; nothing where it says no."""
         git = shutil.which("git", path=_SYSTEM)
         if git is None:
@@ -156,7 +158,7 @@ class Repository:
                 line,
                 cwd=self.root,
                 env=plain,
-                input=said,
+                input=stated,
                 capture_output=True,
                 timeout=_LIMIT_S,
                 check=False,

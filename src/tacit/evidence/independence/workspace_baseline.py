@@ -176,7 +176,7 @@ class WorkspaceBaseline:
         for path in files:
             if not (deciding.knows(path, committed=path in tree) or path in run):
                 continue
-            if not self._differs(root, path, tree.get(path), inside=_is_beside(path, tops)):
+            if not self._differs(root, path, tree.get(path), inside=_is_next_to(path, tops)):
                 continue
             if not (self.is_newer(root / path) or self._is_moved(root, path)):
                 return f"`{path}`, which decides what the check means, is not as it was committed: commit it before"
@@ -230,11 +230,11 @@ class WorkspaceBaseline:
     ) -> str:
         """A changed file that the build runs, or that reaches for what runs the tests, or that holds tests of its own."""
         root = here.root if tree else self.folder
-        told = "\n".join(lines)
+        reported = "\n".join(lines)
         looked_at = [
             path
             for path in files
-            if self.is_newer(root / path) or (self.strict and path in tree and PurePosixPath(path).stem in told)
+            if self.is_newer(root / path) or (self.strict and path in tree and PurePosixPath(path).stem in reported)
         ]
         changed = [path for path in looked_at if self._differs(root, path, tree.get(path))]
         for path in changed:
@@ -265,7 +265,7 @@ def _deciding(here: Repository, tree: dict[str, TreeEntry], texts: tuple[str, ..
     return Deciding.of(here.texts(tree, SETTINGS), texts)
 
 
-def _is_beside(path: str, tops: set[str]) -> bool:
+def _is_next_to(path: str, tops: set[str]) -> bool:
     """Whether an uncommitted file is code that a check could load: at the root, or in a folder that holds committed
     files."""
     top, _, below = path.partition("/")

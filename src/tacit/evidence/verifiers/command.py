@@ -26,9 +26,9 @@ from tacit.text.shell import parse_command
 
 _DETAIL_CHARACTERS = 400
 _COUNTING = frozenset({"pytest", "py.test", "unittest"})
-"""Test runners that always say how many tests they ran."""
+"""Test runners that always print how many tests they ran."""
 _SIGNAL_STATUS = 128
-"""A shell adds this to the signal that ended a command: the tests crashed before they could say anything."""
+"""A shell adds this to the signal that ended a command: the tests crashed before they printed a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +40,22 @@ class Command:
     timeout_s: float = 600.0
     _: KW_ONLY
     search_path: str = ""
-    """Where its programs are looked for, on the caller's word; empty: where this process looks, the workspace aside."""
+    """The search path for its programs; empty: that of this process, without the workspace."""
     baseline: WorkspaceBaseline | None = None
-    """What it is held against; not given: nobody looks whether the run changed the check."""
+    """The earlier state of the workspace; without it, changes of the check are not noticed."""
     reservation: str = ""
-    """What whoever chose the check already holds against it."""
+    """A doubt that is known already when the check is chosen."""
 
     def on(self, baseline: WorkspaceBaseline) -> Command:
-        """The same check, held against what was there when the skill was given."""
+        """Return the same check, compared with the workspace as it was when the skill was shown."""
         if self.baseline:
             return self
         doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
         return replace(self, baseline=baseline, reservation=doubt)
 
     def verify(self) -> Check:
-        """Run it and report."""
-        began_s = time.time()  # before anything is looked at: what changes from here on is seen
+        """Run the command."""
+        began_s = time.time()  # before anything is read, so that later changes are noticed
         doubt = self.reservation or weakness(self.command) or self._shaky()
         folder = self.cwd or (self.baseline.folder if self.baseline else Path.cwd())
         status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
@@ -78,19 +78,19 @@ class Tests:
     """A test run: its output, or the JUnit report that it writes, must show that a test ran and that none failed."""
 
     __test__ = False
-    """No test itself, whatever its name makes a test runner think."""
+    """Keeps pytest from collecting it."""
 
     command: str
     cwd: Path | None = None
     timeout_s: float = 600.0
     _: KW_ONLY
     report: Path | None = None
-    """The JUnit file that the run writes, from the folder it runs in; not given: its output is read."""
+    """The JUnit file that the run writes, relative to its folder; None: its output is read."""
     baseline: WorkspaceBaseline | None = None
     reservation: str = ""
 
     def on(self, baseline: WorkspaceBaseline) -> Tests:
-        """The same check, held against what was there when the skill was given."""
+        """Return the same check, compared with the workspace as it was when the skill was shown."""
         if self.baseline:
             return self
         doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
@@ -103,7 +103,7 @@ class Tests:
         folder = self.cwd or (self.baseline.folder if self.baseline else Path.cwd())
         report = folder / self.report if self.report else None
         if report:
-            report.unlink(missing_ok=True)  # an old report must not speak for this run
+            report.unlink(missing_ok=True)  # an old report must not count for this run
         status, output = run(self.command, folder, timeout_s=self.timeout_s)
         doubt = doubt or (self.baseline.disturbed(began_s, self.command) if self.baseline else "")
         found = read_junit(report).count_results if report else count_results(output)
@@ -116,9 +116,9 @@ class Tests:
 
 
 def weakness(command: str) -> str:
-    """Why the exit status of a command would prove nothing, whoever chose it; empty if it would."""
+    """Return why the exit status of a command proves nothing; empty if it does."""
     if shows_nothing(command):
-        return f"`{command}` cannot fail, so that it passes shows nothing"
+        return f"`{command}` cannot fail, so passing shows nothing"
     return f"the exit status of `{command}` can hide a failure" if masks_exit(command) else ""
 
 
@@ -127,12 +127,14 @@ def _counts(command: str) -> bool:
 
 
 def _require_a_run(command: str, status: int, found: ResultCounts | None) -> None:
-    """Raise unless tests really ran: nothing collected and everything skipped are no evidence."""
+    """Raise unless tests ran: nothing collected and everything skipped are no evidence."""
     hint = "let it run at least one test, and print how many"
     if found is None and not _crashed(status):
-        raise VerifierOutage(f"the output of `{command}` does not show that any test ran (exit {status})", hint=hint)
+        raise VerifierOutage(
+            f"the output of `{command}` does not show that any test ran (exit {status})", code="no_test_ran", hint=hint
+        )
     if found and not found.passed and not found.failed:
-        raise VerifierOutage(f"`{command}` ran no test ({found})", hint=hint)
+        raise VerifierOutage(f"`{command}` ran no test ({found})", code="no_test_ran", hint=hint)
 
 
 def _crashed(status: int) -> bool:
@@ -143,27 +145,29 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _SIGNAL_BASE = 128
 """A shell adds this to the signal that ended a command."""
 _FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
-"""Signals that say nothing about the work; a crash (segmentation fault, abort) is a failure."""
+"""Signals from outside the work; a crash (segmentation fault, abort) is a failure."""
 
 
 def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") -> tuple[int, str]:
-    """Run a command to its end; what is missing, stopped from outside or too slow is an outage."""
+    """Run a command to its end; a missing program, a kill from outside or a timeout is an outage."""
     if not command.strip():
-        raise VerifierOutage("there is no command to run", hint="give a command whose exit status shows the outcome")
+        raise VerifierOutage(
+            "there is no command to run", code="no_command", hint="give a command whose exit status shows the outcome"
+        )
     with tempfile.TemporaryDirectory() as caches:
         environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
         status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
     if status in (_NOT_EXECUTABLE, _NOT_FOUND):
         hint = "install the program or correct the command; no outcome was recorded"
-        raise VerifierOutage(f"`{command}` could not be run (exit {status})", hint=hint)
+        raise VerifierOutage(f"`{command}` could not be run (exit {status})", code="command_not_runnable", hint=hint)
     killer = -status if status < 0 else status - _SIGNAL_BASE
     if killer in _FROM_OUTSIDE:
-        raise VerifierOutage(f"`{command}` was killed by signal {killer}", hint="run it again")
+        raise VerifierOutage(f"`{command}` was killed by signal {killer}", code="command_killed", hint="run it again")
     return status, output.decode("utf-8", "replace")
 
 
 def _ended(command: str, folder: Path, *, environment: dict[str, str], timeout_s: float) -> tuple[int, bytes]:
-    """Exit status and output. The command gets a process group of its own, so that nothing of it outlives a time limit."""
+    """Exit status and output. The command gets its own process group, so that all of it ends at a timeout."""
     try:
         process = subprocess.Popen(
             command,
@@ -176,13 +180,17 @@ def _ended(command: str, folder: Path, *, environment: dict[str, str], timeout_s
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise VerifierOutage(f"`{command}` could not be started: {error}", hint="check the folder") from error
+        raise VerifierOutage(
+            f"`{command}` could not be started: {error}", code="command_not_started", hint="check the folder"
+        ) from error
     with process:
         try:
             output, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as error:
             hint = "give it more time, or check something smaller"
-            raise VerifierOutage(f"`{command}` did not end within {timeout_s:g} s", hint=hint) from error
+            raise VerifierOutage(
+                f"`{command}` did not end within {timeout_s:g} s", code="timeout", hint=hint
+            ) from error
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

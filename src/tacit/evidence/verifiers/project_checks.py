@@ -1,6 +1,7 @@
-"""`FileState`: what a file of the workspace is like now → passed or failed. Reads that file, and runs nothing.
+"""Checks of a project: the state of a file, a person's verdict, and the postconditions of skills.
 
-What was already so before the run shows nothing of the run: that is said as a doubt.
+A file state that held before the run shows nothing about the run; it is reported as a doubt. A person's verdict may be
+made by a person's surface only.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _MOST_BYTES = 256 * 1024 * 1024
 
 
 class State(StrEnum):
-    """What can be asked of a file."""
+    """What can be checked of a file."""
 
     EXISTS = "exists"
     ABSENT = "absent"
     CONTAINS = "contains"
     SHA256 = "sha256"
     CHANGED = "changed"
-    """Since the skill was given; needs a ground."""
+    """Since the skill was shown; needs a baseline."""
 
 
 _VALUES = {State.CONTAINS: " TEXT", State.SHA256: " HASH"}
@@ -39,7 +40,7 @@ _VALUES = {State.CONTAINS: " TEXT", State.SHA256: " HASH"}
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """One thing that must be so of one file."""
+    """A condition on one file."""
 
     path: str
     state: State = State.EXISTS
@@ -57,36 +58,45 @@ class FileState:
             text.strip(),
         )
         if found and not found["state"] and re.search(r"\s", found["path"]):
-            said = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
+            words = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
             raise Mistake(
-                f"{text!r} says nothing of a file that can be checked",
-                hint=f"say one of: {said}; a name with spaces needs one too",
+                f"{text!r} is no condition on a file",
+                code="invalid_file_check",
+                hint=f"use one of: {words}; a name with spaces needs one too",
             )
         state = State(found["state"] or "exists") if found else State.EXISTS
         value = (found["value"] or "") if found else ""
         if not found or bool(value) != (state in (State.CONTAINS, State.SHA256)):
             raise Mistake(
-                f"{text!r} says nothing of a file", hint="such as `dist/app.js exists` or `VERSION contains 2.0`"
+                f"{text!r} is no condition on a file",
+                code="invalid_file_check",
+                hint="such as `dist/app.js exists` or `VERSION contains 2.0`",
             )
         if state is State.SHA256 and not re.fullmatch(r"[0-9a-fA-F]{64}", value):
-            raise Mistake(f"{value!r} is no SHA-256", hint="64 hexadecimal digits, as `sha256sum FILE` prints them")
+            raise Mistake(
+                f"{value!r} is no SHA-256",
+                code="invalid_file_check",
+                hint="64 hexadecimal digits, as `sha256sum FILE` prints them",
+            )
         return cls(found["path"], state, value)
 
     def on(self, baseline: WorkspaceBaseline) -> FileState:
-        """The same question, held against what was there when the skill was given."""
+        """Return the same check, compared with the workspace as it was when the skill was shown."""
         return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
-        """Look at the file."""
+        """Check the file."""
         folder = (self.cwd or (self.baseline.folder if self.baseline else Path.cwd())).resolve()
         file = folder / self.path
         if not file.resolve().is_relative_to(folder):
-            raise VerifierOutage(f"{self.path} lies outside the workspace", hint="name a file of the workspace")
+            raise VerifierOutage(
+                f"{self.path} is outside the workspace", code="outside_workspace", hint="name a file of the workspace"
+            )
         data = _read(file)
         holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
-        said = f"{self.path} {self.state} {self.value}".strip()
-        doubt = self.reservation or (f"{said}: so it was before the run" if holds and self._was_so(file) else "")
-        return Check(passed=holds, verifier=f"file: {said}", detail=_told(data), doubt=doubt)
+        words = f"{self.path} {self.state} {self.value}".strip()
+        doubt = self.reservation or (f"{words}: this held before the run" if holds and self._was_so(file) else "")
+        return Check(passed=holds, verifier=f"file: {words}", detail=_detail_of(data), doubt=doubt)
 
     def _is_so(self, data: bytes | None) -> bool:
         if self.state is State.ABSENT or data is None:
@@ -98,7 +108,9 @@ class FileState:
     def _changed(self, file: Path, data: bytes | None) -> bool:
         if self.baseline is None:
             raise VerifierOutage(
-                "nobody knows since when", hint="record it for a use, or ask something else of the file"
+                "the time of the use is not known",
+                code="no_baseline",
+                hint="record it for a use, or check something else of the file",
             )
         before = self.baseline.held_before(file)
         return data != before if before is not None or data is None else self.baseline.is_newer(file)
@@ -108,25 +120,29 @@ class FileState:
             return False
         before = self.baseline.held_before(file)
         if before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file):
-            return True  # nobody touched it since, committed or not
+            return True  # unchanged since, committed or not
         return self._is_so(before)
 
 
 def _read(file: Path) -> bytes | None:
-    """What it holds; `None` if it is not there."""
+    """The content; None if there is no file."""
     try:
         if not file.is_file():
             if file.exists():
-                raise VerifierOutage(f"{file.name} is no plain file", hint="name a file")
+                raise VerifierOutage(f"{file.name} is no regular file", code="not_a_file", hint="name a file")
             return None
         if file.stat().st_size > _MOST_BYTES:
-            raise VerifierOutage(f"{file.name} is too large to look at", hint=f"at most {_MOST_BYTES} bytes")
+            raise VerifierOutage(
+                f"{file.name} is too large", code="file_too_large", hint=f"at most {_MOST_BYTES} bytes"
+            )
         return file.read_bytes()
     except OSError as error:
-        raise VerifierOutage(f"cannot read {file.name}: {error.strerror}", hint="check its permissions") from error
+        raise VerifierOutage(
+            f"cannot read {file.name}: {error.strerror}", code="unreadable_file", hint="check its permissions"
+        ) from error
 
 
-def _told(data: bytes | None) -> str:
+def _detail_of(data: bytes | None) -> str:
     return "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
 
 
@@ -139,9 +155,9 @@ class Person:
     note: str = ""
 
     def verify(self) -> Check:
-        """Say it."""
+        """Return the verdict."""
         if not self.by.strip():
-            raise VerifierOutage("a person's verdict needs their name", hint="give by=")
+            raise VerifierOutage("a person's verdict needs their name", code="name_missing", hint="give by=")
         return Check(passed=self.passed, verifier=f"person: {self.by}", detail=self.note, grade=Grade.HUMAN)
 
 
@@ -157,14 +173,14 @@ class Postconditions:
     baseline: WorkspaceBaseline | None = None
 
     def on(self, baseline: WorkspaceBaseline) -> Postconditions:
-        """The same checks, held against what was there when the skill was given."""
+        """Return the same checks, compared with the workspace as it was when the skill was shown."""
         return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
         """Run each check; the first that fails decides."""
         checks = [filled(content, check, self.parameters) for content in self.contents for check in checks_of(content)]
         if not checks:
-            raise VerifierOutage("not checkable here: no skill was given", hint="name the use of a skill")
+            raise VerifierOutage("no skill was given", code="not_checkable", hint="name the use of a skill")
         found: list[Check] = []
         for check in dict.fromkeys(checks):
             found.append(Command(check, self.cwd, self.timeout_s, baseline=self.baseline).verify())
@@ -176,12 +192,12 @@ class Postconditions:
 
 
 def own_checks(contents: Sequence[SkillContent]) -> set[str]:
-    """The commands that skills name themselves."""
+    """Return the check commands of skills."""
     return {condition.check for content in contents for condition in content.postconditions if condition.check.strip()}
 
 
 def is_own(command: str, contents: Sequence[SkillContent]) -> bool:
-    """Whether a command is a skill's own check, with values in place of its parameters at most."""
+    """Whether a command is a skill's own check, with values for its parameters."""
     for content in contents:
         for check in own_checks([content]):
             pattern = re.escape(check)

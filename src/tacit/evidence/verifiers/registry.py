@@ -39,15 +39,15 @@ class Context:
     use: Use
     contents: Sequence[SkillContent] = ()
     person: bool = False
-    """Whether a person asks; whoever else reports an outcome may not choose what proves it."""
+    """Whether a person asks; any other reporter may not choose the check."""
     by: str = ""
     timeout_s: float = 600.0
     first: Use | None = None
-    """The use with which the session began; not given: this one. Whoever asks again does not begin anew."""
+    """The first use of the session; None: this one. A second query does not move the baseline."""
 
     @property
     def baseline(self) -> WorkspaceBaseline:
-        """Where a check runs and what it is held against. Only a person may have it run in a part of the project."""
+        """Where a check runs, and its baseline. Only a person may run it in a part of the project."""
         here = Path.cwd()
         folder = here if self.person and here.is_relative_to(self.project) else self.project
         return WorkspaceBaseline.of((not self.person and self.first) or self.use, folder, strict=not self.person)
@@ -97,43 +97,54 @@ def ci(argument: str, context: Context) -> Verifier:
 def replay(argument: str, context: Context) -> Verifier:
     """The skill's steps and checks again, in a sandbox on a clean copy; ARG gives values."""
     if len(context.contents) != 1:
-        raise Mistake("one skill can be replayed at a time", hint="name it with --followed VERSION")
+        raise Mistake(
+            "one skill can be replayed at a time", code="one_skill_only", hint="name it with --followed VERSION"
+        )
     return Replay(context.contents[0], context.project, _values(argument), baseline=context.baseline)
 
 
 def person(argument: str, context: Context) -> Verifier:
-    """A person's own verdict: 'success' or 'failure', and why. Only at a person's terminal."""
+    """A person's verdict: 'success' or 'failure', and why. Only at a person's terminal."""
     if not context.person:
-        raise NotPermitted("a person's verdict is given by a person", hint="run it in a terminal of your own")
-    said, _, note = argument.strip().partition(" ")
-    if said not in (Outcome.SUCCESS, Outcome.FAILURE):
-        raise Mistake(f"{said!r} is no verdict", hint="success or failure, then what you saw")
-    return Person(passed=said == Outcome.SUCCESS, by=context.by, note=note)
+        raise NotPermitted(
+            "only a person can give a person's verdict", code="person_required", hint="run it in a terminal of your own"
+        )
+    verdict, _, note = argument.strip().partition(" ")
+    if verdict not in (Outcome.SUCCESS, Outcome.FAILURE):
+        raise Mistake(
+            f"{verdict!r} is no verdict", code="unknown_verdict", hint="success or failure, then what you saw"
+        )
+    return Person(passed=verdict == Outcome.SUCCESS, by=context.by, note=note)
 
 
 BUILT_IN: dict[str, Make] = {make.__name__: make for make in (command, tests, postconditions, file, ci, replay, person)}
 
 
 def verifier(name: str, argument: str, context: Context) -> Verifier:
-    """Make the verifier of this name; a name that nobody brings is a mistake, one that does not load a faulty
-    installation."""
+    """Return the verifier of this name; raises `Mistake` for an unknown name, `ConfigError` for one that does not load."""
     if name in BUILT_IN:
         return BUILT_IN[name](argument, context)
     entry = _others().get(name)
     if entry is None:
-        raise Mistake(f"there is no verifier {name!r}", hint=f"known: {', '.join((*BUILT_IN, *_others()))}")
+        raise Mistake(
+            f"there is no verifier {name!r}",
+            code="unknown_verifier",
+            hint=f"known: {', '.join((*BUILT_IN, *_others()))}",
+        )
     try:
         made: Verifier = entry.load()(argument, context)
     except (ImportError, AttributeError, TypeError) as error:
         raise ConfigError(
             f"the verifier {name!r} ({entry.value}) does not load: {error}",
+            code="verifier_broken",
             hint="update or remove the package that brings it",
         ) from error
     return made
 
 
 def described() -> dict[str, str]:
-    """Each verifier by name, with a line on what it takes; of other packages their origin, since they are not loaded."""
+    """Return each verifier by name with a line on its argument; for other packages their origin, since they are not
+    loaded."""
     own = {name: " ".join((make.__doc__ or "").split()) for name, make in BUILT_IN.items()}
     return own | {name: f"from {entry.value}" for name, entry in _others().items()}
 
@@ -147,21 +158,23 @@ def _others() -> dict[str, EntryPoint]:
 
 def _require(argument: str, what: str) -> None:
     if not argument.strip():
-        raise Mistake("this verifier needs to know what to check", hint=f"--verify with {what}")
+        raise Mistake("this verifier needs an argument", code="argument_missing", hint=f"--verify with {what}")
 
 
 def _require_strength(text: str, context: Context) -> None:
-    """Refuse what cannot fail, or hides that it did: it verifies nothing, whoever asks."""
+    """Refuse a check that cannot fail or hides a failure, since it verifies nothing."""
     why = weakness(text)
     if why:
         own = ", ".join(sorted(own_checks(context.contents)))
         raise Mistake(
-            f"{why}; it proves nothing", hint=f"use the skill's own check: {own}" if own else "use a test run"
+            f"{why}; it proves nothing",
+            code="weak_check",
+            hint=f"use the skill's own check: {own}" if own else "use a test run",
         )
 
 
 def _reservation(text: str, context: Context) -> str:
-    """What speaks against a check that was chosen by whoever reports the outcome; a person may choose as they like."""
+    """The doubt about a check that the reporter chose; a person may choose any."""
     if context.person or text.strip() in own_checks(context.contents):
         return ""
     if is_own(text, context.contents):
@@ -171,7 +184,7 @@ def _reservation(text: str, context: Context) -> str:
 
 
 def _is_target(context: Context, target: str) -> bool:
-    """Whether the committed makefile says how to make a target, and no file of its name stands in for having made it."""
+    """Whether the committed makefile defines a target, and no file of that name makes it look up to date."""
     baseline = context.baseline
     for name in ("GNUmakefile", "makefile", "Makefile"):
         held = baseline.held_before(baseline.folder / name)
@@ -185,7 +198,9 @@ def _values(argument: str) -> dict[str, str]:
     try:
         pairs = [word.partition("=") for word in shlex.split(argument)]
     except ValueError as error:
-        raise Mistake(f"{argument!r} cannot be read: {error}", hint="give values as name=value") from error
+        raise Mistake(
+            f"{argument!r} cannot be read: {error}", code="invalid_values", hint="give values as name=value"
+        ) from error
     if any(not sign for _, sign, _ in pairs):
-        raise Mistake(f"{argument!r} gives no values", hint="give values as name=value")
+        raise Mistake(f"{argument!r} gives no values", code="invalid_values", hint="give values as name=value")
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,8 @@
-"""The output of a test run → how many tests ran, failed and were left out; nothing where it does not say. Pure."""
+"""Test results: counts from the output of a test run, from a JUnit report, or from the result file of a CI run.
+
+A CI result must be newer than the use, belong to the commit that is checked out where it names one, and show that
+something ran. A file in the workspace is in doubt, because the run itself could have written it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ _FAILED = frozenset({"failed", "failing", "failure", "failures", "error", "error
 
 @dataclass(frozen=True, slots=True)
 class ResultCounts:
-    """How a test run ended."""
+    """The counts of a test run."""
 
     passed: int = 0
     failed: int = 0
@@ -48,7 +52,7 @@ class ResultCounts:
 
 
 def count_results(output: str) -> ResultCounts | None:
-    """Read the counts that common test runners print at their end."""
+    """Return the counts that common test runners print at their end; None where there are none."""
     text = _ESCAPE.sub("", output)
     return _unittest(text) or _counted(text) or _lines(text) or (ResultCounts() if _NONE.search(text) else None)
 
@@ -100,7 +104,7 @@ _COMMIT_NAMES = frozenset("commit commit_sha git.commit git_commit head_sha sha 
 
 @dataclass(slots=True)
 class Report:
-    """What a report says."""
+    """A parsed report."""
 
     passed: int = 0
     failed: int = 0
@@ -139,24 +143,30 @@ class Report:
 
 
 def read_junit(file: Path) -> Report:
-    """Read a report file; one that is not there, too large or no JUnit is an outage."""
+    """Read a report file; a missing, too large or invalid one is an outage."""
     return parse_junit(read_bytes(file), str(file))
 
 
 def read_bytes(file: Path) -> bytes:
-    """The bytes of a result file, up to a size."""
+    """Return the bytes of a result file, up to a size."""
     try:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        raise VerifierOutage(f"cannot read {file}: {error.strerror}", hint="give the path of a result file") from error
+        raise VerifierOutage(
+            f"cannot read {file}: {error.strerror}", code="unreadable_file", hint="give the path of a result file"
+        ) from error
     if len(data) > MOST_BYTES:
-        raise VerifierOutage(f"{file} is larger than {MOST_BYTES} bytes", hint="give the report of the tests alone")
+        raise VerifierOutage(
+            f"{file} is larger than {MOST_BYTES} bytes",
+            code="file_too_large",
+            hint="give the report of the tests alone",
+        )
     return data
 
 
 def parse_junit(data: bytes, name: str) -> Report:
-    """Read the bytes of a report."""
+    """Parse the bytes of a report."""
     report, parser = Report(), expat.ParserCreate()
     names: list[str] = []
 
@@ -176,10 +186,14 @@ def parse_junit(data: bytes, name: str) -> Report:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError) as error:
         raise VerifierOutage(
-            f"{name} is no JUnit report: {error}", hint="give the XML that the test run wrote"
+            f"{name} is no JUnit report: {error}",
+            code="invalid_report",
+            hint="give the XML that the test run wrote",
         ) from error
     if not names or names[0].rpartition(":")[2] not in ("testsuite", "testsuites"):
-        raise VerifierOutage(f"{name} is no JUnit report", hint="give the XML that the test run wrote")
+        raise VerifierOutage(
+            f"{name} is no JUnit report", code="invalid_report", hint="give the XML that the test run wrote"
+        )
     return report
 
 
@@ -199,7 +213,7 @@ _COUNTS = {
 
 @dataclass(frozen=True, slots=True)
 class CIResult:
-    """A result file."""
+    """The result file of a CI run."""
 
     path: Path
     cwd: Path | None = None
@@ -208,7 +222,7 @@ class CIResult:
     reservation: str = ""
 
     def on(self, baseline: WorkspaceBaseline) -> CIResult:
-        """The same file, held against what was there when the skill was given."""
+        """Return the same check, compared with the workspace as it was when the skill was shown."""
         return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
@@ -217,19 +231,27 @@ class CIResult:
         file = (folder / self.path).resolve()
         data = read_bytes(file)
         if self.baseline and not self.baseline.is_newer(file):
-            _no_evidence(f"{self.path.name} is older than the use of the skill", "give the result of a run after it")
+            _no_evidence(
+                "result_too_old",
+                f"{self.path.name} is older than the use of the skill",
+                "give the result of a run after it",
+            )
         counted, commits = _junit(data, file) if data.lstrip().startswith(b"<") else _json(data, file)
         here = checked_out(folder)
         for commit in filter(None, commits):
             if not re.fullmatch(r"[0-9a-f]{7,64}", commit) or not here.startswith(commit):
                 _no_evidence(
-                    f"{self.path.name} is of another commit ({commit[:12]})", f"checked out is {here[:12] or 'none'}"
+                    "other_commit",
+                    f"{self.path.name} is of another commit ({commit[:12]})",
+                    f"checked out is {here[:12] or 'none'}",
                 )
         if not counted.passed and not counted.failed:
             _no_evidence(
-                f"{self.path.name} shows no test that ran ({counted})", "give the result of a run that tested something"
+                "no_test_ran",
+                f"{self.path.name} shows no test that ran ({counted})",
+                "give the result of a run that tested something",
             )
-        inside = f"{self.path.name} lies in the workspace, where the run itself could write it"
+        inside = f"{self.path.name} is in the workspace, where the run itself could write it"
         doubt = self.reservation or (inside if file.is_relative_to(folder) else "")
         return Check(passed=not counted.failed, verifier=f"ci: {file.name}", detail=str(counted), doubt=doubt)
 
@@ -243,15 +265,19 @@ def _json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        _no_evidence(f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
+        _no_evidence("invalid_report", f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
     found = list(_verdicts(document))
     if not found:
-        _no_evidence(f"{file} states no conclusion", 'such as {"conclusion": "success", "head_sha": …, "tests": 12}')
+        _no_evidence(
+            "no_conclusion",
+            f"{file} states no conclusion",
+            'such as {"conclusion": "success", "head_sha": …, "tests": 12}',
+        )
     return _sum([each for each, _ in found]), [commit for _, commit in found if commit]
 
 
 def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
-    """Each run that a document tells of, counted, with its commit."""
+    """The counts of each run in a document, with its commit."""
     if isinstance(document, list):
         for item in document[:10_000]:
             yield from _verdicts(item)
@@ -265,21 +291,21 @@ def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
 
 
 def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
-    """One run: by its tests where it counts them, else by its conclusion."""
+    """The counts of one run: of its tests, or else of its conclusion."""
     if document.get("status") in _UNFINISHED or document.get("conclusion") == "cancelled":
-        _no_evidence("a run that it tells of has not ended", "wait for it, and give the result then")
-    said = next((str(document[name]).casefold() for name in _VERDICT if isinstance(document.get(name), str)), "")
+        _no_evidence("run_not_ended", "a run in it has not ended", "wait for it, and give the result then")
+    verdict = next((str(document[name]).casefold() for name in _VERDICT if isinstance(document.get(name), str)), "")
     summary = document.get("summary") if isinstance(document.get("summary"), Mapping) else document
     assert isinstance(summary, Mapping)
     counts = {name: sum(_number(summary.get(key)) for key in keys) for name, keys in _COUNTS.items()}
     total = max(_number(summary.get(key)) for key in ("tests", "total", "numTotalTests"))
     if total and not counts["passed"]:
-        counts["passed"] = max(total - counts["failed"] - counts["left_out"], 0) if said in _GOOD else 0
+        counts["passed"] = max(total - counts["failed"] - counts["left_out"], 0) if verdict in _GOOD else 0
     tests = ResultCounts(**counts)
     if any(key in summary for key in ("tests", "total", "numTotalTests")) or tests != ResultCounts():
-        return replace(tests, failed=tests.failed or 1) if said in _BAD else tests
-    if said in _GOOD | _BAD | _LEFT_OUT:
-        return ResultCounts(said in _GOOD, said in _BAD, said in _LEFT_OUT)
+        return replace(tests, failed=tests.failed or 1) if verdict in _BAD else tests
+    if verdict in _GOOD | _BAD | _LEFT_OUT:
+        return ResultCounts(verdict in _GOOD, verdict in _BAD, verdict in _LEFT_OUT)
     return None
 
 
@@ -291,5 +317,5 @@ def _sum(found: list[ResultCounts]) -> ResultCounts:
     return ResultCounts(sum(t.passed for t in found), sum(t.failed for t in found), sum(t.left_out for t in found))
 
 
-def _no_evidence(why: str, hint: str) -> NoReturn:
-    raise VerifierOutage(why, hint=hint)
+def _no_evidence(code: str, message: str, hint: str) -> NoReturn:
+    raise VerifierOutage(message, code=code, hint=hint)
