@@ -17,8 +17,8 @@ from typing import Any
 from tacit.domain.card import Backport, Card, CardStatus, Signal
 from tacit.domain.errors import Mistake
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card_records import format_time, line_of, parse_time, recommendation_status
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import format_time, line_of, parse_time, recommendation_status
 from tacit.features.cards.scores import (
     BASE,
     GONE,
@@ -64,7 +64,7 @@ class ReviewFilters:
             return False
         if self.scope and entry.scope != self.scope:
             return False
-        status = entry.standing if isinstance(entry, Recommendation) else entry.status
+        status = entry.effective_status if isinstance(entry, Recommendation) else entry.status
         if self.statuses and status not in self.statuses:
             return False
         if self.query and self.query.lower() not in json.dumps(line_of(entry), ensure_ascii=False).lower():
@@ -240,7 +240,7 @@ class Agenda:
         return {
             "id": last.key,
             "title": last.title,
-            "status": str(last.standing),
+            "status": str(last.effective_status),
             "origin": "file" if last.from_file else "here",
             "created_ts": versions[0].ts,
             "last_touched_ts": last.last_touched_ts or last.ts,

@@ -14,11 +14,11 @@ from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Level
+from tacit.features.cards.card_records import line_of
+from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import line_of
 from tacit.features.cards.rubric import PORTABLE, Criterion, judge
 from tacit.features.cards.scores import GONE
-from tacit.features.cards.signals import signal
 from tacit.gate.portability import ANYWHERE, Local
 
 _NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})

@@ -22,14 +22,24 @@ from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, Entry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.recommendation import Recommendation
 from tacit.domain.scope import Level, Scope
 from tacit.domain.session import Bookmark, Mark
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Stored
+from tacit.features.cards.card_records import (
+    FILES,
+    Record,
+    format_time,
+    lesson_of,
+    line_of,
+    meaning,
+    renewed,
+    user_slug,
+)
 from tacit.features.cards.folder import BELOW, CardFolder, SyncPlan, plan_import, plan_sync
 from tacit.features.cards.index_page import IndexContent, index_page
-from tacit.features.cards.records import FILES, Record, format_time, lesson_of, line_of, meaning, renewed, user_slug
 from tacit.features.cards.scores import GONE, Score, counted, scores
 from tacit.gate import unquotable
 from tacit.maintain.source_project import home_store

@@ -22,8 +22,8 @@ from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.ledger import Entry
 from tacit.domain.session import Bookmark, Mark
-from tacit.features.cards.records import FILES, Record, entry_of, meaning
-from tacit.render.plain_files import locked, open_plain, read_plain, require_no_links
+from tacit.features.cards.card_records import FILES, Record, entry_of, meaning
+from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
 
 BELOW = Path(".agent-skills", "self-learning", "v1", "users")
 """Where the folders of all users are, below a repository or a home."""

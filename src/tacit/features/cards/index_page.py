@@ -14,7 +14,7 @@ from itertools import islice
 from tacit.domain.card import Backport, Card, CardStatus
 from tacit.domain.ledger import E
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.records import UNKNOWN_SKILL, parse_time
+from tacit.features.cards.card_records import UNKNOWN_SKILL, parse_time
 from tacit.features.cards.scores import GONE, OPEN, Score, backported_ids, is_candidate, priority
 from tacit.text.safe_markdown import inert_line
 
@@ -47,7 +47,7 @@ class IndexContent:
 
 def index_page(content: IndexContent, now: datetime) -> str:
     """Return the text of the page."""
-    open_ones = [each for each in content.recommendations if each.standing in OPEN]
+    open_ones = [each for each in content.recommendations if each.effective_status in OPEN]
     by_priority = sorted(open_ones, key=lambda each: (-priority(each), -(_age_days(each, now) or 0), each.key))
     stale = [each for each in open_ones if (_age_days(each, now) or 0) >= STALE_DAYS]
     by_age = sorted(stale, key=lambda each: (-(_age_days(each, now) or 0), -priority(each), each.key))
@@ -118,7 +118,7 @@ def _recommendation_lines(ranked: Iterable[Recommendation], content: IndexConten
 def _recommendation_line(each: Recommendation, now: datetime) -> str:
     age = _age_days(each, now)
     since = "unknown age" if age is None else f"{age}d ago"
-    return _line(each.title, each.key, f"{each.standing}, {each.scope}, {since}") + _file_mark(each)
+    return _line(each.title, each.key, f"{each.effective_status}, {each.scope}, {since}") + _file_mark(each)
 
 
 def _is_accepted(card: Card, content: IndexContent) -> bool:

@@ -18,8 +18,7 @@ from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.features.cards.card_matching import CardIndex, same_recommendation
-from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import (
+from tacit.features.cards.card_records import (
     UNKNOWN_SKILL,
     WELL_FORMED,
     card_id,
@@ -33,7 +32,8 @@ from tacit.features.cards.records import (
     renewed,
     unused_id,
 )
-from tacit.features.cards.signals import BY_AGENT, UsageClaim, UsageReport, new_signal, use
+from tacit.features.cards.card_signals import BY_AGENT, UsageClaim, UsageReport, new_signal, use
+from tacit.features.cards.cards import Cards
 from tacit.text.redaction import redact
 
 Judge = Callable[[Card], Sequence[str]]

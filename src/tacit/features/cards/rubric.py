@@ -70,10 +70,10 @@ class RubricReason:
     rule: str
     field: str
     message: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.message} ({self.mend})"
+        return f"{self.field}: {self.message} ({self.fix})"
 
 
 def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[RubricReason, ...]:
@@ -82,9 +82,11 @@ def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[RubricReason, ...]:
     `local` is the place that a portable card must not name.
     """
     found = [*_missing(card), *_dumps(card)]
-    told = {reason.field for reason in found}
-    if "solution_steps" not in told:  # of what is not there, or no text, nothing else is asked
-        found += [reason for reason in (*_secrets(card), *_moments(card)) if reason.field not in told] or _vague(card)
+    covered = {reason.field for reason in found}
+    if "solution_steps" not in covered:  # of what is not there, or no text, nothing else is asked
+        found += [reason for reason in (*_secrets(card), *_moments(card)) if reason.field not in covered] or _vague(
+            card
+        )
     if card.scope == PORTABLE:
         found += _local(card, local)
     return tuple(found)
@@ -97,7 +99,7 @@ def _missing(card: CardLike) -> Iterator[RubricReason]:
             rule="no_title",
             field="title",
             message="the card has no title",
-            mend="say in one line what was learned",
+            fix="say in one line what was learned",
         )
     if is_filler(card.when_to_use):
         yield RubricReason(
@@ -105,7 +107,7 @@ def _missing(card: CardLike) -> Iterator[RubricReason]:
             rule="no_occasion",
             field="when_to_use",
             message="nothing tells when the card is needed, so it can never be found",
-            mend="name the task or the error that calls for it",
+            fix="name the task or the error that calls for it",
         )
     if all(map(is_filler, _instructions(card))):
         yield RubricReason(
@@ -113,7 +115,7 @@ def _missing(card: CardLike) -> Iterator[RubricReason]:
             rule="no_solution",
             field="solution_steps",
             message="the card does not say what to do",
-            mend="give at least one step: a command, a template, a field and its meaning, or what to avoid",
+            fix="give at least one step: a command, a template, a field and its meaning, or what to avoid",
         )
 
 
@@ -133,7 +135,7 @@ def _dumps(card: CardLike) -> Iterator[RubricReason]:
                 rule="raw_dump",
                 field=field,
                 message=f"it is {what}, not what was learned from it",
-                mend="keep the one line that tells, and say what follows from it",
+                fix="keep the one line that tells, and say what follows from it",
             )
 
 
@@ -145,7 +147,7 @@ def _secrets(card: CardLike) -> Iterator[RubricReason]:
                 rule="secret",
                 field=field,
                 message="a secret is what it says",
-                mend="say where the secret is kept and how it is fetched; never the secret itself",
+                fix="say where the secret is kept and how it is fetched; never the secret itself",
             )
 
 
@@ -157,7 +159,7 @@ def _moments(card: CardLike) -> Iterator[RubricReason]:
             rule="passing_state",
             field=state.field,
             message=f"“{state.words}” will not hold for long",
-            mend="write what stays true: how to find it out, or what to do whenever it happens",
+            fix="write what stays true: how to find it out, or what to do whenever it happens",
         )
 
 
@@ -171,13 +173,13 @@ def _vague(card: CardLike) -> Iterator[RubricReason]:
         rule="vague",
         field="solution_steps",
         message="it is a reminder that fits every task, and tells nobody what to do",
-        mend="name the command, file, field, value or order of steps that made the difference",
+        fix="name the command, file, field, value or order of steps that made the difference",
     )
 
 
 def _local(card: CardLike, local: Local) -> Iterator[RubricReason]:
     """What ties a card to one project although it calls itself portable, by the lint that skills are held against."""
-    told = {
+    covered = {
         "title": [card.title],
         "when_to_use": [card.when_to_use],
         "problem": [card.problem],
@@ -185,19 +187,19 @@ def _local(card: CardLike, local: Local) -> Iterator[RubricReason]:
         "evidence": card.evidence,
         "gotchas": card.gotchas,
     }
-    for field, texts in told.items():
+    for field, texts in covered.items():
         done = field == "solution_steps"  # what is done is looked at more closely than what is told
         steps = tuple(SkillStep(text=text) for text in texts) if done else ()
         description = "" if done else "\n".join(texts)
         content = SkillContent(kind=Kind.LESSON, name="", description=description, steps=steps)
         for finding in portability(content, local):
-            said, _, mend = finding.message.removeprefix(f"{finding.field} ").partition("; ")
+            text, _, fix = finding.message.removeprefix(f"{finding.field} ").partition("; ")
             yield RubricReason(
                 criterion=Criterion.PORTABLE,
                 rule=finding.rule,
                 field=field,
-                message=f"it {said}, which only this project knows",
-                mend=f"{mend}, or give the scope `project`",
+                message=f"it {text}, which only this project knows",
+                fix=f"{fix}, or give the scope `project`",
             )
 
 

@@ -212,11 +212,11 @@ class PassingState:
 def passing_state(title: str, problem: str, instructions: Sequence[str]) -> PassingState | None:
     """The state of one moment that a card is about; nothing where it is about something lasting."""
     passing = [words for words in map(_momentary, instructions) if words]
-    said = [text for text in instructions if text.strip()]
+    given = [text for text in instructions if text.strip()]
     in_title = _momentary(title)
-    if passing and (in_title or 2 * len(passing) >= len(said)):
+    if passing and (in_title or 2 * len(passing) >= len(given)):
         return PassingState("solution_steps", passing[0])
-    if in_title and not any(own_words(text) > 3 for text in said):
+    if in_title and not any(own_words(text) > 3 for text in given):
         return PassingState("title", in_title)
     in_problem = _momentary(problem)
     if in_problem and in_title:

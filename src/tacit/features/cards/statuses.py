@@ -16,8 +16,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.domain.stored import Stored
-from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import (
+from tacit.features.cards.card_records import (
     AHA_ID,
     UNKNOWN_SKILL,
     first_skill_name,
@@ -27,8 +26,9 @@ from tacit.features.cards.records import (
     recommendation_status,
     renewed,
 )
+from tacit.features.cards.card_signals import signal
+from tacit.features.cards.cards import Cards
 from tacit.features.cards.scores import GONE
-from tacit.features.cards.signals import signal
 from tacit.gate import Review, is_grave
 from tacit.text.redaction import redact
 
@@ -55,7 +55,7 @@ _REVIEWS: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusChange:
+class RecordChange:
     """A record before and after, and when it was first written."""
 
     before: Card | Recommendation
@@ -84,7 +84,7 @@ def parse_card_status(text: str) -> CardStatus:
 
 def move_recommendation(
     deck: Cards, key: str, word: str, *, scope: str = "", note: str = "", source: str = "agent"
-) -> StatusChange:
+) -> RecordChange:
     """Set the status of a recommendation; also adds the signals that it was touched, and done."""
     status = parse_recommendation_status(word)
     with deck.transaction():
@@ -103,7 +103,7 @@ def move_recommendation(
         signal(deck, SignalKind.REC_TOUCHED, key, source=source, context=f"status={status}")
         if status is RecommendationStatus.DONE and before.status is not RecommendationStatus.DONE:
             signal(deck, SignalKind.REC_DONE, key, source=source)
-    return StatusChange(before=before, after=after, created_ts=deck.recommendation_history(key)[0].ts)
+    return RecordChange(before=before, after=after, created_ts=deck.recommendation_history(key)[0].ts)
 
 
 def require_seen(deck: Cards, key: str, seen: str) -> None:
@@ -114,7 +114,7 @@ def require_seen(deck: Cards, key: str, seen: str) -> None:
         raise GateRefusal(f"{key} changed since you read it", code="card_changed", hint=hint)
 
 
-def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str = "") -> StatusChange:
+def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str = "") -> RecordChange:
     """Set the status of a card. For a person this also reviews its lesson; where that fails, nothing changes."""
     status = parse_card_status(word)
     if not person and status in NOT_BY_AGENTS:
@@ -133,7 +133,7 @@ def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str =
         after = renewed(before, at=deck.now(), by=deck.user, **changes)
         deck.add(after)
     created_ts = deck.history(key)[0].ts
-    return StatusChange(before=before, after=after, created_ts=created_ts, lesson=_lesson_status(deck, after))
+    return RecordChange(before=before, after=after, created_ts=created_ts, lesson=_lesson_status(deck, after))
 
 
 def decisions(word: CardStatus, lesson: Status) -> Sequence[Review]:

@@ -21,8 +21,9 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.moment import Moment, Phase
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
+from tacit.domain.stored import Stored
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
 from tacit.features.people.prediction import DecisionModel

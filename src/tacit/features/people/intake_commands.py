@@ -42,13 +42,13 @@ def intake(
     ctx.may_create = True
     talk = Interview(ctx.memory, task=task, person=ctx.person(by), session_id=session_id)
     asked = talk.questions(given)
-    given = _parsed(answers, asked)
+    answers_by_key = _parse_answers(answers, asked)
     asks = ctx.caller.at_terminal and not ctx.as_json
     answered = []
     for ask in asked:
-        if ask.key in given:
+        if ask.key in answers_by_key:
             talk.announce(ask, shown=False)
-            answered.append(talk.answer(ask, given[ask.key]))
+            answered.append(talk.answer(ask, answers_by_key[ask.key]))
         elif asks:
             answered.append(_asked(ctx, talk, ask))
         else:
@@ -62,9 +62,9 @@ def intake(
     ctx.answer(document, lambda: _sum_up(ctx, answered, listed=not asks))
 
 
-def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
+def _parse_answers(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
     """Answers by the key of their question; all that is wrong with them is told at once."""
-    keys, given, problems = [ask.key for ask in asked], {}, []
+    keys, parsed, problems = [ask.key for ask in asked], {}, []
     for each in answers:
         key, equals, text = each.partition("=")
         if not equals or not text.strip():
@@ -72,10 +72,10 @@ def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
         elif key not in keys:
             problems.append(f"no question is called {key!r}")
         else:
-            given[key] = text
+            parsed[key] = text
     if problems:
         raise Mistake("; ".join(problems), hint=f"the questions are: {', '.join(keys)}")
-    return given
+    return parsed
 
 
 def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:

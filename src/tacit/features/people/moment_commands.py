@@ -1,7 +1,7 @@
-"""`tacit moments …`: state what is taken for granted, look at it on the way, and see what came of it.
+"""`tacit moments`: state assumptions before the work, check them at milestones, and see how they came out.
 
-An agent may state, look and say what it found, as its own word. Having a stored check run is for a person: whoever stated the
-assumption chose the command.
+An agent may state and settle assumptions, as its own word. Only a person may run a stored check: whoever stated the assumption
+chose the command.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SESSION = click.option(
 @click.group(invoke_without_command=True)
 @command_options
 def moments(ctx: CommandContext) -> None:
-    """What sessions took for granted, what was said no to, and what came of it; by itself the same as `list`."""
+    """Show what sessions assumed, what was refused in them, and how it came out; alone the same as `list`."""
     context = click.get_current_context()
     if context.invoked_subcommand is None:
         context.invoke(list_, as_json=ctx.as_json, store=ctx.store, run="", phase=None, held=None, limit=50)
@@ -62,36 +62,36 @@ def moments(ctx: CommandContext) -> None:
 )
 @click.option("--task", default="", help="What the work is.")
 @_SESSION
-@click.option("--by", default="", help="Who says so.")
+@click.option("--by", default="", help="Your name.")
 @command_options
 def assume(ctx: CommandContext, *, text: str, run: str, by: str, **options: str) -> None:
-    """State something that the work takes for granted, before it or during it.
+    """State an assumption before or during the work.
 
-    When the run is learned from, it is compared with what happened. One that was wrong becomes a lesson that waits for a
-    person.
+    When the run is learned from, the assumption is compared with what happened. One that was wrong becomes a lesson that
+    waits for review.
     """
     ctx.may_create = True
     made = Moments(ctx.memory).assume(text, session=run, by=_speaker(ctx, by), **options)
     ctx.answer({"assumption": _whole(made)}, lambda: _show_assumptions(ctx, [made]))
 
 
-@moments.command()
+@moments.command(hidden=True)
 @click.option("--risk", "risks", multiple=True, metavar="TEXT", help="What may go wrong (may be repeated).")
 @click.option(
     "--assume", "assumptions", multiple=True, metavar="TEXT", help="What is taken for granted (may be repeated)."
 )
 @click.option("--task", default="", help="What the work is.")
 @_SESSION
-@click.option("--by", default="", help="Who says so.")
+@click.option("--by", default="", help="Your name.")
 @command_options
 def premortem(
     ctx: CommandContext, *, risks: Sequence[str], assumptions: Sequence[str], run: str, **options: str
 ) -> None:
-    """Say before the work what may go wrong. An error set in `backquotes` is looked for in what fails."""
+    """State before the work what may go wrong. An error in `backquotes` is looked for in what fails."""
     ctx.may_create = True
-    room, who = Moments(ctx.memory), _speaker(ctx, options["by"])
-    moment = room.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
-    stated = [room.find(key) for key in moment.assumptions]
+    moments_of_store, who = Moments(ctx.memory), _speaker(ctx, options["by"])
+    moment = moments_of_store.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
+    stated = [moments_of_store.find(key) for key in moment.assumptions]
     document = {"moment": _whole(moment), "assumptions": list(map(_whole, stated))}
     ctx.answer(document, lambda: _show_assumptions(ctx, stated))
 
@@ -103,17 +103,17 @@ def premortem(
 @click.option(
     "--wrong", multiple=True, metavar="KEY=INSTEAD", help="One that does not, and what is the case (may be repeated)."
 )
-@click.option("--by", default="", help="Who says so.")
+@click.option("--by", default="", help="Your name.")
 @command_options
 def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **given: Sequence[str]) -> None:
-    """List what a session still takes for granted, and say on the way what of it holds."""
+    """List the open assumptions of a session, and say which of them hold."""
     ctx.may_create = bool(milestone or given["holds"] or given["wrong"])
     pairs = [each.partition("=") for each in given["wrong"]]
     if unfit := [each for each in given["wrong"] if "=" not in each]:
-        raise Mistake(f"what is the case instead of {', '.join(unfit)}?", hint="--wrong KEY=INSTEAD")
+        raise Mistake(f"what is true instead of {', '.join(unfit)}?", code="no_correction", hint="--wrong KEY=INSTEAD")
     wrong = {key.strip(): instead for key, _, instead in pairs}
-    who, room = _speaker(ctx, by), Moments(ctx.memory)
-    looked = room.checkpoint(run, milestone=milestone, holds=given["holds"], wrong=wrong, by=who)
+    who, moments_of_store = _speaker(ctx, by), Moments(ctx.memory)
+    looked = moments_of_store.checkpoint(run, milestone=milestone, holds=given["holds"], wrong=wrong, by=who)
 
     def show() -> None:
         _show_assumptions(ctx, [*looked.settled, *looked.open])
@@ -127,28 +127,28 @@ def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **give
 @click.argument("key")
 @click.option("--run", "to_run", is_flag=True, help="Have its check run in the project now, and keep what it shows.")
 @click.option("--yes", is_flag=True, help="Do not ask before running it.")
-@click.option("--by", default="", help="Who says so.")
+@click.option("--by", default="", help="Your name.")
 @command_options
 def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) -> None:
-    """Show one assumption with its check; with --run, which is for a person, have the check run.
+    """Show one assumption with its check; with --run, which is for a person, run the check.
 
     Exit status 0 means that the assumption holds, 1 that it does not or that this is not known.
     """
-    room = Moments(ctx.memory)
-    found = room.find(key)
+    moments_of_store = Moments(ctx.memory)
+    found = moments_of_store.find(key)
     if not to_run:
         ctx.answer({"assumption": _whole(found)}, lambda: _show_whole(ctx, found))
         _end(found)
     ctx.caller.require_person("moments check --run")
     if not found.check:
-        raise Mistake(f"{found.key} names no check", hint="say yourself how it stands: tacit moments checkpoint")
+        raise Mistake(f"{found.key} has no check", code="no_check", hint="settle it yourself: tacit moments checkpoint")
     if not yes and not ctx.as_json:
         ctx.console.print(f"written by {escape(clean(found.by))}:  {escape(clean(found.check))}")
         click.confirm("Run this here?", abort=True)
     result = Command(found.check, cwd=workspace(ctx.place.project)).verify()
     who = Speaker(ctx.person(by), Origin.USER)
-    found = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
-    kept = room.settled_by(found.key, held=result.passed, reason=found, by=who)
+    reason = f"`{found.check}` {'passed' if result.passed else 'failed'} when {who.name} ran it"
+    kept = moments_of_store.settled_by(found.key, held=result.passed, reason=reason, by=who)
     ctx.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(ctx, kept))
     _end(kept)
 
@@ -170,11 +170,11 @@ def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None,
     ctx.answer(_document(kept), lambda: _show(ctx, kept))
 
 
-@moments.command()
+@moments.command(hidden=True)
 @click.option("--session", "run", required=True, metavar="ID", help="The agent's session, as its client names it.")
 @command_options
 def show(ctx: CommandContext, *, run: str) -> None:
-    """Tell one session: what was assumed, what happened on the way, and how it came out, with the steps that show it."""
+    """Show one session: what was assumed, what happened, and how it came out, with the steps that show it."""
     found = Moments(ctx.memory).list(session=run)
 
     def tell() -> None:
@@ -183,13 +183,13 @@ def show(ctx: CommandContext, *, run: str) -> None:
         for each in found.assumptions:
             _show_whole(ctx, each)
         if not found.moments and not found.assumptions:
-            ctx.console.print("Nothing is known of this session.")
+            ctx.console.print("No assumptions or moments in this session.")
 
     ctx.answer({"session": run} | _document(found), tell)
 
 
 def _whole(entry: Entry) -> dict[str, Any]:
-    """An entry with all its fields, also those that say nothing."""
+    """Return an entry with all its fields, also empty ones."""
     return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
 
 
@@ -198,7 +198,7 @@ def _document(found: MomentList) -> dict[str, Any]:
 
 
 def _speaker(ctx: CommandContext, name: str) -> Speaker:
-    """Who speaks: a person at a terminal, or anybody else, who is taken for an agent."""
+    """Return who speaks: a person at a terminal; anybody else is taken for an agent."""
     if ctx.caller.is_person:
         return Speaker(ctx.person(name), Origin.USER)
     return Speaker(BY_AGENT if ctx.environment.agent_markers else name or BY_AGENT)
@@ -210,16 +210,16 @@ def _show(ctx: CommandContext, found: MomentList) -> None:
     if found.assumptions:
         _show_assumptions(ctx, found.assumptions)
     if not found.moments and not found.assumptions:
-        ctx.console.print("Nothing yet. State what the work takes for granted: tacit moments assume TEXT --session ID")
+        ctx.console.print("No assumptions yet. State one: tacit moments assume TEXT --session ID")
 
 
 def _show_moment(ctx: CommandContext, moment: Moment, *, of_one: bool = False) -> None:
-    """One line of the terminal; of several sessions' moments also which, by the beginning of its id."""
+    """Print a moment on one line; of several sessions also the beginning of the session id."""
     head = f"{moment.at:%Y-%m-%d %H:%M}  {moment.phase}  "
     named = clean(moment.what)
     which = f"  {one_line(moment.session_id, _SHOWN_SESSION)}" if moment.session_id and not of_one else ""
-    room = ctx.console.width - len(head) - len(named) - len(which) - 2
-    text = f": {escape(one_line(moment.text, max(_LEAST_TEXT, room)))}" if moment.text else ""
+    moments_of_store = ctx.console.width - len(head) - len(named) - len(which) - 2
+    text = f": {escape(one_line(moment.text, max(_LEAST_TEXT, moments_of_store)))}" if moment.text else ""
     ctx.console.print(f"{head}[bold]{escape(named)}[/bold]{text}[dim]{escape(which)}[/dim]", soft_wrap=True)
 
 
@@ -256,6 +256,6 @@ def _show_whole(ctx: CommandContext, each: Assumption) -> None:
 
 
 def _steps(each: Assumption) -> str:
-    """The steps that show how an assumption came out, unless its reason names them."""
-    untold = [str(step) for step in each.steps if f"step {step})" not in each.reason]
-    return f" (step{'s' if len(untold) > 1 else ''} {', '.join(untold)})" if untold else ""
+    """Return the steps that show how an assumption came out, unless its reason names them."""
+    missing = [str(step) for step in each.steps if f"step {step})" not in each.reason]
+    return f" (step{'s' if len(missing) > 1 else ''} {', '.join(missing)})" if missing else ""

@@ -24,8 +24,8 @@ from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.evidence.assumptions import AssumptionResult, compare
-from tacit.learn.correction import corrections_of, objections_of
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
+from tacit.learn.correction import corrections_of, objections_of
 from tacit.render.conditions import read_condition
 from tacit.text.redaction import redact
 from tacit.text.shell import parse_command, shell_text

@@ -13,8 +13,9 @@ from tacit.domain.document import EVIDENCE_TYPES, Passage
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.stored import Stored
-from tacit.features.research import Added, Research, Said
-from tacit.features.research.documents import cited
+from tacit.features.research.document_sources import DocumentDetails
+from tacit.features.research.documents.document_passages import cited
+from tacit.features.research.research import Added, Research
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.views import STATUS_STYLE
 
@@ -53,11 +54,11 @@ def add(
     """
     if len(sources) > 1 and (title or authors or year):
         raise Mistake("--title, --author and --year are of one document", hint="add them one by one")
-    said = Said(title=title, authors=authors, year=year, evidence_type=evidence_type or "")
+    details = DocumentDetails(title=title, authors=authors, year=year, evidence_type=evidence_type or "")
     ctx.may_create = True
     by = ctx.person(by) if ctx.caller.is_person else by or "agent"
-    results = [_one(ctx, source, said, by) for source in sources]
-    documents = [_told(source, result) for source, result in zip(sources, results, strict=True)]
+    results = [_one(ctx, source, details, by) for source in sources]
+    documents = [_result_document(source, result) for source, result in zip(sources, results, strict=True)]
     ctx.answer({"results": documents}, lambda: _show_added(ctx, sources, results))
     failed = [result for result in results if isinstance(result, TacitError)]
     if len(sources) == 1 and failed:
@@ -66,19 +67,19 @@ def add(
         ctx.end_with(Refusal(f"{len(failed)} of {len(sources)} were not added", hint="the reasons stand above"))
 
 
-def _one(ctx: CommandContext, source: str, said: Said, by: str) -> Added | TacitError:
+def _one(ctx: CommandContext, source: str, details: DocumentDetails, by: str) -> Added | TacitError:
     person = ctx.caller.is_person
     try:
         with progress_bar(ctx, one_line(source, 40)) as progress:
-            return Research(ctx.memory).add(source, by=by, approve=person, said=said, progress=progress)
+            return Research(ctx.memory).add(source, by=by, approve=person, details=details, progress=progress)
     except TacitError as error:
         return error
 
 
-def _told(source: str, result: Added | TacitError) -> dict[str, Any]:
+def _result_document(source: str, result: Added | TacitError) -> dict[str, Any]:
     if isinstance(result, TacitError):
-        told = {"kind": type(result).__name__, "message": result.message, "hint": result.hint}
-        return {"source": source, "added": False, "error": told}
+        text = {"kind": type(result).__name__, "message": result.message, "hint": result.hint}
+        return {"source": source, "added": False, "error": text}
     held, document = result.held, result.document
     return {
         "source": source,
@@ -137,8 +138,8 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
     for note in result.notes:
         console.print(f"  [yellow]{escape(clean(note))}[/yellow]", soft_wrap=True)
     for each in result.withheld[:_SHOWN]:
-        told = f"not quoted, {each.where}: {each.findings[0].message} ({each.findings[0].rule})"
-        console.print(f"  [red]{escape(clean(told))}[/red]", soft_wrap=True)
+        text = f"not quoted, {each.where}: {each.findings[0].message} ({each.findings[0].rule})"
+        console.print(f"  [red]{escape(clean(text))}[/red]", soft_wrap=True)
     if len(result.withheld) > _SHOWN:
         console.print(f"  [red]and {counted(len(result.withheld) - _SHOWN, 'more passage')} not quoted[/red]")
     if status in (Status.CANDIDATE, Status.QUARANTINED):
@@ -157,34 +158,34 @@ def list_(ctx: CommandContext, *, every: bool) -> None:
 
 
 def _record(held: Stored) -> dict[str, Any]:
-    said = _said(held)
+    details = _document_fields(held)
     return {
         "name": held.version.name,
         "version_id": held.version.id,
         "status": held.status,
-        "title": said.get("title", ""),
-        "authors": _authors(said),
-        "year": _number(said, "year"),
-        "evidence_type": said.get("evidence_type", ""),
-        "citations": _number(said, "citations"),
-        "pages": _number(said, "pages"),
-        "source": said.get("source", ""),
-        "withheld": said.get("withheld", ""),
+        "title": details.get("title", ""),
+        "authors": _authors(details),
+        "year": _number(details, "year"),
+        "evidence_type": details.get("evidence_type", ""),
+        "citations": _number(details, "citations"),
+        "pages": _number(details, "pages"),
+        "source": details.get("source", ""),
+        "withheld": details.get("withheld", ""),
     }
 
 
-def _said(held: Stored) -> dict[str, str]:
+def _document_fields(held: Stored) -> dict[str, str]:
     """What a document's record says, by the names behind `document.`."""
     metadata: Mapping[str, str] = held.version.content.metadata
     return {key.removeprefix("document."): value for key, value in metadata.items() if key.startswith("document.")}
 
 
-def _number(said: Mapping[str, str], key: str) -> int:
-    return int(said[key]) if re.fullmatch("[0-9]{1,11}", said.get(key, "")) else 0
+def _number(details: Mapping[str, str], key: str) -> int:
+    return int(details[key]) if re.fullmatch("[0-9]{1,11}", details.get(key, "")) else 0
 
 
-def _authors(said: Mapping[str, str]) -> list[str]:
-    return [name for name in said.get("authors", "").split("; ") if name]
+def _authors(details: Mapping[str, str]) -> list[str]:
+    return [name for name in details.get("authors", "").split("; ") if name]
 
 
 def _show_list(ctx: CommandContext, held: Sequence[Stored]) -> None:
@@ -198,8 +199,8 @@ def _show_list(ctx: CommandContext, held: Sequence[Stored]) -> None:
             f"[bold]{escape(clean(record['name']))}[/bold]  [{colour}]{each.status}[/{colour}]", soft_wrap=True
         )
         known = [str(record["year"] or ""), record["evidence_type"], *_sizes(record)]
-        told = f"{record['title']} ({', '.join(part for part in known if part)})"
-        console.print(f"  [dim]{escape(one_line(told, max(40, console.width - 2)))}[/dim]", soft_wrap=True)
+        text = f"{record['title']} ({', '.join(part for part in known if part)})"
+        console.print(f"  [dim]{escape(one_line(text, max(40, console.width - 2)))}[/dim]", soft_wrap=True)
 
 
 def _sizes(record: Mapping[str, Any]) -> list[str]:
@@ -221,9 +222,9 @@ def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
 
 def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage], *, with_text: bool) -> None:
     record, console = _record(held), ctx.console
-    told = cited(record["title"], authors=record["authors"], year=record["year"])
+    text = cited(record["title"], authors=record["authors"], year=record["year"])
     colour = STATUS_STYLE[held.status]
-    console.print(f"[bold]{escape(clean(told))}[/bold]  [{colour}]{held.status}[/{colour}]", soft_wrap=True)
+    console.print(f"[bold]{escape(clean(text))}[/bold]  [{colour}]{held.status}[/{colour}]", soft_wrap=True)
     known = [record["evidence_type"], *_sizes(record), f"from {record['source']}"]
     console.print(f"[dim]{escape(clean(', '.join(part for part in known if part)))}[/dim]", soft_wrap=True)
     if record["withheld"]:
@@ -241,7 +242,7 @@ def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @command_options
 def remove(ctx: CommandContext, *, name: str, by: str, reason: str) -> None:
-    """Take a document out of use. It can be brought back (tacit review); `tacit purge` removes it for good."""
+    """Take a document out of use. It can be brought back (tacit review); `tacit store purge` removes it for good."""
     ctx.caller.require_person("research remove")
     move = Research(ctx.memory).remove(name, by=ctx.person(by), reason=reason)
     document = {"name": name, "version_id": move.version_id, "before": move.before, "status": move.after}

@@ -13,8 +13,8 @@ from pathlib import Path
 from tacit.config.settings import ResearchSettings
 from tacit.domain.document import ABSTRACT, EVIDENCE_TYPES, Document, Passage
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
-from tacit.features.research import documents
 from tacit.features.research.documents.pdf import Progress
+from tacit.features.research.documents.reading import read
 from tacit.features.research.papers import Paper, PaperSource, PaperSourceKind, arxiv_paper, parse_source, scholar_paper
 from tacit.providers.http import Fetched, Fetcher, origin
 
@@ -22,7 +22,7 @@ FILE_MB = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class DocumentDetails:
     """What whoever adds a document says of it, in place of what it says itself."""
 
     title: str = ""
@@ -66,7 +66,7 @@ def gather(
     text: str,
     papers: Callable[[], Papers],
     *,
-    said: Said,
+    details: DocumentDetails,
     anywhere: bool,
     project: Path | None = None,
     progress: Progress | None = None,
@@ -90,16 +90,16 @@ def gather(
             found = _read(fetched, name=_file_name(fetched.url), source=source.value, progress=progress)
         case _:
             found = _from_record(source, papers(), anywhere=anywhere, progress=progress)
-    return replace(found, document=_as_said(found.document, said))
+    return replace(found, document=_with_details(found.document, details))
 
 
-def _as_said(document: Document, said: Said) -> Document:
+def _with_details(document: Document, details: DocumentDetails) -> Document:
     return replace(
         document,
-        title=said.title or document.title,
-        authors=said.authors or document.authors,
-        year=said.year or document.year,
-        evidence_type=said.evidence_type or document.evidence_type,
+        title=details.title or document.title,
+        authors=details.authors or document.authors,
+        year=details.year or document.year,
+        evidence_type=details.evidence_type or document.evidence_type,
     )
 
 
@@ -125,7 +125,7 @@ def _from_file(path: Path, progress: Progress | None, *, source: str) -> Gathere
 
 
 def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None) -> Gathered:
-    reading = documents.read(fetched.data, name=name, media_type=fetched.media_type, progress=progress)
+    reading = read(fetched.data, name=name, media_type=fetched.media_type, progress=progress)
     document = Document(
         title=reading.title,
         passages=reading.passages,

@@ -45,7 +45,9 @@ class PaperSource:
     value: str
 
     def __str__(self) -> str:
-        return self.value if self.sort in (PaperSourceKind.ADDRESS, PaperSourceKind.FILE) else f"{self.sort}:{self.value}"
+        return (
+            self.value if self.sort in (PaperSourceKind.ADDRESS, PaperSourceKind.FILE) else f"{self.sort}:{self.value}"
+        )
 
 
 def parse_source(text: str) -> PaperSource:
@@ -186,36 +188,36 @@ def scholar_paper(fetcher: Fetcher, base_url: str, source: PaperSource) -> Paper
     name = quote(f"{_PREFIXES[source.sort]}{value}", safe=":/.")
     url = f"{base_url.rstrip('/')}/graph/v1/paper/{name}?fields={_FIELDS}"
     try:
-        said = _parse_answer(fetcher.get(url, max_bytes=_ANSWER_BYTES).data)
+        answer = _parse_answer(fetcher.get(url, max_bytes=_ANSWER_BYTES).data)
     except NotFound:
         raise NotFound(f"Semantic Scholar knows no paper {source}", hint="check the identifier") from None
-    return _paper_from_answer(said, source)
+    return _paper_from_answer(answer, source)
 
 
-def _paper_from_answer(said: dict[str, Any], source: PaperSource) -> Paper:
-    external = said.get("externalIds")
-    identifiers = {"s2": as_line(said.get("paperId"), 40)}
+def _paper_from_answer(answer: dict[str, Any], source: PaperSource) -> Paper:
+    external = answer.get("externalIds")
+    identifiers = {"s2": as_line(answer.get("paperId"), 40)}
     for key, name in (("ArXiv", "arxiv"), ("DOI", "doi")):
         identifiers[name] = as_line(external.get(key), 200) if isinstance(external, dict) else ""
-    people = said.get("authors")
+    people = answer.get("authors")
     named = (
         [as_line(each.get("name"), 200) for each in people if isinstance(each, dict)]
         if isinstance(people, list)
         else []
     )
-    file = said.get("openAccessPdf")
-    venue = as_line(said.get("venue"), 200)
-    title = as_line(said.get("title"), LONGEST_TITLE)
+    file = answer.get("openAccessPdf")
+    venue = as_line(answer.get("venue"), 200)
+    title = as_line(answer.get("title"), LONGEST_TITLE)
     if not title:
         raise Outage(f"Semantic Scholar says nothing of {source}", hint="try again later", retryable=True)
     return Paper(
         title=title,
         authors=tuple(name for name in named[:MOST_AUTHORS] if name),
-        year=as_count(said.get("year"), _LATEST_YEAR),
-        abstract=as_line(said.get("abstract"), LONGEST_ABSTRACT),
+        year=as_count(answer.get("year"), _LATEST_YEAR),
+        abstract=as_line(answer.get("abstract"), LONGEST_ABSTRACT),
         venue=venue,
-        evidence_type=_evidence_type(said.get("publicationTypes"), venue),
-        citations=as_count(said.get("citationCount"), 10_000_000),
+        evidence_type=_evidence_type(answer.get("publicationTypes"), venue),
+        citations=as_count(answer.get("citationCount"), 10_000_000),
         pdf_url=as_line(file.get("url"), 2000) if isinstance(file, dict) else "",
         identifiers={name: value for name, value in identifiers.items() if value},
     )
@@ -233,9 +235,9 @@ def _evidence_type(types: object, venue: str) -> str:
 
 def _parse_answer(data: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(data)
+        answer = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Outage("Semantic Scholar's answer cannot be read", hint="try again later", retryable=True) from error
-    if not isinstance(said, dict):
+    if not isinstance(answer, dict):
         raise Outage("Semantic Scholar's answer is of another form", hint="try again later", retryable=True)
-    return said
+    return answer

@@ -22,11 +22,11 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Stored
-from tacit.features.research import documents
-from tacit.features.research.document_sources import Papers, Said, gather
+from tacit.features.research.document_sources import DocumentDetails, Papers, gather
+from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
 from tacit.gate.content_checks import TEXT_DIGEST
-from tacit.render.names import NAME_LENGTH_MAX, skill_name
+from tacit.render.validation import NAME_LENGTH_MAX, skill_name
 from tacit.text.near_duplicates import overlap
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _bare(identifier: str) -> str:
     return re.sub(r"v\d{1,3}$", "", identifier).lower()
 
 
-_TOLD = 20
+_MAX_PLACES = 20
 """Places of withheld passages that a record names; of more it only gives the count."""
 
 
@@ -135,20 +135,22 @@ class Research:
         *,
         by: str,
         approve: bool = False,
-        said: Said | None = None,
+        details: DocumentDetails | None = None,
         progress: Progress | None = None,
     ) -> Added:
         """Read a document and keep it as a reference. `approve` is a person's yes to quoting it; else it waits for one.
 
         `source` is a path, `arxiv:…`, `doi:…`, `s2:…`, or an https address, which is fetched only with `approve`.
         """
-        said = said or Said()
+        details = details or DocumentDetails()
         project = self._memory.context.project
-        gathered = gather(source, lambda: self._papers, said=said, anywhere=approve, project=project, progress=progress)
+        gathered = gather(
+            source, lambda: self._papers, details=details, anywhere=approve, project=project, progress=progress
+        )
         document, withheld, unnamed = _quotable(gathered.document)
         known = self._known(document)
         if known is not None and is_same_text(known.version.content.metadata, document):
-            document = _as_known(document, known, said)
+            document = _as_known(document, known, details)
         name = known.version.name if known else self._free_name(document.title)
         content = content_of(document, name=name, withheld=withheld)
         with self._memory.context.store.transaction():
@@ -234,7 +236,7 @@ class Research:
 
 def content_of(document: Document, *, name: str, withheld: Sequence[Withheld] = ()) -> SkillContent:
     """The record of a document: what it is found by, and what binds its passages to it. No path of a machine is in it."""
-    said = {
+    details = {
         "title": document.title,
         "authors": "; ".join(document.authors),
         "year": str(document.year or ""),
@@ -246,44 +248,44 @@ def content_of(document: Document, *, name: str, withheld: Sequence[Withheld] = 
         "withheld": _places(withheld),
         **{key: document.identifiers.get(key, "") for key in IDENTIFIERS},
     }
-    opening = documents.opening(document.abstract or next(_telling(document.passages), ""))
+    opening = opening_sentences(document.abstract or next(_telling(document.passages), ""))
     title = document.title if document.title.endswith((".", "!", "?")) else f"{document.title}."
     return SkillContent(
         kind=Kind.REFERENCE,
         name=name,
         description=f"{title} {opening}".strip(),
-        metadata={KEY + key: value for key, value in said.items() if value},
+        metadata={KEY + key: value for key, value in details.items() if value},
     )
 
 
 def _places(withheld: Sequence[Withheld]) -> str:
     """What of a document is not quoted, in few words and none of its own: whoever approves the rest must know."""
-    told = [f"{each.where} ({each.findings[0].rule})" for each in withheld[:_TOLD]]
-    return f"{len(withheld)}: {', '.join(told)}" + (", …" if len(withheld) > _TOLD else "") if withheld else ""
+    record = [f"{each.where} ({each.findings[0].rule})" for each in withheld[:_MAX_PLACES]]
+    return f"{len(withheld)}: {', '.join(record)}" + (", …" if len(withheld) > _MAX_PLACES else "") if withheld else ""
 
 
-def _as_known(document: Document, known: Stored, said: Said) -> Document:
+def _as_known(document: Document, known: Stored, details: DocumentDetails) -> Document:
     """The same text from another file, as its record has it, but for what was said of it now: a copy is nothing new."""
     if is_from_record(document):
         return document  # what the services tell of a paper may have changed
-    told = known.version.content.metadata
-    authors = tuple(name for name in told.get(KEY + "authors", "").split("; ") if name)
-    pages, year, cited = (_count(told, key) for key in ("pages", "year", "citations"))
+    record = known.version.content.metadata
+    authors = tuple(name for name in record.get(KEY + "authors", "").split("; ") if name)
+    pages, year, cited = (_count(record, key) for key in ("pages", "year", "citations"))
     return replace(
         document,
-        title=said.title or told.get(KEY + "title", document.title),
-        authors=said.authors or authors,
-        year=said.year or year,
-        evidence_type=said.evidence_type or told.get(KEY + "evidence_type", document.evidence_type),
+        title=details.title or record.get(KEY + "title", document.title),
+        authors=details.authors or authors,
+        year=details.year or year,
+        evidence_type=details.evidence_type or record.get(KEY + "evidence_type", document.evidence_type),
         citations=cited,
         pages=pages,
-        source=told.get(KEY + "source", document.source),
-        identifiers={key: told[KEY + key] for key in IDENTIFIERS if told.get(KEY + key)},
+        source=record.get(KEY + "source", document.source),
+        identifiers={key: record[KEY + key] for key in IDENTIFIERS if record.get(KEY + key)},
     )
 
 
-def _count(told: Mapping[str, str], key: str) -> int:
-    text = told.get(KEY + key, "")
+def _count(record: Mapping[str, str], key: str) -> int:
+    text = record.get(KEY + key, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
 
 
@@ -301,7 +303,7 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
     unnamed: Counter[str] = Counter()
     for passage in document.passages:
         if found := gate.unquotable(passage.text):
-            withheld.append(Withheld(passage=replace(passage, section=_told_section(passage)), findings=found))
+            withheld.append(Withheld(passage=replace(passage, section=_safe_section(passage)), findings=found))
         elif against := gate.unnameable(passage):
             unnamed[f"{against[0].message} ({against[0].rule})"] += 1
             kept.append(replace(passage, section=""))
@@ -317,6 +319,6 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
     return replace(document, passages=tuple(kept), abstract=abstract), tuple(withheld), notes
 
 
-def _told_section(passage: Passage) -> str:
+def _safe_section(passage: Passage) -> str:
     """The name of a section where it may be told by itself."""
     return "" if gate.unquotable(passage.section) else passage.section

@@ -1,4 +1,4 @@
-"""`tacit session`: working memory of a running session, for its agents' shells and for whoever wants to look at it."""
+"""`tacit session`: the working memory of a running session, for its agents and for people."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _SHOWN = 100
 
 
 def _session_option(function: F) -> F:
-    """Give a command the id of the session that it is about."""
+    """Add the option for the session id."""
     return click.option(
         "--session", "session_id", required=True, envvar="TACIT_SESSION", metavar="ID",
-        help="The session, as the client calls it; TACIT_SESSION names it too.",
+        help="The client's id of the session; also TACIT_SESSION.",
     )(function)  # fmt: skip
 
 
 def _agent_option(function: F) -> F:
-    return click.option("--agent", default="", metavar="NAME", help="Who says it: a name or a role.")(function)
+    return click.option("--agent", default="", metavar="NAME", help="The agent's name or role.")(function)
 
 
 @click.group()
 def session() -> None:
-    """Share notes between the agents of one running session; they last a day, and no other session sees them."""
+    """Share notes between the agents of one running session; they expire after a day."""
 
 
 @session.command()
 @click.argument("text")
-@click.option("--error", default="", metavar="TEXT", help="The error that it mends, as it was printed.")
+@click.option("--error", default="", metavar="TEXT", help="The error that the note fixes, as it was printed.")
 @_agent_option
 @_session_option
 @command_options
 def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: str) -> None:
-    """Tell the agents of the session something they should know; TEXT may be - to read it from standard input.
+    """Share a note with the agents of the session; TEXT may be - to read it from standard input.
 
-    With --error it may become a lesson when the session is learned from, if that error really occurred; a person decides.
+    With --error it may become a lesson when the session is learned from, if that error occurred; a person decides.
     """
     working = _opened(ctx, session_id, writes=True)
     kept = working.contribute(_text(text), agent=agent, error=error, origin=_origin(ctx))
@@ -59,7 +59,7 @@ def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: 
 @_session_option
 @command_options
 def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_id: str) -> None:
-    """Tell of something that was made: NAME says where it is (a path, an address), TEXT what it is."""
+    """Register something that was made: NAME is where it is (a path, an address), TEXT what it is."""
     working = _opened(ctx, session_id, writes=True)
     _answer(ctx, working.register(name, _text(text), agent=agent, origin=_origin(ctx)), "registered")
 
@@ -70,7 +70,7 @@ def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_i
 @_session_option
 @command_options
 def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: str) -> None:
-    """Read an agent's own notes, or put TEXT in their place (- reads it from standard input). Others are not shown them."""
+    """Print an agent's own notes, or replace them by TEXT (- reads standard input). Other agents do not see them."""
     working = _opened(ctx, session_id, writes=text is not None)
     if text is not None:
         _answer(ctx, working.scratch(agent).write(_text(text), origin=_origin(ctx)), "kept")
@@ -80,11 +80,11 @@ def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: st
     ctx.answer(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
 
 
-@session.command()
+@session.command(hidden=True)
 @_session_option
 @command_options
 def queries(ctx: CommandContext, *, session_id: str) -> None:
-    """List what was asked in the session before, and what was found."""
+    """List the earlier questions of the session, and what was found."""
     working = _opened(ctx, session_id)
     asked = working.queries()
 
@@ -100,12 +100,12 @@ def queries(ctx: CommandContext, *, session_id: str) -> None:
 
 
 @session.command()
-@click.option("--list", "listed", is_flag=True, help="A table for people instead of what an agent is shown.")
+@click.option("--list", "listed", is_flag=True, help="Print a table instead of the agent's text.")
 @_agent_option
 @_session_option
 @command_options
 def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> None:
-    """Show what an agent of the session is shown: what was shared and made, what was asked, and its own notes."""
+    """Print what an agent of the session sees: shared notes, artifacts, earlier questions, and its own notes."""
     working = _opened(ctx, session_id)
     kept = [*working.contributions(), *working.artifacts()]
     text = working.shown(agent)
@@ -132,11 +132,11 @@ def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> N
 @_session_option
 @command_options
 def forget(ctx: CommandContext, *, session_id: str) -> None:
-    """Drop all that the session's working memory holds."""
+    """Delete all notes of the session."""
     working = _opened(ctx, session_id)
     gone = working.forget()
-    told = f"forgot {counted(gone, 'thing')}" if gone else "there was nothing to forget"
-    ctx.answer({"session": working.id, "forgotten": gone}, lambda: ctx.console.print(told))
+    message = f"deleted {counted(gone, 'note')}" if gone else "there were no notes"
+    ctx.answer({"session": working.id, "forgotten": gone}, lambda: ctx.console.print(message))
 
 
 def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> WorkingMemory:
@@ -145,7 +145,7 @@ def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> Wo
 
 
 def _origin(ctx: CommandContext) -> Origin:
-    """What a person types at a terminal is theirs; all else is taken for an agent's."""
+    """Return the origin: what a person types at a terminal is theirs, all else is an agent's."""
     return Origin.USER if ctx.caller.is_person else Origin.AGENT
 
 
@@ -153,9 +153,9 @@ def _text(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _answer(ctx: CommandContext, kept: SessionNote, told: str) -> None:
+def _answer(ctx: CommandContext, kept: SessionNote, message: str) -> None:
     until = f"[dim]until {kept.expires_at:%Y-%m-%d %H:%M} UTC[/dim]"
-    ctx.answer(_document(kept), lambda: ctx.console.print(f"{told} {until}"))
+    ctx.answer(_document(kept), lambda: ctx.console.print(f"{message} {until}"))
 
 
 def _document(kept: SessionNote) -> dict[str, Any]:

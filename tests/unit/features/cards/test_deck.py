@@ -13,10 +13,10 @@ from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
+from tacit.features.cards.card_records import FILES, line_of, renewed
 from tacit.features.cards.cards import Cards, Synced
 from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.recording import record
-from tacit.features.cards.records import FILES, line_of, renewed
 from tests.unit.features.cards.aha.test_records import BACKPORT, CARD, EVENT, RECOMMENDATION, SIGNAL
 from tests.unit.features.cards.making import AGENT, USER, World, payload_card
 

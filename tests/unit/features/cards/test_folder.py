@@ -12,8 +12,8 @@ import pytest
 
 from tacit.domain.card import Card, Signal
 from tacit.domain.errors import StoreOutage
+from tacit.features.cards.card_records import line_of
 from tacit.features.cards.folder import CardFolder
-from tacit.features.cards.records import line_of
 from tests.unit.features.cards.aha.test_records import CARD, SIGNAL
 from tests.unit.making import NOW
 

@@ -9,10 +9,10 @@ import pytest
 
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.origin import Origin
+from tacit.features.cards.card_records import entry_of, renewed
+from tacit.features.cards.card_signals import signal
 from tacit.features.cards.listing import CardFilters, CardList, list_cards
 from tacit.features.cards.recording import record
-from tacit.features.cards.records import entry_of, renewed
-from tacit.features.cards.signals import signal
 from tests.unit.features.cards.making import AGENT, USER, World, payload_card
 
 

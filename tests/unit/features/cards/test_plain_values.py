@@ -30,7 +30,10 @@ def test_the_field_that_cannot_be_kept_is_named(value: Any, told: str) -> None:
 
 
 def test_what_json_can_say_is_fit() -> None:
-    assert invalid_value({"a": [1, 1.5, None, True, "NaN", {"b": {}}], "c": nested(MAX_DEPTH), "d": ["x"] * MAX_ITEMS}) == ""
+    assert (
+        invalid_value({"a": [1, 1.5, None, True, "NaN", {"b": {}}], "c": nested(MAX_DEPTH), "d": ["x"] * MAX_ITEMS})
+        == ""
+    )
 
 
 def test_long_names_are_looked_through_without_growing() -> None:

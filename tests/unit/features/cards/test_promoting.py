@@ -13,9 +13,9 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.features.cards.card_promotion import PromotionResult, promote, wanted_ids
+from tacit.features.cards.card_records import renewed
+from tacit.features.cards.card_signals import UsageClaim, signal, use
 from tacit.features.cards.listing import CardFilters, list_cards
-from tacit.features.cards.records import renewed
-from tacit.features.cards.signals import UsageClaim, signal, use
 from tacit.features.cards.statuses import move_card
 from tacit.gate.portability import Local
 from tests.unit.features.cards.workflow_desk import Desk

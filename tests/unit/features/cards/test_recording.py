@@ -12,8 +12,8 @@ from tacit.domain.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import RecommendationStatus
+from tacit.features.cards.card_records import card_id, line_of
 from tacit.features.cards.recording import Recorder, RecordOutcome, RecordResult, id_list, record
-from tacit.features.cards.records import card_id, line_of
 from tests.unit.features.cards.making import AGENT, PERSON, World, payload_card
 
 ADVICE = {"title": "Add a cursor loop", "why": "Everybody writes one", "primary_skill": "api-client"}
@@ -111,7 +111,9 @@ def test_an_id_that_is_none_is_refused_with_its_reason(world: World, said: objec
 
 
 def test_what_speaks_against_a_card_is_told_all_at_once_and_the_rest_is_kept(world: World) -> None:
-    strict = Recorder(by="agent", origin=Origin.AGENT, judge=lambda card: [] if card.problem else ["problem: is missing"])
+    strict = Recorder(
+        by="agent", origin=Origin.AGENT, judge=lambda card: [] if card.problem else ["problem: is missing"]
+    )
     bad = payload_card(1, 1, problem="", solution_steps=[{"do": "x"}], id="??", title="Bad")
     done = put(
         world, {"aha_cards": ["no card", bad, payload_card(1, 2)], "recommendations": [{"tags": []}, ADVICE]}, strict

@@ -23,8 +23,8 @@ from tacit.features.cards.agenda import (
     review,
     review_window,
 )
-from tacit.features.cards.records import format_time
-from tacit.features.cards.signals import signal
+from tacit.features.cards.card_records import format_time
+from tacit.features.cards.card_signals import signal
 from tacit.features.cards.statuses import move_card, move_recommendation
 from tests.unit.features.cards.workflow_desk import Desk
 from tests.unit.making import NOW

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound
+from tacit.features.cards.card_signals import UsageClaim, signal, use
 from tacit.features.cards.recording import record
-from tacit.features.cards.signals import UsageClaim, signal, use
 from tests.unit.features.cards.making import AGENT, World, payload_card
 
 

@@ -13,7 +13,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import RecommendationStatus
-from tacit.features.cards.records import renewed
+from tacit.features.cards.card_records import renewed
 from tacit.features.cards.statuses import (
     decisions,
     move_card,
@@ -150,23 +150,23 @@ def test_what_a_person_decides_is_refused_to_an_agent(desk: Desk, word: str) -> 
         (["accepted", "accepted"], Status.TRIAL),
     ],
 )
-def test_persons_word_is_a_decision_on_the_lesson(desk: Desk, words: list[str], standing: Status) -> None:
+def test_persons_word_is_a_decision_on_the_lesson(desk: Desk, words: list[str], effective_status: Status) -> None:
     card = desk.card()
     for word in words:
         desk.wait(hours=1)
         moved = move_card(desk.deck, card.key, word, person="ann")
-    assert moved.lesson is standing
+    assert moved.lesson is effective_status
     desk.wait(hours=1)
     assert desk.opened().cards()[card.key].status == words[-1]
 
 
 @pytest.mark.parametrize("word", CardStatus)
 @pytest.mark.parametrize("standing", Status)
-def test_every_decision_is_a_step_that_the_lifecycle_knows(word: CardStatus, standing: Status) -> None:
-    here = standing
-    for decision in decisions(word, standing):
+def test_every_decision_is_a_step_that_the_lifecycle_knows(word: CardStatus, effective_status: Status) -> None:
+    here = effective_status
+    for decision in decisions(word, effective_status):
         here = decide(stored(status=here), decision, by="ann", at=NOW).after
-    assert here is standing or word is not CardStatus.BACKPORTED
+    assert here is effective_status or word is not CardStatus.BACKPORTED
 
 
 @pytest.mark.parametrize("word", ["rejected", "deprecated"])
@@ -179,8 +179,8 @@ def test_card_that_goes_takes_all_its_texts_out_of_use(desk: Desk, word: str) ->
     desk.deck.add(edited)
     assert edited.version_id != card.version_id
     move_card(desk.deck, card.key, word, person="ann")
-    standing = [desk.loop.context.store.version(each.version_id).status for each in (card, edited)]
-    assert standing == [Status.RETIRED, Status.REJECTED]
+    effective_status = [desk.loop.context.store.version(each.version_id).status for each in (card, edited)]
+    assert effective_status == [Status.RETIRED, Status.REJECTED]
 
 
 def test_quarantined_card_is_not_accepted_by_one_word(desk: Desk) -> None:

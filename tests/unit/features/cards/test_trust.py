@@ -15,11 +15,11 @@ from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.features.cards.agenda import NOT_SEEN, SUGGESTED, ReviewFilters, review
+from tacit.features.cards.card_records import entry_of, format_time, line_of, renewed
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.listing import CardFilters, list_cards, visible
 from tacit.features.cards.recording import record
-from tacit.features.cards.records import entry_of, format_time, line_of, renewed
 from tacit.features.cards.statuses import move_recommendation
 from tests.unit.features.cards.making import AGENT, PERSON, USER, World, payload_card
 from tests.unit.making import NOW
@@ -236,10 +236,10 @@ def test_a_word_that_is_said_here_counts_whatever_the_file_repeats(world: World)
     said = world.lines("recommendations.jsonl")[-1]
     world.clock.pass_by(minutes=1)
     again = advised(world, status="in_progress", ts="2026-02-02T00:00:00Z")
-    assert again.recommendations()["rec_1"].standing is RecommendationStatus.PROPOSED
+    assert again.recommendations()["rec_1"].effective_status is RecommendationStatus.PROPOSED
     with (world.folder / "recommendations.jsonl").open("a", encoding="utf-8") as file:
         file.write(said + "\n")
-    assert synced(world).recommendations()["rec_1"].standing is RecommendationStatus.ACCEPTED
+    assert synced(world).recommendations()["rec_1"].effective_status is RecommendationStatus.ACCEPTED
 
 
 def test_that_a_recommendation_was_accepted_is_not_an_agents_to_record(world: World) -> None:

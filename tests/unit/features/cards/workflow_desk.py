@@ -13,8 +13,8 @@ from tacit.domain.card import Card, CardEvent, SignalKind
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.recommendation import Recommendation
+from tacit.features.cards.card_records import entry_of, format_time
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import entry_of, format_time
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -82,7 +82,7 @@ class Desk:
         return made
 
     def used(self, card: Card, times: int = 1) -> None:
-        from tacit.features.cards.signals import signal
+        from tacit.features.cards.card_signals import signal
 
         for number in range(times):
             signal(self.deck, SignalKind.AHA_USED, card.key, source="agent", context=f"run {number}")

@@ -18,10 +18,10 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.evidence.skill_history import session_life
-from tacit.features.people.assumptions import BY
 from tacit.features.people.journal_moments import MAX_PER_NAME, entries_of_journal
 from tacit.features.people.moments import Moments
-from tacit.ingest.echoes import observed
+from tacit.features.people.session_assumptions import BY
+from tacit.ingest.segmentation import observed
 from tacit.store import open_store
 from tests.unit.making import NOW, WORKSPACE
 
@@ -115,7 +115,11 @@ def test_settling_again_adds_nothing(loop: Tacit) -> None:
     before = [loop.context.store.entries(Assumption), loop.context.store.entries(Moment), len(loop.archive.history())]
     (run,) = loop.context.store.episodes()
     assert list(Moments(loop).settle(loop.context.store.trajectory(run.id))) == []
-    assert [loop.context.store.entries(Assumption), loop.context.store.entries(Moment), len(loop.archive.history())] == before
+    assert [
+        loop.context.store.entries(Assumption),
+        loop.context.store.entries(Moment),
+        len(loop.archive.history()),
+    ] == before
 
 
 def test_a_run_without_assumptions_leaves_no_look_back(loop: Tacit) -> None:
@@ -127,7 +131,10 @@ def test_the_same_difference_in_another_session_is_the_same_lesson(loop: Tacit) 
     for name in ("s1", "s2"):
         Moments(loop).assume("The tests are green", session=name, check="pytest -q")
     learn(loop, session(RED, name="s1"), session(RED, name="s2"))
-    first, second = loop.context.store.entries(Assumption, session_id="s1"), loop.context.store.entries(Assumption, session_id="s2")
+    first, second = (
+        loop.context.store.entries(Assumption, session_id="s1"),
+        loop.context.store.entries(Assumption, session_id="s2"),
+    )
     assert first[-1].lesson == second[-1].lesson
     assert lessons(loop) == ["check-tests-green"]
 

@@ -269,7 +269,9 @@ def test_what_no_person_said_is_nobodys_decision() -> None:
         moment("denied", by="tacit.journal"),
     ]
     description.append(moment("denied", by="hook"))
-    assert [choice.person for choice in from_moments(description, "ann")] == ["ann", "ann"], "the last two, of who works here"
+    assert [choice.person for choice in from_moments(description, "ann")] == ["ann", "ann"], (
+        "the last two, of who works here"
+    )
     assert list(from_moments(description, "")) == []
 
 

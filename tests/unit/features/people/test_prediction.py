@@ -95,7 +95,11 @@ def test_a_correction_outweighs_a_single_decision() -> None:
     seen = decisions(*[("approve", LESSON)] * 6)
     said = choice(50, "reject", LESSON)
     plain = model_of([*seen, said]).likelihoods(question(LESSON)).shares["reject"]
-    aloud = model_of([*seen, dataclasses.replace(said, explicit=True, id="")]).likelihoods(question(LESSON)).shares["reject"]
+    aloud = (
+        model_of([*seen, dataclasses.replace(said, explicit=True, id="")])
+        .likelihoods(question(LESSON))
+        .shares["reject"]
+    )
     assert aloud > plain + 0.1
 
 

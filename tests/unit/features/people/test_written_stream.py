@@ -30,7 +30,10 @@ def forecasts(person: str) -> list[tuple[Outlook, Choice, bool]]:
         row = json.loads(line)
         if row["choice"]["person"] != person:
             continue
-        description = row["choice"] | {"at": datetime.fromisoformat(row["at"]), "sort": ChoiceSort(row["choice"]["sort"])}
+        description = row["choice"] | {
+            "at": datetime.fromisoformat(row["at"]),
+            "sort": ChoiceSort(row["choice"]["sort"]),
+        }
         decided = Choice(**description)
         asked = dataclasses.replace(Question.of(decided), options=ANSWERS[person])
         known = foresee(model, asked, record=record)

@@ -28,7 +28,11 @@ from tacit.features.research.papers import PaperSourceKind, parse_source
         ("https://www.semanticscholar.org/paper/A-Title/" + "c" * 40, PaperSourceKind.SCHOLAR, "c" * 40),
         ("https://example.org/paper.pdf", PaperSourceKind.ADDRESS, "https://example.org/paper.pdf"),
         ("https://arxiv.org/list/cs", PaperSourceKind.ADDRESS, "https://arxiv.org/list/cs"),
-        ("https://arxiv.org.example.net/abs/2601.01234", PaperSourceKind.ADDRESS, "https://arxiv.org.example.net/abs/2601.01234"),
+        (
+            "https://arxiv.org.example.net/abs/2601.01234",
+            PaperSourceKind.ADDRESS,
+            "https://arxiv.org.example.net/abs/2601.01234",
+        ),
         ("paper.pdf", PaperSourceKind.FILE, "paper.pdf"),
         ("./2601.01234", PaperSourceKind.FILE, "./2601.01234"),
         ("docs/1234567.md", PaperSourceKind.FILE, "docs/1234567.md"),

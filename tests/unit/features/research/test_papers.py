@@ -11,7 +11,8 @@ from tacit.config.settings import Config, ResearchSettings
 from tacit.domain.document import ABSTRACT
 from tacit.domain.errors import NotFound, Outage, Refusal
 from tacit.domain.lifecycle import Status
-from tacit.features.research import Papers, Research
+from tacit.features.research.document_sources import Papers
+from tacit.features.research.research import Research
 from tacit.providers.http import Fetcher
 from tacit.store import open_store
 from tests.unit.features.research.documents.made_documents import DOCUMENTS

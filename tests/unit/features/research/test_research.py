@@ -17,7 +17,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, Re
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.features.research import Said
+from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.research import Research
 from tacit.store import open_store
 from tests.unit.features.research.documents.made_documents import DOCUMENTS
@@ -71,8 +71,8 @@ def test_what_a_person_adds_may_be_quoted_at_once(loop: Tacit, tmp_path: Path) -
 
 
 def test_the_record_names_no_path_and_binds_the_text(loop: Tacit, tmp_path: Path) -> None:
-    said = Said(authors=("Ann Able", "Ben Best"), year=2024, evidence_type="book")
-    added = Research(loop).add(guide(tmp_path), by="ann", approve=True, said=said)
+    said = DocumentDetails(authors=("Ann Able", "Ben Best"), year=2024, evidence_type="book")
+    added = Research(loop).add(guide(tmp_path), by="ann", approve=True, details=said)
     assert added.held is not None
     metadata = dict(added.held.version.content.metadata)
     digest = metadata.pop("document.text_digest")
@@ -168,7 +168,7 @@ def test_a_document_of_nothing_but_orders_is_refused(loop: Tacit, tmp_path: Path
 
 
 def test_a_title_that_gives_orders_is_set_apart_even_for_a_person(loop: Tacit, tmp_path: Path) -> None:
-    added = Research(loop).add(guide(tmp_path), by="ann", approve=True, said=Said(title=INJECTED))
+    added = Research(loop).add(guide(tmp_path), by="ann", approve=True, details=DocumentDetails(title=INJECTED))
     assert added.held is not None
     assert added.held.status is Status.QUARANTINED
     assert Research(loop).documents() == []
@@ -245,7 +245,7 @@ def test_what_is_named_wrongly_is_told(loop: Tacit, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no such file"):
         Research(loop).add(str(tmp_path / "none.pdf"), by="ann")
     with pytest.raises(Mistake, match="evidence type"):
-        Said(evidence_type="rumour")
+        DocumentDetails(evidence_type="rumour")
     with pytest.raises(NotPermitted, match="only for a person"):
         Research(loop).add("https://example.org/x.pdf", by="agent")
 
@@ -299,7 +299,7 @@ def test_the_same_text_in_another_file_adds_nothing(loop: Tacit, tmp_path: Path)
 
 def test_what_is_said_of_the_same_text_is_its_next_version(loop: Tacit, tmp_path: Path) -> None:
     first = Research(loop).add(guide(tmp_path), by="ann", approve=True)
-    said = Research(loop).add(guide(tmp_path), by="ann", approve=True, said=Said(year=2020))
+    said = Research(loop).add(guide(tmp_path), by="ann", approve=True, details=DocumentDetails(year=2020))
     assert first.held is not None
     assert said.replaces is not None
     assert said.replaces.version.id == first.held.version.id

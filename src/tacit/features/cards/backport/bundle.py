@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tacit.domain.errors import StoreOutage
-from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, line
+from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, plain_line
 from tacit.features.cards.backport.markers import BLOCK_END, REFERENCE, block_start
 from tacit.features.cards.backport.targets import FileChange, Target, TargetKind, fingerprint
 
@@ -108,7 +108,7 @@ def put_back(delta: Delta, after: bytes) -> bytes | None:
         lines[int(start) : int(end)] = [str(text)]
     before = "".join(lines).encode()
     if fingerprint(before) != delta["was"]:
-        raise StoreOutage("the record of a backport does not lead back to what was there", hint="see `tacit verify`")
+        raise StoreOutage("the record of a backport does not lead back to what was there", hint="see `tacit store verify`")
     return before
 
 
@@ -139,7 +139,9 @@ def make_bundle(
     return files | ({PATCH: make_patch(planned.changes)} if with_patch else {})
 
 
-def make_manifest(target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp) -> dict[str, Any]:
+def make_manifest(
+    target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp
+) -> dict[str, Any]:
     """What was asked for, and what is meant to change."""
     changes: list[dict[str, Any]] = []
     hashes = {
@@ -177,14 +179,14 @@ def _within(target: Target, path: str) -> str:
 
 
 def _readme(target: Target, stamp: BackportStamp, *, with_patch: bool) -> str:
-    main, path = line(target.main), line(target.path)
+    main, path = plain_line(target.main), plain_line(target.path)
     steps = [f"Put the block of `{APPEND}` at the end of `{main}`, or in place of the block that is there."]
     if target.kind is TargetKind.SKILL:
-        steps.insert(0, f"Copy `{REFERENCE}` over `{line(target.reference)}`.")
+        steps.insert(0, f"Copy `{REFERENCE}` over `{plain_line(target.reference)}`.")
     patch = f"In the repository's root: `git apply {PATCH}`, or `patch -p1 < {PATCH}`. Or by hand:"
     return "\n".join(
         (
-            f"# Backport {stamp.backport_id} into {line(target.name)}",
+            f"# Backport {stamp.backport_id} into {plain_line(target.name)}",
             "",
             f"Proven knowledge for `{path}`, made at {stamp.generated_at}. Nothing has been changed by this folder.",
             "",

@@ -42,7 +42,7 @@ _UNTITLED = "(untitled)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class KnowledgePiece:
     """What graduates: a card, or a skill that was approved."""
 
     id: str
@@ -55,54 +55,54 @@ class Piece:
     gotchas: tuple[str, ...] = ()
 
 
-PieceWriter = Callable[[Piece, str], str]
+PieceWriter = Callable[[KnowledgePiece, str], str]
 """A piece and the id of its backport → its text with markers, ending in a line end."""
 
 
-def full(piece: Piece, backport_id: str) -> str:
+def full(piece: KnowledgePiece, backport_id: str) -> str:
     """The whole piece, as a reference file or a page holds it."""
     return "\n".join((card_start(piece.id, backport_id), *_full_lines(piece), "", CARD_END, ""))
 
 
-def brief(piece: Piece, backport_id: str) -> str:
+def brief(piece: KnowledgePiece, backport_id: str) -> str:
     """The piece as one bullet, as a file of instructions holds it, which every session pays for."""
-    when = f": {line(piece.when)}" if piece.when.strip() else ""
+    when = f": {plain_line(piece.when)}" if piece.when.strip() else ""
     details = piece.steps or ((piece.problem,) if piece.problem.strip() else ())
     below = [f"  {each}".rstrip() for bullet in bullets(details) for each in bullet.split("\n")]
-    told = [f"- **{line(piece.title) or _UNTITLED}**{when}", *below]
-    return "\n".join((card_start(piece.id, backport_id), *told, CARD_END, ""))
+    text_lines = [f"- **{plain_line(piece.title) or _UNTITLED}**{when}", *below]
+    return "\n".join((card_start(piece.id, backport_id), *text_lines, CARD_END, ""))
 
 
-def _full_lines(piece: Piece) -> Iterator[str]:
-    yield from (f"## {line(piece.title) or _UNTITLED}", f"- **ID:** `{piece.id}`")
+def _full_lines(piece: KnowledgePiece) -> Iterator[str]:
+    yield from (f"## {plain_line(piece.title) or _UNTITLED}", f"- **ID:** `{piece.id}`")
     if piece.when.strip():
-        yield f"- **When to use:** {line(piece.when)}"
-    if tags := [text for tag in piece.tags if (text := line(tag))]:
+        yield f"- **When to use:** {plain_line(piece.when)}"
+    if tags := [text for tag in piece.tags if (text := plain_line(tag))]:
         yield f"- **Tags:** {', '.join(tags)}"
     if piece.problem.strip():
         yield from ("", "**Problem**", "", quoted(piece.problem))
     for heading, texts in (("Solution", piece.steps), ("Evidence", piece.evidence), ("Gotchas", piece.gotchas)):
-        if told := list(bullets(texts)):
-            yield from ("", f"**{heading}**", *told)
+        if text_lines := list(bullets(texts)):
+            yield from ("", f"**{heading}**", *text_lines)
 
 
-def line(text: str) -> str:
+def plain_line(text: str) -> str:
     """A text on one line, without effects."""
     return _at_start(_unmarked(shown_line(text)))
 
 
 def quoted(text: str) -> str:
     """A text as a paragraph if it is one line, else as a quotation, which holds whatever structure it has."""
-    if "\n" not in (told := block(text)):
-        return line(text)
-    return "\n".join(f"> {each}".rstrip() for each in told.split("\n"))
+    if "\n" not in (text_lines := block(text)):
+        return plain_line(text)
+    return "\n".join(f"> {each}".rstrip() for each in text_lines.split("\n"))
 
 
 def bullets(texts: Sequence[str]) -> Iterator[str]:
     """Texts as items of a list; further lines are indented, so that they belong to their item."""
     for text in texts:
-        if told := block(text):
-            first, *rest = (told if "\n" in told else line(text)).split("\n")
+        if text_lines := block(text):
+            first, *rest = (text_lines if "\n" in text_lines else plain_line(text)).split("\n")
             yield "\n".join((f"- {_at_start(first)}", *(f"  {each}".rstrip() for each in rest)))
 
 
@@ -171,7 +171,7 @@ class EditPlan:
 def plan_edits(
     target: Target,
     held: Mapping[str, bytes | None],
-    pieces: Sequence[Piece],
+    pieces: Sequence[KnowledgePiece],
     *,
     stamp: BackportStamp,
     refresh: bool = False,
@@ -228,17 +228,17 @@ class _Planned:
 
     def files(self, held: Mapping[str, bytes | None], host: TextFile, marks: Markers) -> tuple[dict[str, bytes], str]:
         """The files that change, and what becomes of the block that everybody sees."""
-        anew = bool(self.added or self.renewed)
+        has_changes = bool(self.added or self.renewed)
         if self.target.kind is not TargetKind.SKILL:
-            if not anew:
+            if not has_changes:
                 return {}, "unchanged"
             state = "updated_marker_id" if marks.block else "appended_block"
             return {self.target.main: self._in_page(host, marks).data()}, state
         main = read_text(held[self.target.main], path=self.target.main)
         shown = _trusted(main.text, self.target.main)
-        if not anew and shown.block:
+        if not has_changes and shown.block:
             return {}, "unchanged"
-        after = {self.target.reference: self._in_reference(host, marks).data()} if anew else {}
+        after = {self.target.reference: self._in_reference(host, marks).data()} if has_changes else {}
         if shown.opening:
             start = block_start(self.stamp.backport_id)
             return after | {self.target.main: _edited(main, [(*shown.opening, start)]).data()}, "updated_marker_id"
@@ -254,7 +254,7 @@ class _Planned:
         apart = "\n" if self.target.kind is TargetKind.PAGE else ""
         if marks.block is None:
             _check_end(marks, self.target.main)
-            told = (
+            text_lines = (
                 block_start(self.stamp.backport_id),
                 HEADING,
                 "",
@@ -263,7 +263,7 @@ class _Planned:
                 apart.join(self.added) + BLOCK_END,
                 "",
             )
-            return joined(host, "\n".join(told))
+            return joined(host, "\n".join(text_lines))
         assert marks.opening is not None
         edits: list[Edit] = [(*marks.opening, block_start(self.stamp.backport_id))]
         if self.added:
@@ -342,8 +342,10 @@ def _left_reference(
         return file.data() if file.text else None
     known = header_meta(file.text)
     backport_id = left[-1].backport_id if left else known.get("backport_id", "")
-    told = header(backport_id or known.get("backport_id", ""), known.get("generated_at", ""), [c.id for c in left])
-    return _edited(file, [(*span, file.native(told))]).data()
+    text_lines = header(
+        backport_id or known.get("backport_id", ""), known.get("generated_at", ""), [c.id for c in left]
+    )
+    return _edited(file, [(*span, file.native(text_lines))]).data()
 
 
 def _kept(file: TextFile, edits: Sequence[Edit], path: str, created: Collection[str]) -> bytes | None:

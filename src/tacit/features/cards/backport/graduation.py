@@ -15,9 +15,9 @@ from tacit.config.location import FOLDER, MEMORY
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound, Refusal, StaleVersion
 from tacit.features.cards.backport.bundle import MANIFEST, bundle_name, make_bundle
-from tacit.features.cards.backport.choice import ChosenPieces, choose
 from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, plan_edits
 from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, Markers, card_ids, header_meta, read_markers
+from tacit.features.cards.backport.piece_choice import ChosenPieces, choose
 from tacit.features.cards.backport.target_files import (
     APPLYING,
     UNDOING,
@@ -31,12 +31,12 @@ from tacit.features.cards.backport.target_files import (
     write,
 )
 from tacit.features.cards.backport.targets import Target, TargetKind, find_target, fingerprint, read_files, read_text
+from tacit.features.cards.card_records import backport_id, renewed, unused_id
+from tacit.features.cards.card_signals import new_signal
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import backport_id, renewed, unused_id
-from tacit.features.cards.signals import new_signal
 from tacit.gate.portability import Local
 from tacit.maintain.source_project import source_project
-from tacit.render.placing import place as put
+from tacit.render.safe_files import place as put
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -99,7 +99,7 @@ class Graduation:
         """Write a bundle, and with `apply` the target itself."""
         target = find_target(self._root, asked.target)
         with alone(self._exports):
-            recovered = self._mended(target) if asked.apply else self._unbroken(target)
+            recovered = self._recover(target) if asked.apply else self._unbroken(target)
             with self.deck.transaction():
                 done = self._planned(asked, target)
                 for path, data in self._bundle(asked, done).items():
@@ -116,12 +116,12 @@ class Graduation:
         """Tell what a target holds, what the ledger knows of it, and what is half done."""
         target = find_target(self._root, named)
         held = read_files(self._root, target)
-        told = inspect_target(target, held, backport_id=backport_id, card_id=card_id)
+        known = inspect_target(target, held, backport_id=backport_id, card_id=card_id)
         return {
             "target_kind": str(target.kind),
             "target_skill_path": target.path,
             "files": {"skill_md": target.main, "aha_reference": target.host},
-            **told,
+            **known,
             "ledger": [_standing(each) for each in self._of(target)],
             "half_done": self.half_done(target),
         }
@@ -154,7 +154,9 @@ class Graduation:
         warnings = (*chosen.warnings, *_left(planned, refresh=asked.refresh))
         return BackportResult(backport=backport, target=target, planned=planned, bundle=bundle, warnings=warnings)
 
-    def _recorded(self, target: Target, planned: EditPlan, chosen: ChosenPieces, *, stamp: BackportStamp, bundle: Path) -> Backport:
+    def _recorded(
+        self, target: Target, planned: EditPlan, chosen: ChosenPieces, *, stamp: BackportStamp, bundle: Path
+    ) -> Backport:
         """The record of a plan; paths in it are below the repository or below the folder of the bundles."""
         folder = bundle.relative_to(self._exports).as_posix()
         return Backport(
@@ -230,11 +232,11 @@ class Graduation:
         ts, found = self.deck.timestamp(), list[Card | Signal]()
         where = f"; target_skill={done.target.name}"
         context = f"backport_id={done.backport.key}{where}"
-        told = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
+        known = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
         for identity in (*done.planned.added, *done.planned.refreshed):
             if identity not in cards:
                 continue  # a skill that is no card has no workflow
-            if identity in done.planned.added and not _is_told(told, identity, where):
+            if identity in done.planned.added and not _was_signalled(known, identity, where):
                 kind = SignalKind.AHA_BACKPORTED
                 found.append(new_signal(self.deck, kind, identity, source=_SOURCE, context=context))
             if cards[identity].status is not CardStatus.BACKPORTED:
@@ -313,7 +315,7 @@ class Graduation:
             )
         return ()
 
-    def _mended(self, target: Target) -> tuple[str, ...]:
+    def _recover(self, target: Target) -> tuple[str, ...]:
         """Take back what was interrupted, so that what is applied now starts from something whole."""
         return tuple(self._undone(each["backport_id"]).backport.key for each in self._interrupted(target))
 
@@ -333,17 +335,17 @@ class Graduation:
         return backport
 
 
-def _is_told(signals: Sequence[Signal], identity: str, where: str) -> bool:
+def _was_signalled(signals: Sequence[Signal], identity: str, where: str) -> bool:
     """Whether a card was told to have graduated into a target before: to take it back and apply it again proves nothing."""
     return any(each.target == identity and each.context.endswith(where) for each in signals)
 
 
 def _left(planned: EditPlan, *, refresh: bool) -> list[str]:
-    told = (
+    known = (
         [f"{one} was edited by hand in the target and is left as it is" for one in planned.by_hand] if refresh else []
     )
     old = [one for one in planned.stale if not refresh]
-    return [*told, *([f"{', '.join(old)} changed since; --refresh writes it anew"] if old else [])]
+    return [*known, *([f"{', '.join(old)} changed since; --refresh writes it anew"] if old else [])]
 
 
 def _of_the_project(local: Local) -> Local:
@@ -417,12 +419,12 @@ def _found(
 
 
 def _problems(target: Target, shown: Markers, marks: Markers) -> list[str]:
-    told = [f"{target.main}: {problem}" for problem in shown.problems]
+    known = [f"{target.main}: {problem}" for problem in shown.problems]
     if target.reference:
-        told += [f"{target.reference}: {problem}" for problem in marks.problems]
+        known += [f"{target.reference}: {problem}" for problem in marks.problems]
     if hooks := shown.hooks + (marks.hooks if target.reference else 0):
-        told.append(f"{hooks} markers of old hooks (self-learning:hook) are there; remove them by hand")
-    return told
+        known.append(f"{hooks} markers of old hooks (self-learning:hook) are there; remove them by hand")
+    return known
 
 
 def _hints(target: Target, backport_id: str, card_id: str) -> list[str]:

@@ -28,8 +28,7 @@ from tacit.features.cards.backport.targets import (
     read_files,
     read_text,
 )
-from tacit.render.placing import refused
-from tacit.render.plain_files import locked, require_no_links
+from tacit.render.safe_files import locked, refused, require_no_links
 
 APPLYING, UNDOING = "applying", "undoing"
 EXACT, BY_MARKERS, ALREADY = "exact", "markers", "already"
@@ -79,15 +78,15 @@ def recorded(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]:
 
 def target_of(root: Path, backport: Backport) -> Target:
     """The target of a backport; of one that another tool recorded, as it is found now."""
-    said = backport.graft
-    if not said:
+    recorded_graft = backport.graft
+    if not recorded_graft:
         return find_target(root, root / backport.target_path)
     return Target(
-        kind=TargetKind(said["kind"]),
-        name=said["name"],
-        path=said["path"],
-        main=said["main"],
-        reference=said["reference"],
+        kind=TargetKind(recorded_graft["kind"]),
+        name=recorded_graft["name"],
+        path=recorded_graft["path"],
+        main=recorded_graft["main"],
+        reference=recorded_graft["reference"],
     )
 
 
@@ -157,11 +156,11 @@ def put_all_back(root: Path, backport: Backport, *, prints: Prints | None = None
 
 def how_far(root: Path, backport: Backport) -> dict[str, str]:
     """Of a backport that was interrupted: each file, and whether it is written, not written, or edited since."""
-    told = {}
+    states = {}
     for path, way in backport.graft.get("files", {}).items():
         now = fingerprint(read_file(root, path))
-        told[path] = "written" if now == way["is"] else "not written" if now == way["was"] else "edited since"
-    return told
+        states[path] = "written" if now == way["is"] else "not written" if now == way["was"] else "edited since"
+    return states
 
 
 def without_state(backport: Backport, **changes: Any) -> Backport:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, StoreOutage
 from tacit.features.cards.backport.markers import REFERENCE
-from tacit.render.paths import is_file, is_folder, shown
-from tacit.render.plain_files import read_plain
+from tacit.render.safe_files import is_file, is_folder, read_plain, shown
 
 MOST_BYTES = 4 << 20
 """A larger target is no instruction or reference file."""

@@ -13,20 +13,20 @@ from tacit.features.cards.cards import Cards, folder_here
 from tacit.surfaces.cli.context import CommandContext, command_options
 
 _COMMANDS = {
-    "init": "record",
-    "record": "record",
-    "list": "record",
-    "review": "review",
-    "rec-status": "review",
-    "aha-status": "review",
-    "signal": "record",
-    "use": "record",
-    "repair": "review",
-    "promote": "review",
-    "export-backport": "backport",
-    "backport-inspect": "backport",
-    "import": "record",
-    "export": "record",
+    "init": "recording_commands",
+    "record": "recording_commands",
+    "list": "recording_commands",
+    "review": "status_commands",
+    "rec-status": "status_commands",
+    "aha-status": "status_commands",
+    "signal": "recording_commands",
+    "use": "recording_commands",
+    "repair": "status_commands",
+    "promote": "status_commands",
+    "export-backport": "backport_commands",
+    "backport-inspect": "backport_commands",
+    "import": "recording_commands",
+    "export": "recording_commands",
 }
 """Command → the module that holds it."""
 _NAMES = {"list": "list_cards_command", "import": "import_folder", "export": "export_folder"}
@@ -86,7 +86,7 @@ def deck_of(ctx: CommandContext, *, write: bool = True) -> Cards:
     return deck
 
 
-def told(deck: Cards) -> dict[str, Any]:
+def location_fields(deck: Cards) -> dict[str, Any]:
     """What every document says: where the cards are, whose they are, and what of the folder could not be read."""
     where = {"repo_root": str(deck.root), "user": deck.user, "project_store": str(deck.folder)}
     problems = problems_of(deck)

@@ -21,7 +21,7 @@ _HARM = "it may be made to do harm; if you trust it, split it or save it anew"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ReadingLimits:
     """How much one file may take. Whatever passes a limit is refused as a whole."""
 
     input_mb: int = 100
@@ -33,7 +33,7 @@ class Limits:
 
 
 def answers(
-    program: str, data: bytes, *, name: str, limits: Limits, told: dict[str, Any] | None = None
+    program: str, data: bytes, *, name: str, limits: ReadingLimits, header_fields: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
     """What a program tells of its input; the last answer has `end`, or `refused` with the reason."""
     modules = [folder for folder in sys.path if folder and Path(folder).is_dir()]
@@ -53,7 +53,7 @@ def answers(
     late = threading.Event()
     clock = threading.Timer(limits.wall_s, _end, (process, late))
     clock.daemon = True
-    head = json.dumps(first | (told or {})).encode() + b"\n"
+    head = json.dumps(first | (header_fields or {})).encode() + b"\n"
     feeder = threading.Thread(target=_feed, args=(process.stdin, head, data), daemon=True)
     ended = False
     try:
@@ -74,14 +74,14 @@ def answers(
         feeder.join()
 
 
-def overtaxed(name: str, why: str, limits: Limits) -> Refusal | None:
+def overtaxed(name: str, why: str, limits: ReadingLimits) -> Refusal | None:
     """The refusal of a file that passed a limit; nothing where that is not why."""
     match why:
         case "memory":
             return Refusal(f"{name} needs more than {limits.memory_mb} MB to be read", hint=_HARM)
         case "time":
-            told = f"{name} was not read within {limits.cpu_s} s of computing, so it was given up"
-            return Refusal(told, hint=_HARM)
+            header_fields = f"{name} was not read within {limits.cpu_s} s of computing, so it was given up"
+            return Refusal(header_fields, hint=_HARM)
         case _:
             return None
 

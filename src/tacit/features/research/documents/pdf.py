@@ -17,9 +17,7 @@ from statistics import median
 from typing import Any
 
 from tacit.domain.errors import Mistake, Refusal
-from tacit.features.research.documents.confined_process import Limits, answers, overtaxed
-
-__all__ = ["INSTALL", "Limits", "Page", "Pdf", "Piece", "Progress", "pages_told", "whole"]
+from tacit.features.research.documents.confined_process import ReadingLimits, answers, overtaxed
 
 INSTALL = "pip install 'tacit[research]', or in a checkout: pip install '.[research]'"
 Progress = Callable[[int, int], None]
@@ -27,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class TextPiece:
     """Some text as it was drawn: its left end, its baseline counted upwards, its width as far as it is known."""
 
     x: float
@@ -47,7 +45,7 @@ class Page:
     number: int
     width: float
     height: float
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +64,15 @@ class Pdf:
     """Pages whose text lies unseen on a picture, as in scans that a program recognised the text of."""
 
 
-def pages_told(data: bytes, *, name: str, limits: Limits, progress: Progress | None = None) -> list[dict[str, Any]]:
+def read_pages_of_pdf(
+    data: bytes, *, name: str, limits: ReadingLimits, progress: Progress | None = None
+) -> list[dict[str, Any]]:
     """What the process tells of a file; raises `Refusal` where it cannot be read, or where nobody may read it."""
     if importlib.util.find_spec("pypdf") is None:
         raise Mistake("PDF files need the extra `research`", hint=INSTALL)
     if len(data) > limits.input_mb << 20:
         raise Refusal(f"{name} is larger than {limits.input_mb} MB", hint="split it, or add the part that you cite")
-    told: list[dict[str, Any]] = []
+    answers_read: list[dict[str, Any]] = []
     total = done = 0
     for answer in answers("pdf_process.py", data, name=name, limits=limits):
         if "refused" in answer:
@@ -82,16 +82,16 @@ def pages_told(data: bytes, *, name: str, limits: Limits, progress: Progress | N
             done += 1
             if progress is not None:
                 progress(done, total)
-        told.append(answer)
-    return told
+        answers_read.append(answer)
+    return answers_read
 
 
-def whole(told: Iterable[dict[str, Any]], *, name: str) -> Pdf:
+def whole(answers_read: Iterable[dict[str, Any]], *, name: str) -> Pdf:
     """A file as the process told it; raises `Refusal` where no page has text."""
     pages: list[Page] = []
     last: dict[str, Any] = {}
     marked: dict[str, list[int]] = {"unseen": [], "recognised": []}
-    for answer in told:
+    for answer in answers_read:
         if "page" in answer:
             pages.append(_page(answer))
             for mark, numbers in marked.items():
@@ -121,15 +121,15 @@ def whole(told: Iterable[dict[str, Any]], *, name: str) -> Pdf:
     )
 
 
-def _page(told: dict[str, Any]) -> Page:
+def _page(answers_read: dict[str, Any]) -> Page:
     pieces = tuple(
-        Piece(x=x, y=y, width=width, size=size, bold=bool(bold), turn=turn, text=text)
-        for x, y, width, size, bold, turn, text in told["pieces"]
+        TextPiece(x=x, y=y, width=width, size=size, bold=bool(bold), turn=turn, text=text)
+        for x, y, width, size, bold, turn, text in answers_read["pieces"]
     )
-    return Page(number=told["page"], width=told["width"], height=told["height"], pieces=pieces)
+    return Page(number=answers_read["page"], width=answers_read["width"], height=answers_read["height"], pieces=pieces)
 
 
-def _refusal(name: str, why: str, *, limits: Limits, detail: str = "") -> Refusal:
+def _refusal(name: str, why: str, *, limits: ReadingLimits, detail: str = "") -> Refusal:
     more = f" ({detail})" if detail else ""
     match why:
         case "encrypted":
@@ -163,7 +163,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TextLine:
     """One line of text as it stands on a page."""
 
     text: str
@@ -176,7 +176,7 @@ class Line:
     cells: int = 1
 
 
-def lines_of(pages: Sequence[Page]) -> list[Line]:
+def lines_of(pages: Sequence[Page]) -> list[TextLine]:
     """All lines of a document, page after page, without what is repeated at the edges of pages."""
     per_page = [_read(_upright(page), page.number) for page in pages]
     return list(_without_repeated(per_page))
@@ -191,7 +191,7 @@ def clean(text: str) -> str:
     return re.sub(r"[^\S\n]+", " ", text).strip()
 
 
-def _upright(page: Page) -> list[Piece]:
+def _upright(page: Page) -> list[TextPiece]:
     """The pieces that are written the way most of the page is, turned so that they stand upright."""
     written: Counter[int] = Counter()
     for piece in page.pieces:
@@ -211,35 +211,35 @@ def _upright(page: Page) -> list[Piece]:
             return kept
 
 
-def _read(pieces: Sequence[Piece], page: int) -> list[Line]:
+def _read(pieces: Sequence[TextPiece], page: int) -> list[TextLine]:
     """Pieces, in the order in which they were drawn, as lines in the order of reading."""
     gutter = _gutter(pieces)
     lines = _lines(pieces, page, gutter)
     return lines if gutter is None else _by_columns(lines, gutter)
 
 
-def _lines(pieces: Sequence[Piece], page: int, gutter: float | None) -> list[Line]:
+def _lines(pieces: Sequence[TextPiece], page: int, gutter: float | None) -> list[TextLine]:
     """Pieces as lines from top to bottom; a line ends where the next piece begins in another column."""
-    rows: list[list[Piece]] = []
+    rows: list[list[TextPiece]] = []
     for piece in sorted(pieces, key=lambda each: (-each.y, each.x)):
         if rows and abs(rows[-1][0].y - piece.y) <= _SAME_LINE * max(rows[-1][0].size, piece.size):
             rows[-1].append(piece)
         else:
             rows.append([piece])
-    found: list[Line] = []
+    found: list[TextLine] = []
     for row in rows:
         found += [_line(part, page) for part in _parts(sorted(row, key=lambda each: each.x), gutter)]
     return [line for line in found if line.text]
 
 
-def _parts(row: Sequence[Piece], gutter: float | None) -> Iterable[list[Piece]]:
+def _parts(row: Sequence[TextPiece], gutter: float | None) -> Iterable[list[TextPiece]]:
     """The pieces of a row on each side of the gutter, or all of them."""
     left = [piece for piece in row if gutter is None or piece.x < gutter - 1]
     right = list(row[len(left) :])
     return [part for part in (left, right) if part]
 
 
-def _line(row: Sequence[Piece], page: int) -> Line:
+def _line(row: Sequence[TextPiece], page: int) -> TextLine:
     parts: list[str] = []
     end, cells, blank = row[0].x, 1, False
     for piece in row:
@@ -255,7 +255,7 @@ def _line(row: Sequence[Piece], page: int) -> Line:
         end = piece.x + piece.width
     largest = max(row, key=lambda each: len(each.text))
     bold = sum(len(piece.text) for piece in row if piece.bold) > sum(len(piece.text) for piece in row) / 2
-    return Line(
+    return TextLine(
         text="".join(parts).strip(),
         page=page,
         x=row[0].x,
@@ -267,7 +267,7 @@ def _line(row: Sequence[Piece], page: int) -> Line:
     )
 
 
-def _gutter(pieces: Sequence[Piece]) -> float | None:
+def _gutter(pieces: Sequence[TextPiece]) -> float | None:
     """Where the second column begins; nothing where the page has one."""
     if len(pieces) < 2 * _LEAST_LINES:
         return None
@@ -285,9 +285,9 @@ def _gutter(pieces: Sequence[Piece]) -> float | None:
     return None
 
 
-def _parts_columns(pieces: Sequence[Piece], place: float, *, left: float, right: float) -> bool:
+def _parts_columns(pieces: Sequence[TextPiece], place: float, *, left: float, right: float) -> bool:
     """Whether lines on both sides fill their side, stand beside each other, and few go across."""
-    sides: tuple[dict[int, list[Piece]], dict[int, list[Piece]]] = (defaultdict(list), defaultdict(list))
+    sides: tuple[dict[int, list[TextPiece]], dict[int, list[TextPiece]]] = (defaultdict(list), defaultdict(list))
     for piece in pieces:
         sides[piece.x >= place - 1][round(piece.y)].append(piece)
     across = {
@@ -298,22 +298,22 @@ def _parts_columns(pieces: Sequence[Piece], place: float, *, left: float, right:
     if min(len(one), len(other)) < _LEAST_LINES or len(across) > max(len(one), len(other)):
         return False
     fills = [_extent(row) / (place - left) for row in one], [_extent(row) / (right - place) for row in other]
-    beside = [row[0].y for row in one], [row[0].y for row in other]
-    apart = min(beside[0]) > max(beside[1]) or min(beside[1]) > max(beside[0])
+    heights = [row[0].y for row in one], [row[0].y for row in other]
+    apart = min(heights[0]) > max(heights[1]) or min(heights[1]) > max(heights[0])
     if apart or not all(median(each) >= _FULL for each in fills):
         return False
     by_column = _drawn_by_column(pieces, place, across=across, rows=min(len(one), len(other)))
     return by_column or _lie_apart(sides, across)
 
 
-def _drawn_by_column(pieces: Sequence[Piece], place: float, *, across: set[int], rows: int) -> bool:
+def _drawn_by_column(pieces: Sequence[TextPiece], place: float, *, across: set[int], rows: int) -> bool:
     """Whether the page was drawn one column after the other."""
     drawn = [piece.x >= place - 1 for piece in pieces if round(piece.y) not in across]
     changes = sum(before != after for before, after in pairwise(drawn))
     return changes <= rows / 2
 
 
-def _lie_apart(sides: tuple[dict[int, list[Piece]], dict[int, list[Piece]]], across: set[int]) -> bool:
+def _lie_apart(sides: tuple[dict[int, list[TextPiece]], dict[int, list[TextPiece]]], across: set[int]) -> bool:
     """Whether there is room between what stands on the two sides: a line that was drawn in two parts has none."""
     gaps = [
         min(each.x for each in sides[1][y]) - max(each.x + each.width for each in row) > _GUTTER_GAP * row[0].size
@@ -323,15 +323,15 @@ def _lie_apart(sides: tuple[dict[int, list[Piece]], dict[int, list[Piece]]], acr
     return not gaps or sum(gaps) > len(gaps) / 2
 
 
-def _extent(row: Sequence[Piece]) -> float:
+def _extent(row: Sequence[TextPiece]) -> float:
     return max(each.x + each.width for each in row) - min(each.x for each in row)
 
 
-def _by_columns(lines: Sequence[Line], gutter: float) -> list[Line]:
+def _by_columns(lines: Sequence[TextLine], gutter: float) -> list[TextLine]:
     """The left lines, then the right ones, between those that go across."""
-    ordered: list[Line] = []
-    left: list[Line] = []
-    right: list[Line] = []
+    ordered: list[TextLine] = []
+    left: list[TextLine] = []
+    right: list[TextLine] = []
     for line in lines:
         if line.x >= gutter - 1:
             right.append(line)
@@ -343,7 +343,7 @@ def _by_columns(lines: Sequence[Line], gutter: float) -> list[Line]:
     return [*ordered, *left, *right]
 
 
-def _edges(lines: Sequence[Line]) -> set[int]:
+def _edges(lines: Sequence[TextLine]) -> set[int]:
     """The heights of what stands apart from the text, on top and at the foot of a page."""
     sizes = {round(line.y): line.size for line in lines}
     found: set[int] = set()
@@ -355,12 +355,12 @@ def _edges(lines: Sequence[Line]) -> set[int]:
     return found
 
 
-def _mark(line: Line) -> tuple[str, int]:
+def _mark(line: TextLine) -> tuple[str, int]:
     """What makes two lines at the edges of pages the same: their words without numbers, and their height."""
     return re.sub(r"\b[ivxlc]+\b|\d+", "#", line.text.lower()), round(line.y / 6)
 
 
-def _without_repeated(per_page: Sequence[Sequence[Line]]) -> Iterator[Line]:
+def _without_repeated(per_page: Sequence[Sequence[TextLine]]) -> Iterator[TextLine]:
     edges = [_edges(lines) for lines in per_page]
     seen: Counter[tuple[str, int]] = Counter()
     for lines, edge in zip(per_page, edges, strict=True):

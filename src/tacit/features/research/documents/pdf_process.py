@@ -47,25 +47,25 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 def main() -> None:
     """Read one file, as the first line of the input says."""
-    told = json.loads(sys.stdin.buffer.readline())
-    sys.path.extend(told["modules"])
-    limit(told)
+    request = json.loads(sys.stdin.buffer.readline())
+    sys.path.extend(request["modules"])
+    limit(request)
     importlib.import_module("pypdf")  # before the hook: what it needs of the system is loaded here
-    close_the_door([os.path.realpath(folder) for folder in sys.path if folder])
+    block_system_access([os.path.realpath(folder) for folder in sys.path if folder])
     try:
-        _read(sys.stdin.buffer.read(), told)
+        _read(sys.stdin.buffer.read(), request)
     except MemoryError:
         tell({"refused": "memory"})
     except RecursionError:
         tell({"refused": "damaged", "detail": "it is nested too deeply"})
 
 
-def limit(told: dict[str, Any]) -> None:
+def limit(request: dict[str, Any]) -> None:
     """Set the limits of this process: they hold for the rest of its life."""
     mebi = 1 << 20
     wanted = [
-        (resource.RLIMIT_CPU, told["cpu_s"]),
-        (resource.RLIMIT_AS, told["memory_mb"] * mebi),
+        (resource.RLIMIT_CPU, request["cpu_s"]),
+        (resource.RLIMIT_AS, request["memory_mb"] * mebi),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 64),
@@ -79,7 +79,7 @@ def limit(told: dict[str, Any]) -> None:
             continue
 
 
-def close_the_door(folders: Sequence[str]) -> None:
+def block_system_access(folders: Sequence[str]) -> None:
     """Refuse, from now on, whatever a reader has no need of; modules in these folders can still be loaded."""
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -97,7 +97,7 @@ def close_the_door(folders: Sequence[str]) -> None:
     sys.addaudithook(refuse)
 
 
-def _read(data: bytes, told: dict[str, Any]) -> None:
+def _read(data: bytes, request: dict[str, Any]) -> None:
     import io
     import logging
 
@@ -120,15 +120,15 @@ def _read(data: bytes, told: dict[str, Any]) -> None:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
             return tell({"refused": "encrypted"})
-        count, said = len(reader.pages), _said_count(reader)
+        count, declared = len(reader.pages), _declared_count(reader)
     except DependencyError as error:
         return tell({"refused": "cipher", "detail": str(error)})
     except faults as error:
         return tell({"refused": "damaged", "detail": f"{type(error).__name__}: {error}"[:200]})
-    if count > told["pages"]:
+    if count > request["pages"]:
         return tell({"refused": "pages", "detail": str(count)})
-    if count != said:  # pages that are missing would shift the numbers of those behind them
-        return tell({"refused": "damaged", "detail": f"{count} of {said} pages are there"})
+    if count != declared:  # pages that are missing would shift the numbers of those behind them
+        return tell({"refused": "damaged", "detail": f"{count} of {declared} pages are there"})
     tell({"pages": count})
     unread: list[list[Any]] = []
     widths: Widths = {}
@@ -141,7 +141,7 @@ def _read(data: bytes, told: dict[str, Any]) -> None:
     return tell({"end": True, "unread": unread, "info": _info(reader, faults), "outline": _outline(reader, faults)})
 
 
-def _said_count(reader: Any) -> int:
+def _declared_count(reader: Any) -> int:
     return int(reader.root_object["/Pages"]["/Count"])
 
 
@@ -180,10 +180,10 @@ def _page(page: Any, number: int, widths: Widths) -> dict[str, Any]:
         found.append([round(x, 1), round(y, 1), round(length, 1), round(height, 2), int(bold), turn, shown])
 
     page.extract_text(visitor_text=visit, visitor_operand_before=pen.follow)
-    told = {"page": number, "width": float(box.width), "height": float(box.height), "pieces": pieces}
+    request = {"page": number, "width": float(box.width), "height": float(box.height), "pieces": pieces}
     if pen.placed and _length(undrawn) > _RECOGNISED * _length(pieces):
-        return told | {"pieces": [*pieces, *undrawn], "recognised": True}
-    return told | ({"unseen": True} if unseen or undrawn else {})
+        return request | {"pieces": [*pieces, *undrawn], "recognised": True}
+    return request | ({"unseen": True} if unseen or undrawn else {})
 
 
 def _length(pieces: Sequence[Sequence[Any]]) -> int:

@@ -16,10 +16,10 @@ from typing import Any
 
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import Mistake, Refusal
-from tacit.features.research.documents.confined_process import Limits, answers, overtaxed
-from tacit.features.research.documents.passages import passages_of
-from tacit.features.research.documents.pdf import Pdf, Progress, lines_of, pages_told
-from tacit.features.research.documents.sections import Paragraph, body_of
+from tacit.features.research.documents.confined_process import ReadingLimits, answers, overtaxed
+from tacit.features.research.documents.document_passages import passages_of
+from tacit.features.research.documents.document_sections import Paragraph, body_of
+from tacit.features.research.documents.pdf import Pdf, Progress, lines_of, read_pages_of_pdf
 from tacit.features.research.documents.text_formats import read_html, read_markdown
 
 TEXT_MB = 20
@@ -38,7 +38,7 @@ _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DocumentReading:
     """A file as it was read."""
 
     title: str
@@ -78,7 +78,7 @@ def sort_of(data: bytes, *, name: str, media_type: str = "") -> Sort:
     )
 
 
-def read_text(sort: Sort, data: bytes, *, name: str) -> Reading:
+def read_text(sort: Sort, data: bytes, *, name: str) -> DocumentReading:
     """Read an HTML page or a text; raises `Refusal` where there is nothing to quote and `Mistake` where it is no text."""
     text = _decoded(data, name)
     return _from_html(text, name) if sort is Sort.HTML else _from_markdown(text, name)
@@ -106,7 +106,7 @@ def _decoded(data: bytes, name: str) -> str:
         return data.decode("cp1252", "replace")
 
 
-def read_pages(pdf: Pdf, *, name: str) -> Reading:
+def read_pages(pdf: Pdf, *, name: str) -> DocumentReading:
     """Put the pieces of a PDF in order; raises `Refusal` where there is nothing to quote."""
     lines = lines_of(pdf.pages)
     body = body_of(lines, pdf.outline)
@@ -118,39 +118,39 @@ def read_pages(pdf: Pdf, *, name: str) -> Reading:
         notes.append(
             f"text lies unseen on pictures, as in recognised scans, and was read: page {_some(pdf.recognised)}"
         )
-    said = pdf.title if pdf.title and not _NO_TITLE.match(pdf.title) else ""
+    declared = pdf.title if pdf.title and not _NO_TITLE.match(pdf.title) else ""
     authors = tuple(part.strip() for part in re.split(r";|,| and ", pdf.author) if part.strip())
-    told = Reading(
-        title=said or body.title,
+    answers_read = DocumentReading(
+        title=declared or body.title,
         passages=(),
         authors=authors,
         pages=len(pdf.pages),
         identifiers=_identifiers(first),
         notes=tuple(notes),
     )
-    return _completed(told, body.paragraphs, name)
+    return _completed(answers_read, body.paragraphs, name)
 
 
-def _from_html(text: str, name: str) -> Reading:
+def _from_html(text: str, name: str) -> DocumentReading:
     page = read_html(text)
-    dates = [int(found[0]) for date in page.said.get("date", ()) if (found := _YEAR.search(date))]
-    identifiers: dict[str, str] = {key: page.said[key][0] for key in ("doi", "arxiv") if key in page.said}
-    told = Reading(
+    dates = [int(found[0]) for date in page.declared.get("date", ()) if (found := _YEAR.search(date))]
+    identifiers: dict[str, str] = {key: page.declared[key][0] for key in ("doi", "arxiv") if key in page.declared}
+    answers_read = DocumentReading(
         title=page.title,
         passages=(),
-        authors=page.said.get("author", ()),
+        authors=page.declared.get("author", ()),
         year=dates[0] if dates else 0,
         identifiers=identifiers,
     )
-    return _completed(told, page.paragraphs, name)
+    return _completed(answers_read, page.paragraphs, name)
 
 
-def _from_markdown(text: str, name: str) -> Reading:
+def _from_markdown(text: str, name: str) -> DocumentReading:
     read = read_markdown(text)
-    return _completed(Reading(title=read.title, passages=()), read.paragraphs, name)
+    return _completed(DocumentReading(title=read.title, passages=()), read.paragraphs, name)
 
 
-def _completed(said: Reading, paragraphs: Sequence[Paragraph], name: str) -> Reading:
+def _completed(declared: DocumentReading, paragraphs: Sequence[Paragraph], name: str) -> DocumentReading:
     """What a file says of itself, with its text: passages, abstract, and its name where it has no title."""
     passages = passages_of(paragraphs)
     if not any(passage.section != REFERENCES for passage in passages):
@@ -158,8 +158,8 @@ def _completed(said: Reading, paragraphs: Sequence[Paragraph], name: str) -> Rea
         raise Refusal(f"{name} holds no text that could be cited", hint=hint)
     abstract = " ".join(each.text for each in paragraphs if each.section == ABSTRACT)[:LONGEST_ABSTRACT]
     stem = name.rpartition("/")[2].rpartition(".")[0] or name
-    title = " ".join(said.title.split()) or stem
-    return replace(said, title=title[:LONGEST_TITLE], passages=passages, abstract=abstract)
+    title = " ".join(declared.title.split()) or stem
+    return replace(declared, title=title[:LONGEST_TITLE], passages=passages, abstract=abstract)
 
 
 def _some(pages: Sequence[int]) -> str:
@@ -177,23 +177,28 @@ def _identifiers(texts: Sequence[str]) -> dict[str, str]:
 
 
 def read(
-    data: bytes, *, name: str, media_type: str = "", limits: Limits | None = None, progress: Progress | None = None
-) -> Reading:
+    data: bytes,
+    *,
+    name: str,
+    media_type: str = "",
+    limits: ReadingLimits | None = None,
+    progress: Progress | None = None,
+) -> DocumentReading:
     """Read a file; raises `Refusal` where that cannot be done and `Mistake` where it is of no sort that is known."""
-    limits = limits or Limits()
+    limits = limits or ReadingLimits()
     sort = sort_of(data, name=name, media_type=media_type)
     if sort is Sort.PDF:
-        told = pages_told(data, name=name, limits=limits, progress=progress)
-        data = b"\n".join(json.dumps(answer).encode() for answer in told)
+        answers_read = read_pages_of_pdf(data, name=name, limits=limits, progress=progress)
+        data = b"\n".join(json.dumps(answer).encode() for answer in answers_read)
     asked = {"sort": sort, "name": name}
     last: dict[str, Any] = {}
-    for last in answers("text_process.py", data, name=name, limits=limits, told=asked):
+    for last in answers("text_process.py", data, name=name, limits=limits, header_fields=asked):
         if "refused" in last:
             raise _refusal(name, last, limits)
     return _reading(last["reading"])
 
 
-def _refusal(name: str, answer: dict[str, Any], limits: Limits) -> Refusal | Mistake:
+def _refusal(name: str, answer: dict[str, Any], limits: ReadingLimits) -> Refusal | Mistake:
     why, hint = str(answer["refused"]), str(answer.get("hint", ""))
     if why in ("Mistake", "Refusal"):
         return (Mistake if why == "Mistake" else Refusal)(str(answer["message"]), hint=hint)
@@ -202,7 +207,7 @@ def _refusal(name: str, answer: dict[str, Any], limits: Limits) -> Refusal | Mis
     )
 
 
-def _reading(told: dict[str, Any]) -> Reading:
-    fields = {field.name: told[field.name] for field in dataclasses.fields(Reading)}
-    fields |= {name: tuple(told[name]) for name in ("authors", "notes")}
-    return Reading(**fields | {"passages": tuple(Passage(**each) for each in told["passages"])})
+def _reading(answers_read: dict[str, Any]) -> DocumentReading:
+    fields = {field.name: answers_read[field.name] for field in dataclasses.fields(DocumentReading)}
+    fields |= {name: tuple(answers_read[name]) for name in ("authors", "notes")}
+    return DocumentReading(**fields | {"passages": tuple(Passage(**each) for each in answers_read["passages"])})

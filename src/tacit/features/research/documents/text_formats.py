@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+from tacit.features.research.documents.document_sections import Paragraph, section_name
 from tacit.features.research.documents.pdf import clean
-from tacit.features.research.documents.sections import Paragraph, section_name
 
 _LEFT_OUT = frozenset(
     "script style noscript template svg math canvas iframe object embed audio video nav footer aside form button select "
@@ -24,7 +24,7 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CELLS = frozenset({"td", "th"})
-_MOST_SAID = 50
+_MAX_VALUES = 50
 """Values that are kept of each thing that a page says of itself."""
 _UNSEEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0?(?:\.0\d*)?(?=\s*(?:[;!%]|$))"
@@ -59,7 +59,7 @@ class HtmlPage:
 
     paragraphs: tuple[Paragraph, ...]
     title: str = ""
-    said: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    declared: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What its head says: title, author, date, doi, arxiv."""
 
 
@@ -69,16 +69,16 @@ def read_html(text: str) -> HtmlPage:
     parser.feed(text)
     parser.close()
     parser.end_block()
-    said = {name: tuple(values) for name, values in parser.said.items()}
-    title = next(iter(said.get("title", ())), "") or clean(parser.title) or parser.first_heading
-    return HtmlPage(paragraphs=tuple(parser.found), title=title, said=said)
+    declared = {name: tuple(values) for name, values in parser.declared.items()}
+    title = next(iter(declared.get("title", ())), "") or clean(parser.title) or parser.first_heading
+    return HtmlPage(paragraphs=tuple(parser.found), title=title, declared=declared)
 
 
 class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[Paragraph] = []
-        self.said: dict[str, list[str]] = {}
+        self.declared: dict[str, list[str]] = {}
         self.title = ""
         self.first_heading = ""
         self._section = ""
@@ -86,7 +86,7 @@ class _Parser(HTMLParser):
         """Elements that are open, and whether each one hides what is in it."""
         self._hidden = 0
         self._words: list[str] = []
-        self._has_said = False
+        self._has_text = False
         """Whether there is more than blanks in these words."""
         self._line = 0
         self._heading = ""
@@ -111,7 +111,7 @@ class _Parser(HTMLParser):
             self._heading = tag
         elif tag in _BLOCKS:
             self.end_block()
-        elif tag in _CELLS and self._has_said:
+        elif tag in _CELLS and self._has_text:
             self._words.append(" | ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -137,12 +137,12 @@ class _Parser(HTMLParser):
             if not self._words:
                 self._line = self.getpos()[0] + len(data) - len(data.lstrip("\n"))
             self._words.append(data)
-            self._has_said = self._has_said or not data.isspace()
+            self._has_text = self._has_text or not data.isspace()
 
     def end_block(self) -> None:
         """End the paragraph or heading that is being read."""
         text = clean(" ".join("".join(self._words).split()))
-        self._words, self._has_said = [], False
+        self._words, self._has_text = [], False
         if self._heading:
             self._heading = ""
             if text and not self._hidden:
@@ -155,8 +155,8 @@ class _Parser(HTMLParser):
         name = _SAYING.get((given.get("name") or given.get("property") or "").lower())
         content = clean(given.get("content", ""))[:500]
         if name and content:
-            known = self.said.setdefault(name, [])
-            if len(known) < _MOST_SAID and content not in known:
+            known = self.declared.setdefault(name, [])
+            if len(known) < _MAX_VALUES and content not in known:
                 known.append(content)
 
 

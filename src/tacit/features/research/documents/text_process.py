@@ -13,17 +13,17 @@ import sys
 
 def main() -> None:
     """Read one text, as the first line of the input says."""
-    told = json.loads(sys.stdin.buffer.readline())
-    sys.path.extend(told["modules"])
+    request = json.loads(sys.stdin.buffer.readline())
+    sys.path.extend(request["modules"])
     import dataclasses
 
     from tacit.domain.errors import Mistake, Refusal
     from tacit.features.research.documents import pdf, reading
-    from tacit.features.research.documents.pdf_process import close_the_door, limit, tell
+    from tacit.features.research.documents.pdf_process import block_system_access, limit, tell
 
-    limit(told)
-    close_the_door([os.path.realpath(folder) for folder in sys.path if folder])
-    sort, name = reading.Sort(told["sort"]), str(told["name"])
+    limit(request)
+    block_system_access([os.path.realpath(folder) for folder in sys.path if folder])
+    sort, name = reading.Sort(request["sort"]), str(request["name"])
     try:
         data = sys.stdin.buffer.read()
         if sort is reading.Sort.PDF:

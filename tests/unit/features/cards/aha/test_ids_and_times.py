@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.cards.records import (
+from tacit.features.cards.card_records import (
     WELL_FORMED,
     backport_id,
     card_id,
@@ -34,9 +34,7 @@ def test_ids_are_digits_over_the_telling_fields_in_their_order() -> None:
     assert card_id(TS, "T", "W", "s") == "aha_" + digits(f"{TS}|T|W|s")
     assert recommendation_id(TS, "T", "s") == "rec_" + digits(f"{TS}|T||s")
     assert event_id(TS, "Fix it", "s") == "evt_" + digits(f"{TS}|Fix it|s")
-    assert signal_id(TS, "aha_used", "aha_1", "agent", context="c") == "sig_" + digits(
-        f"{TS}|aha_used|aha_1||agent|c"
-    )
+    assert signal_id(TS, "aha_used", "aha_1", "agent", context="c") == "sig_" + digits(f"{TS}|aha_used|aha_1||agent|c")
     assert signal_id(TS, "rec_done", "rec_1", "agent") == "sig_" + digits(f"{TS}|rec_done||rec_1|agent|")
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card_records import format_time
 from tacit.features.cards.index_page import IndexContent, index_page, plain_title
-from tacit.features.cards.records import format_time
 from tacit.features.cards.scores import scores
 from tests.unit.making import NOW, later
 
@@ -123,7 +123,13 @@ def test_a_touch_ends_staleness() -> None:
 
 def test_candidates_name_their_skill_and_leave_out_what_is_done() -> None:
     ported = Backport(
-        key="slbp_1", at=NOW, ts=format_time(NOW), target_skill="orders", target_path="x", result=("aha_2",), applied=True
+        key="slbp_1",
+        at=NOW,
+        ts=format_time(NOW),
+        target_skill="orders",
+        target_path="x",
+        result=("aha_2",),
+        applied=True,
     )
     signals = [used(1, "aha_1"), used(2, "aha_2")]
     text = page(card(1, primary_skill="orders"), card(2), card(3), signals=signals, backports=(ported,))

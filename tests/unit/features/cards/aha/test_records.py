@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.records import FILES, entry_of, line_of, meaning, renewed
+from tacit.features.cards.card_records import FILES, entry_of, line_of, meaning, renewed
 from tests.unit.making import NOW, later
 
 CARD = {

@@ -16,7 +16,7 @@ from tacit.features.cards.backport.bundle import (
     make_bundle,
     make_manifest,
 )
-from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, Piece, plan_edits
+from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, KnowledgePiece, plan_edits
 from tacit.features.cards.backport.markers import REFERENCE, card_ids, header_meta, read_markers
 from tacit.features.cards.backport.targets import Target, TargetKind, fingerprint
 
@@ -25,7 +25,7 @@ SKILL = Target(
     kind=TargetKind.SKILL, name="deploy", path="a/deploy", main="a/deploy/SKILL.md", reference=f"a/deploy/{REFERENCE}"
 )
 AGENTS = Target(kind=TargetKind.INSTRUCTIONS, name="AGENTS.md", path="AGENTS.md", main="AGENTS.md")
-ONE = Piece(id="aha_one", title="One", steps=("Do it",))
+ONE = KnowledgePiece(id="aha_one", title="One", steps=("Do it",))
 WORKFLOW_KEYS = {
     "backport_id", "generated_at", "target_skill_name", "target_skill_path", "requested_card_ids", "existing_card_ids",
     "added_card_ids", "result_card_ids", "changes",
@@ -67,7 +67,7 @@ def test_a_manifest_has_the_keys_of_the_workflow_and_what_each_file_becomes() ->
 
 def test_a_manifest_tells_what_was_there_and_what_is_new() -> None:
     done = {change.path: change.after for change in _planned(SKILL).changes}
-    two = Piece(id="aha_two", title="Two")
+    two = KnowledgePiece(id="aha_two", title="Two")
     planned = plan_edits(SKILL, done, [ONE, two], stamp=STAMP)
     manifest = make_manifest(SKILL, planned, ["aha_one", "aha_two"], stamp=STAMP)
     told = {key: manifest[f"{key}_card_ids"] for key in ("requested", "existing", "added", "refreshed", "result")}

@@ -10,7 +10,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.cards.backport.edit_plan import BackportStamp, Piece, plan_edits, plan_removal
+from tacit.features.cards.backport.edit_plan import BackportStamp, KnowledgePiece, plan_edits, plan_removal
 from tacit.features.cards.backport.graduation import inspect_target
 from tacit.features.cards.backport.markers import card_ids, header_meta, read_markers
 from tacit.features.cards.backport.targets import Target, TargetKind
@@ -66,7 +66,7 @@ HOSTILE = st.one_of(
 )  # fmt: skip
 PIECES = st.lists(
     st.builds(
-        Piece,
+        KnowledgePiece,
         id=st.from_regex(r"aha_[0-9a-f]{4,12}", fullmatch=True),
         title=HOSTILE,
         when=HOSTILE,
@@ -84,7 +84,7 @@ PIECES = st.lists(
 
 @settings(max_examples=60)
 @given(PIECES)
-def test_no_text_of_a_card_gets_out_of_its_markers(pieces: list[Piece]) -> None:
+def test_no_text_of_a_card_gets_out_of_its_markers(pieces: list[KnowledgePiece]) -> None:
     planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
     text = planned.reference
     ids = [piece.id for piece in pieces]
@@ -102,7 +102,7 @@ def test_no_text_of_a_card_gets_out_of_its_markers(pieces: list[Piece]) -> None:
 
 @settings(max_examples=60)
 @given(PIECES, st.sampled_from([AGENTS, PAGE]))
-def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[Piece], target: Target) -> None:
+def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[KnowledgePiece], target: Target) -> None:
     planned = plan_edits(target, {target.main: b"# Ours\n"}, pieces, stamp=STAMP)
     (change,) = planned.changes
     assert change.after is not None
@@ -111,13 +111,14 @@ def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[Piec
     assert their_cards(text) == [piece.id for piece in pieces]
     assert text.count("<!--") == text.count("-->") == 2 + 2 * len(pieces)
     assert (
-        plan_removal(target, {target.main: change.after}, STAMP.backport_id, replaced={}, created=())[0].after == b"# Ours\n"
+        plan_removal(target, {target.main: change.after}, STAMP.backport_id, replaced={}, created=())[0].after
+        == b"# Ours\n"
     )
 
 
 @settings(max_examples=60)
 @given(PIECES)
-def test_whatever_structure_a_text_has_is_held_by_a_list_or_a_quotation(pieces: list[Piece]) -> None:
+def test_whatever_structure_a_text_has_is_held_by_a_list_or_a_quotation(pieces: list[KnowledgePiece]) -> None:
     """So that headings, rules, fences and paragraphs of a card belong to the card in every viewer."""
     planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
     body = planned.reference.split("# Self-learning Aha Cards\n", 1)[1]
@@ -160,7 +161,7 @@ It broke.
 
 <!-- self-learning:aha:end -->
 """
-FIRST = Piece(id="aha_one", title="First", when="always", problem="It broke.", steps=("mend it",))
+FIRST = KnowledgePiece(id="aha_one", title="First", when="always", problem="It broke.", steps=("mend it",))
 
 
 def test_a_target_of_the_other_tool_is_read() -> None:
@@ -185,7 +186,7 @@ def test_a_plain_card_is_written_just_as_the_other_tool_writes_it() -> None:
 
 
 def test_a_card_is_added_behind_those_of_the_other_tool_and_nothing_else_changes() -> None:
-    new = Piece(id="aha_new", title="New")
+    new = KnowledgePiece(id="aha_new", title="New")
     planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: THEIRS.encode()}, [FIRST, new], stamp=STAMP)
     assert planned.added == ("aha_new",)
     assert planned.result == ("aha_one", "aha_two", "aha_new")

@@ -10,7 +10,7 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.features.cards.backport.bundle import put_back, way_back
 from tacit.features.cards.backport.edit_plan import (
     BackportStamp,
-    Piece,
+    KnowledgePiece,
     block_print,
     brief,
     full,
@@ -27,10 +27,10 @@ PAGE = Target(kind=TargetKind.PAGE, name="page.md", path="page.md", main="page.m
 SKILL = Target(
     kind=TargetKind.SKILL, name="s", path="s", main="s/SKILL.md", reference="s/references/self-learning-aha.md"
 )
-ONE = Piece(
+ONE = KnowledgePiece(
     id="aha_one", title="One", when="Always", problem="It broke.", steps=("Mend it", "Look again"), tags=("a", "b")
 )
-TWO = Piece(id="aha_two", title="Two")
+TWO = KnowledgePiece(id="aha_two", title="Two")
 TEXTS = st.one_of(
     st.sampled_from(
         [b"", b"\n", b"# A", b"# A\n", b"# A\r\n", b"# A\r\nb", b"\xef\xbb\xbf# A\n", b"a\n\n\n", b"a\rb\r", b"\r\n"]
@@ -39,7 +39,7 @@ TEXTS = st.one_of(
 )
 
 
-def _after(target: Target, text: bytes | None, *pieces: Piece, stamp: BackportStamp = STAMP) -> bytes:
+def _after(target: Target, text: bytes | None, *pieces: KnowledgePiece, stamp: BackportStamp = STAMP) -> bytes:
     (change,) = plan_edits(target, {target.main: text}, pieces, stamp=stamp).changes
     assert change.after is not None
     return change.after
@@ -91,7 +91,7 @@ def test_what_a_piece_says_is_laid_out_for_people() -> None:
         "",
     ]
     assert brief(ONE, "slbp_x").split("\n")[1:4] == ["- **One**: Always", "  - Mend it", "  - Look again"]
-    assert brief(Piece(id="x", title="", problem="a\n# b\n\n```\ncode"), "slbp_x").split("\n")[1:-2] == [
+    assert brief(KnowledgePiece(id="x", title="", problem="a\n# b\n\n```\ncode"), "slbp_x").split("\n")[1:-2] == [
         "- **(untitled)**",
         "  - a",
         "    # b",
@@ -117,7 +117,7 @@ def test_what_a_piece_says_is_laid_out_for_people() -> None:
     ],
 )
 def test_signs_that_would_act_lose_their_effect(text: str, shown: str) -> None:
-    assert f"- {shown}\n" in full(Piece(id="x", title="t", steps=(text,)), "slbp_x")
+    assert f"- {shown}\n" in full(KnowledgePiece(id="x", title="t", steps=(text,)), "slbp_x")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_reference_file_without_a_header_gets_one() -> None:
 
 def test_only_a_block_that_nobody_touched_is_written_anew() -> None:
     text = _after(AGENTS, b"", ONE)
-    newer = Piece(id="aha_one", title="One", steps=("Other",))
+    newer = KnowledgePiece(id="aha_one", title="One", steps=("Other",))
     known = {"aha_one": block_print(brief(ONE, STAMP.backport_id))}
     held = {AGENTS.main: text}
     assert plan_edits(AGENTS, held, [newer], stamp=LATER, refresh=True, written=known).refreshed == ("aha_one",)
@@ -189,7 +189,7 @@ def test_windows_line_ends_do_not_make_a_block_an_edited_one() -> None:
 @pytest.mark.parametrize("identity", ["aha_1", "s_0f", "a", "A.b-c_d"])
 def test_ids_that_markers_hold(identity: str) -> None:
     assert is_safe_id(identity)
-    assert card_ids(full(Piece(id=identity, title="t"), "slbp_x")) == [identity]
+    assert card_ids(full(KnowledgePiece(id=identity, title="t"), "slbp_x")) == [identity]
 
 
 @pytest.mark.parametrize("identity", ["", "a b", "a-", "-a", "a.", "a>b", "é", "a\n", "x" * 200])

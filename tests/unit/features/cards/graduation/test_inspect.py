@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.backport.edit_plan import BackportStamp, Piece, plan_edits
+from tacit.features.cards.backport.edit_plan import BackportStamp, KnowledgePiece, plan_edits
 from tacit.features.cards.backport.graduation import inspect_target
 from tacit.features.cards.backport.markers import REFERENCE, header_meta, header_span, read_markers
 from tacit.features.cards.backport.targets import Target, TargetKind
@@ -14,7 +14,7 @@ from tacit.features.cards.backport.targets import Target, TargetKind
 STAMP = BackportStamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
 SKILL = Target(kind=TargetKind.SKILL, name="d", path="d", main="d/SKILL.md", reference=f"d/{REFERENCE}")
 AGENTS = Target(kind=TargetKind.INSTRUCTIONS, name="AGENTS.md", path="AGENTS.md", main="AGENTS.md")
-PIECES = [Piece(id="aha_one", title="One"), Piece(id="aha_two", title="Two")]
+PIECES = [KnowledgePiece(id="aha_one", title="One"), KnowledgePiece(id="aha_two", title="Two")]
 
 
 def _inspected(target: Target, **asked: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.domain.document import Passage
-from tacit.features.research.documents import cited, opening
+from tacit.features.research.documents.document_passages import cited, opening_sentences
 
 
 def test_a_citation_names_authors_year_title_page_and_section() -> None:
@@ -17,7 +17,10 @@ def test_a_citation_names_authors_year_title_page_and_section() -> None:
 
 
 def test_an_opening_is_whole_sentences_that_fit() -> None:
-    assert opening("One is short. Two is longer than that. Three.", most=40) == "One is short. Two is longer than that."
-    assert opening("No end at all") == "No end at all"
-    assert opening("word " * 100, most=20) == "word word word…"
-    assert opening("") == ""
+    assert (
+        opening_sentences("One is short. Two is longer than that. Three.", most=40)
+        == "One is short. Two is longer than that."
+    )
+    assert opening_sentences("No end at all") == "No end at all"
+    assert opening_sentences("word " * 100, most=20) == "word word word…"
+    assert opening_sentences("") == ""

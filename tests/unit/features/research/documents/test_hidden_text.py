@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.features.research.documents import Reading, read
+from tacit.features.research.documents.reading import DocumentReading, read
 from tests.unit.features.research.documents.pdf_files import pdf
 
 SEEN = b"BT /F1 12 Tf 72 700 Td (Seen line.) Tj ET "
 
 
-def page(*drawn: bytes) -> Reading:
+def page(*drawn: bytes) -> DocumentReading:
     return read(pdf([b"".join(drawn)]), name="x.pdf")
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import tacit.features.research.documents.pdf_process as process
 from tacit.domain.errors import Refusal
-from tacit.features.research.documents import Limits, read
+from tacit.features.research.documents.confined_process import ReadingLimits
+from tacit.features.research.documents.reading import read
 from tests.unit.features.research.documents.hostile_pdfs import GREEDY, acting
 from tests.unit.features.research.documents.pdf_files import Run, pdf
 
@@ -23,7 +24,7 @@ READ_ALL_THE_SAME = {"tables_in_a_circle"}
 @pytest.mark.parametrize("name", sorted(set(GREEDY) - READ_ALL_THE_SAME - {"millions_of_operators"}))
 def test_a_greedy_file_is_refused_within_its_limits(name: str) -> None:
     with pytest.raises(Refusal) as refused:
-        read(GREEDY[name](), name=f"{name}.pdf", limits=Limits(cpu_s=20, wall_s=60, memory_mb=512))
+        read(GREEDY[name](), name=f"{name}.pdf", limits=ReadingLimits(cpu_s=20, wall_s=60, memory_mb=512))
     assert name in refused.value.message
     assert refused.value.hint
 
@@ -33,30 +34,30 @@ def test_a_table_of_objects_in_a_circle_is_read_once() -> None:
 
 
 def test_a_file_that_takes_too_long_is_given_up() -> None:
-    limits = Limits(cpu_s=1, wall_s=60)
+    limits = ReadingLimits(cpu_s=1, wall_s=60)
     with pytest.raises(Refusal, match="within 1 s of computing"):
         read(GREEDY["millions_of_operators"](), name="slow.pdf", limits=limits)
 
 
 def test_the_clock_on_the_wall_ends_it_too() -> None:
     with pytest.raises(Refusal, match="given up"):
-        read(GREEDY["millions_of_operators"](), name="slow.pdf", limits=Limits(wall_s=0.3))
+        read(GREEDY["millions_of_operators"](), name="slow.pdf", limits=ReadingLimits(wall_s=0.3))
 
 
 def test_a_file_that_needs_too_much_memory_is_refused() -> None:
     with pytest.raises(Refusal, match="needs more than 96 MB"):
-        read(GREEDY["unpacking_without_end"](), name="large.pdf", limits=Limits(memory_mb=96))
+        read(GREEDY["unpacking_without_end"](), name="large.pdf", limits=ReadingLimits(memory_mb=96))
 
 
 def test_a_file_with_too_much_text_is_refused() -> None:
     page = [Run(72, 700 - n, "word " * 20) for n in range(500)]
     with pytest.raises(Refusal, match="more text than 1 MB"):
-        read(pdf([page] * 30), name="wordy.pdf", limits=Limits(output_mb=1))
+        read(pdf([page] * 30), name="wordy.pdf", limits=ReadingLimits(output_mb=1))
 
 
 def test_a_file_larger_than_allowed_is_not_even_opened() -> None:
     with pytest.raises(Refusal, match="larger than 1 MB"):
-        read(b"%PDF-1.5\n" + bytes(2 << 20), name="x.pdf", limits=Limits(input_mb=1))
+        read(b"%PDF-1.5\n" + bytes(2 << 20), name="x.pdf", limits=ReadingLimits(input_mb=1))
 
 
 def test_nothing_that_a_file_asks_for_is_done(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ sys.argv = ["x"]
 sys.path.insert(0, {folder!r})
 import pdf_process
 pdf_process.limit({{"cpu_s": 5, "memory_mb": 512}})
-pdf_process.close_the_door([{folder!r}])
+pdf_process.block_system_access([{folder!r}])
 try:
     {attempt}
 except PermissionError as error:

@@ -15,11 +15,9 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from tacit.domain.errors import Mistake, Refusal
-from tacit.features.research.documents import Limits, read
-from tacit.features.research.documents.passages import SIZE, passages_of
-from tacit.features.research.documents.pdf import Page, Piece, lines_of
-from tacit.features.research.documents.reading import Sort, sort_of
-from tacit.features.research.documents.sections import (
+from tacit.features.research.documents.confined_process import ReadingLimits
+from tacit.features.research.documents.document_passages import SIZE, passages_of
+from tacit.features.research.documents.document_sections import (
     LONGEST_NAME,
     Paragraph,
     body_of,
@@ -27,9 +25,11 @@ from tacit.features.research.documents.sections import (
     section_name,
     vocabulary,
 )
+from tacit.features.research.documents.pdf import Page, TextPiece, lines_of
+from tacit.features.research.documents.reading import Sort, read, sort_of
 from tests.unit.features.research.documents.pdf_files import Run, pdf
 
-GENEROUS = Limits(cpu_s=30, wall_s=240)
+GENEROUS = ReadingLimits(cpu_s=30, wall_s=240)
 
 HOSTILE = {
     "comments_before_a_text": ("x.md", b"<!---->" * 200_000 + b"\n# T\n\nText.\n"),
@@ -60,7 +60,7 @@ def test_what_keeps_the_parser_of_pages_busy_ends_within_the_limit(data: bytes) 
     """How long it is busy depends on the version of the parser; the process that reads has its limit."""
     before = getrusage(RUSAGE_CHILDREN).ru_utime
     with suppress(Refusal):
-        read(data, name="x.html", limits=Limits(cpu_s=1, wall_s=60))
+        read(data, name="x.html", limits=ReadingLimits(cpu_s=1, wall_s=60))
     assert getrusage(RUSAGE_CHILDREN).ru_utime - before < 5  # processor time that the limit allows, and a start
 
 
@@ -70,7 +70,7 @@ def test_a_pdf_with_one_endless_word_is_read() -> None:
 
 
 def test_a_page_of_a_hundred_thousand_pieces_on_one_line_is_put_together_once() -> None:
-    pieces = tuple(Piece(x=n, y=0, width=1, size=10, bold=False, turn=0, text="ab") for n in range(100_000))
+    pieces = tuple(TextPiece(x=n, y=0, width=1, size=10, bold=False, turn=0, text="ab") for n in range(100_000))
     [line] = lines_of([Page(number=1, width=1, height=1, pieces=pieces)])
     assert line.text == "ab" * 100_000
     assert body_of([line]).paragraphs[0].text == line.text
@@ -83,17 +83,18 @@ sys.path[:0] = {path!r}
 {code}
 print("done")
 """
+PACKAGE = "tacit.features.research.documents"
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        "from tacit.features.research.documents.sections import joined; joined(['ab-'] * 300_000, set())",
-        "from tacit.features.research.documents.sections import joined; joined(['a' * 50 + '-', 'B'] * 150_000, set())",
-        "from tacit.features.research.documents.sections import vocabulary; vocabulary(['a' * 3_000_000, 'b-' * 1_000_000])",
-        "from tacit.features.research.documents.passages import passages_of; from tacit.features.research.documents.sections import Paragraph; "
+        f"from {PACKAGE}.document_sections import joined; joined(['ab-'] * 300_000, set())",
+        f"from {PACKAGE}.document_sections import joined; joined(['a' * 50 + '-', 'B'] * 150_000, set())",
+        f"from {PACKAGE}.document_sections import vocabulary; vocabulary(['a' * 3_000_000, 'b-' * 1_000_000])",
+        f"from {PACKAGE}.document_passages import passages_of; from {PACKAGE}.document_sections import Paragraph; "
         "passages_of([Paragraph(text='ab-', page=1, continues=True)] * 300_000)",
-        "from tacit.features.research.documents.passages import passages_of; from tacit.features.research.documents.sections import Paragraph; "
+        f"from {PACKAGE}.document_passages import passages_of; from {PACKAGE}.document_sections import Paragraph; "
         "passages_of([Paragraph(text='?!' * 1_000_000 + 'x')])",
         "from tacit.features.research.documents.reading import sort_of; sort_of(b'<!---->' * 1_000 + b'x', name='x.md')",
     ],
@@ -151,4 +152,4 @@ def test_what_the_process_finds_wrong_is_told_as_it_is() -> None:
 
 def test_a_text_that_needs_too_much_memory_is_refused() -> None:
     with pytest.raises(Refusal, match=r"needs more than 64 MB|cannot be read"):
-        read(b"a b. " * 3_000_000, name="x.md", limits=Limits(memory_mb=64))
+        read(b"a b. " * 3_000_000, name="x.md", limits=ReadingLimits(memory_mb=64))

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.document import ABSTRACT, REFERENCES
 from tacit.domain.errors import Refusal
-from tacit.features.research.documents import read
+from tacit.features.research.documents.reading import read
 from tacit.features.research.documents.text_formats import read_html
 
 PAGE = """<!doctype html>

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.features.research.documents.document_sections import joined, vocabulary
 from tacit.features.research.documents.pdf import clean
-from tacit.features.research.documents.sections import joined, vocabulary
 
 
 @pytest.mark.parametrize(

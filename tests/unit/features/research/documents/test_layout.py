@@ -7,16 +7,16 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.research.documents.pdf import Line, Page, Piece, lines_of
+from tacit.features.research.documents.pdf import Page, TextLine, TextPiece, lines_of
 
 
-def piece(x: float, y: float, text: str, *, size: float = 10, turn: int = 0, width: float | None = None) -> Piece:
-    return Piece(
+def piece(x: float, y: float, text: str, *, size: float = 10, turn: int = 0, width: float | None = None) -> TextPiece:
+    return TextPiece(
         x=x, y=y, width=5.0 * len(text) if width is None else width, size=size, bold=False, turn=turn, text=text
     )
 
 
-def page(number: int, *pieces: Piece) -> Page:
+def page(number: int, *pieces: TextPiece) -> Page:
     return Page(number=number, width=612, height=792, pieces=pieces)
 
 
@@ -50,7 +50,7 @@ def test_a_table_of_many_rows_is_no_pair_of_columns() -> None:
     assert texts(page(1, *cells))[:2] == ["0.0 | 0.1 | 0.2", "1.0 | 1.1 | 1.2"]
 
 
-def columns(rows: int, *, by_row: bool) -> list[Piece]:
+def columns(rows: int, *, by_row: bool) -> list[TextPiece]:
     left = [piece(72, 700 - 12 * row, f"L{row:02} " + "x" * 38, width=222) for row in range(rows)]
     right = [piece(318, 700 - 12 * row, f"R{row:02} " + "x" * 38, width=222) for row in range(rows)]
     return [each for pair in zip(left, right, strict=True) for each in pair] if by_row else [*left, *right]
@@ -65,7 +65,9 @@ def test_two_columns_are_found_however_they_were_drawn() -> None:
 def test_a_line_across_parts_the_columns_above_from_those_below() -> None:
     above = columns(6, by_row=True)
     across = piece(72, 620, "Across " + "y" * 85, width=468)
-    below = [Piece(x=p.x, y=p.y - 100, width=p.width, size=10, bold=False, turn=0, text="b" + p.text) for p in above]
+    below = [
+        TextPiece(x=p.x, y=p.y - 100, width=p.width, size=10, bold=False, turn=0, text="b" + p.text) for p in above
+    ]
     found = [text[:3] for text in texts(page(1, *above, across, *below))]
     assert found[:12] == [f"{side}{row:02}" for side in "LR" for row in range(6)]
     assert found[12] == "Acr"
@@ -127,7 +129,7 @@ pieces = st.lists(
 
 
 @given(pieces)
-def test_no_letter_is_lost_on_a_single_page(drawn: list[Piece]) -> None:
-    lines: list[Line] = lines_of([page(1, *drawn)])
+def test_no_letter_is_lost_on_a_single_page(drawn: list[TextPiece]) -> None:
+    lines: list[TextLine] = lines_of([page(1, *drawn)])
     said = sorted(c for each in drawn for c in each.text if c in "abc")
     assert sorted(c for line in lines for c in line.text if c in "abc") == said

@@ -8,8 +8,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.research.documents.passages import OVERLAP, PAGES, SIZE, passages_of
-from tacit.features.research.documents.sections import Paragraph
+from tacit.features.research.documents.document_passages import OVERLAP, PAGES, SIZE, passages_of
+from tacit.features.research.documents.document_sections import Paragraph
 
 
 def prose(count: int, seed: int = 1) -> list[str]:

@@ -8,14 +8,14 @@ import pytest
 
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import Refusal
-from tacit.features.research.documents import Reading, read
+from tacit.features.research.documents.reading import DocumentReading, read
 from tests.unit.features.research.documents.made_documents import DOCUMENTS, Made
 from tests.unit.features.research.documents.pdf_files import Run, column, pdf
 
 SMALL = sorted(set(DOCUMENTS) - {"three_hundred_pages"})
 
 
-def reading(made: Made, name: str = "made") -> Reading:
+def reading(made: Made, name: str = "made") -> DocumentReading:
     return read(made.data, name=f"{name}.pdf")
 
 

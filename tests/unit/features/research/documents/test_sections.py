@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.document import ABSTRACT, REFERENCES
-from tacit.features.research.documents.pdf import Line
-from tacit.features.research.documents.sections import body_of, section_name
+from tacit.features.research.documents.document_sections import body_of, section_name
+from tacit.features.research.documents.pdf import TextLine
 
 
-def lines(*told: tuple[str, float, bool], page: int = 1) -> list[Line]:
+def lines(*told: tuple[str, float, bool], page: int = 1) -> list[TextLine]:
     """Lines from the top down, each with its size and whether it is bold."""
     return [
-        Line(text=text, page=page, x=72, y=700 - 14 * n, end=400, size=size, bold=bold)
+        TextLine(text=text, page=page, x=72, y=700 - 14 * n, end=400, size=size, bold=bold)
         for n, (text, size, bold) in enumerate(told)
     ]
 
@@ -24,7 +24,7 @@ def plain(*texts: str) -> list[tuple[str, float, bool]]:
 FILLER = plain(*["some words that go on and on until the line ends"] * 6)
 
 
-def found(told: list[Line], outline: list[tuple[str, int]] | None = None) -> list[tuple[str, str]]:
+def found(told: list[TextLine], outline: list[tuple[str, int]] | None = None) -> list[tuple[str, str]]:
     return [(each.section, each.text) for each in body_of(told, outline or []).paragraphs]
 
 
@@ -88,7 +88,7 @@ def test_a_text_of_one_size_has_no_title() -> None:
 
 def test_a_gap_and_a_page_end_a_paragraph() -> None:
     first = lines(*plain("One goes on", "and ends."))
-    apart = [Line(text="Two.", page=1, x=72, y=600, end=400, size=10)]
+    apart = [TextLine(text="Two.", page=1, x=72, y=600, end=400, size=10)]
     after = lines(*plain("Three."), page=2)
     body = body_of([*first, *apart, *after])
     assert [(each.text, each.page) for each in body.paragraphs] == [

@@ -19,13 +19,13 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.recommendation import Recommendation
 from tacit.features.cards import agenda, card_promotion, statuses
+from tacit.features.cards.card_records import FILES
 from tacit.features.cards.cards import Cards, shared_folder
-from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
-from tacit.features.cards.records import FILES
+from tacit.features.cards.commands import card_options, deck_of, location_fields, print_json, problems_of
 from tacit.features.cards.scores import MIN_SCORE
+from tacit.maintain.exports import export
 from tacit.maintain.source_project import home_database, source_project
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.maintain.exports import export
 
 _SCOPES = click.Choice(["project", "portable"])
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
@@ -50,10 +50,10 @@ _MOST_SHOWN = 5
 @click.option(
     "--min-aha-score", type=int, default=MIN_SCORE, show_default=True, help="Score that makes a backport candidate."
 )
-@click.option("--backport-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
-@click.option("--top-aha-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
-@click.option("--next-actions-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
-@click.option("--recs-limit", type=int, default=agenda.DEFAULT_LIMIT, show_default=True)
+@click.option("--backport-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
+@click.option("--top-aha-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
+@click.option("--next-actions-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
+@click.option("--recs-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
 @command_options
 def review(
     ctx: CommandContext, *, form: str, include_global: bool, since: str, days: int | None, **options: Any
@@ -70,7 +70,7 @@ def review(
     wanted = agenda.ReviewFilters(scope=scope, statuses=asked, since=begun, **options)
     found = agenda.review(deck, wanted, include_global=include_global)
     shared = str(shared_folder(card_places(str(Path.cwd())))) if include_global else None
-    document = {"ok": True, **told(deck), "global_store": shared, **found}
+    document = {"ok": True, **location_fields(deck), "global_store": shared, **found}
     ctx.answer(document, lambda: _show(ctx, deck, found))
 
 
@@ -85,7 +85,7 @@ def rec_status(ctx: CommandContext, *, key: str, status: str, scope: str | None,
     source = "person" if ctx.caller.is_person else "agent"
     deck = deck_of(ctx)
     moved = statuses.move_recommendation(deck, key.strip(), status, scope=scope or "", note=note, source=source)
-    print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+    print_json(ctx, {"ok": True, **location_fields(deck), "id": key.strip(), **_moved(deck, moved)})
 
 
 @click.command("aha-status")
@@ -113,10 +113,10 @@ def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str
         moved = statuses.move_card(deck, key.strip(), status, note=note, person=person)
     if person:
         export(ctx.memory.context)
-    print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+    print_json(ctx, {"ok": True, **location_fields(deck), "id": key.strip(), **_moved(deck, moved)})
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option("--apply", "apply_", is_flag=True, help="Write what would be changed.")
 @card_options
 def repair(ctx: CommandContext, *, apply_: bool) -> None:
@@ -126,7 +126,7 @@ def repair(ctx: CommandContext, *, apply_: bool) -> None:
     note = "Nothing needs repair."
     if found:
         note = "Repaired; INDEX.md is up to date." if apply_ else "Run it again with --apply to write this."
-    print_json(ctx, {"ok": True, **told(deck), "applied": apply_, **found.document(), "note": note})
+    print_json(ctx, {"ok": True, **location_fields(deck), "applied": apply_, **found.document(), "note": note})
 
 
 @click.command()
@@ -177,7 +177,7 @@ def _read_first(ctx: CommandContext, deck: Cards, key: str) -> str:
     return version
 
 
-def _moved(deck: Cards, moved: statuses.StatusChange) -> dict[str, Any]:
+def _moved(deck: Cards, moved: statuses.RecordChange) -> dict[str, Any]:
     """What a record was and is, with the keys that the original prints for its sort."""
     before, after = moved.before, moved.after
     is_card = isinstance(after, Card)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from tacit.domain.document import Passage
-from tacit.features.research.documents.sections import Paragraph
+from tacit.features.research.documents.document_sections import Paragraph
 
 SIZE = 1600
 OVERLAP = 320
@@ -151,7 +151,7 @@ def cited(title: str, *, authors: Sequence[str] = (), year: int = 0, passage: Pa
     return ", ".join(parts)
 
 
-def opening(text: str, *, most: int = 300) -> str:
+def opening_sentences(text: str, *, most: int = 300) -> str:
     """The first sentences of a text that fit; of a very long one its beginning."""
     line = " ".join(text.split())
     taken = ""

@@ -14,10 +14,10 @@ from tacit.domain.errors import GateRefusal, NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Stored
-from tacit.features.cards.backport.edit_plan import Piece
+from tacit.features.cards.backport.edit_plan import KnowledgePiece
 from tacit.features.cards.backport.markers import is_safe_id
+from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import AHA_ID, lesson_of
 from tacit.gate.portability import Local, portability
 from tacit.store import queries as shelf
 
@@ -29,7 +29,7 @@ _GONE_WORDS = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
 class ChosenPieces:
     """What may graduate, with everything that stands against it and what a person should know."""
 
-    pieces: dict[str, Piece] = field(default_factory=dict)
+    pieces: dict[str, KnowledgePiece] = field(default_factory=dict)
     cards: dict[str, Card] = field(default_factory=dict)
     """The latest version of each card among the pieces, whose status is the workflow's word."""
     versions: dict[str, str] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class ChosenPieces:
         problems = [*self.unknown, *self.refused]
         if not problems:
             return self
-        told = "nothing was written:\n" + "\n".join(f"  - {problem}" for problem in problems)
+        message = "nothing was written:\n" + "\n".join(f"  - {problem}" for problem in problems)
         if self.unknown:
-            raise NotFound(told, hint="see `tacit cards list` and `tacit skills list`")
-        raise GateRefusal(told, hint="mend what is told, have it approved with `tacit review`, and try again")
+            raise NotFound(message, hint="see `tacit cards list` and `tacit skills`")
+        raise GateRefusal(message, hint="mend what is told, have it approved with `tacit review`, and try again")
 
 
 def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Local) -> ChosenPieces:
@@ -75,19 +75,19 @@ def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Loca
 def _take_card(chosen: ChosenPieces, deck: Cards, card: Card, local: Local) -> None:
     if card.key in chosen.pieces:
         return
-    said = _approved_words(deck, card)
-    problems = [f"{card.key} {problem}" for problem in _card_problems(card, said)]
-    if said is not None:
-        problems += _ties(card.key, lesson_of(said), local)
-        if said.id != card.id and lesson_of(said) != lesson_of(card):
+    approved = _approved_words(deck, card)
+    problems = [f"{card.key} {problem}" for problem in _card_problems(card, approved)]
+    if approved is not None:
+        problems += _ties(card.key, lesson_of(approved), local)
+        if approved.id != card.id and lesson_of(approved) != lesson_of(card):
             chosen.warnings.append(f"{card.key} was edited since it was approved; the approved words are used")
-    if problems or said is None:
+    if problems or approved is None:
         chosen.refused += problems
         return
-    chosen.pieces[card.key] = _of_card(said)
+    chosen.pieces[card.key] = _of_card(approved)
     chosen.cards[card.key] = card
-    if said.version_id:
-        chosen.versions[card.key] = said.version_id
+    if approved.version_id:
+        chosen.versions[card.key] = approved.version_id
 
 
 def _approved_words(deck: Cards, card: Card) -> Card | None:
@@ -95,14 +95,14 @@ def _approved_words(deck: Cards, card: Card) -> Card | None:
     return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
 
 
-def _card_problems(card: Card, said: Card | None) -> Iterator[str]:
+def _card_problems(card: Card, approved: Card | None) -> Iterator[str]:
     if not is_safe_id(card.key):
         yield "has an id that cannot stand in a marker"
     if card.status in _GONE_WORDS:
         yield f"is {card.status}"
-    elif said is None:
+    elif approved is None:
         yield f"is not approved yet; a person decides on it with `tacit review {card.version_id[:10]}`"
-    if not (card.shareable and (said is None or said.shareable)):
+    if not (card.shareable and (approved is None or approved.shareable)):
         yield "is not to be shared (shareable is false)"
 
 
@@ -133,8 +133,8 @@ def _ties(name: str, content: SkillContent, local: Local) -> list[str]:
     return [f"{name}: {finding.message}" for finding in portability(content, local)]
 
 
-def _of_card(card: Card) -> Piece:
-    return Piece(
+def _of_card(card: Card) -> KnowledgePiece:
+    return KnowledgePiece(
         id=card.key,
         title=card.title,
         when=card.when_to_use,
@@ -146,8 +146,8 @@ def _of_card(card: Card) -> Piece:
     )
 
 
-def _of_skill(identity: str, content: SkillContent) -> Piece:
-    return Piece(
+def _of_skill(identity: str, content: SkillContent) -> KnowledgePiece:
+    return KnowledgePiece(
         id=identity,
         title=content.name,
         when=content.description,

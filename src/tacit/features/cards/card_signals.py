@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tacit.domain.card import Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound
+from tacit.features.cards.card_records import signal_id, unused_id
 from tacit.features.cards.cards import Cards
-from tacit.features.cards.records import signal_id, unused_id
 from tacit.text.redaction import redact
 
 CARD_PREFIX = "aha_"

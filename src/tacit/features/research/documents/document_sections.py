@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.domain.document import ABSTRACT, REFERENCES
-from tacit.features.research.documents.pdf import Line
+from tacit.features.research.documents.pdf import TextLine
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _PARTED = re.compile(r"(?<![^\W\d_])([^\W\d_]+(?:-[^\W\d_]+)*)-$")
@@ -101,7 +101,7 @@ class _Reader:
 
     known: set[str]
     section: str = ""
-    waiting: list[Line] = field(default_factory=list)
+    waiting: list[TextLine] = field(default_factory=list)
     found: list[Paragraph] = field(default_factory=list)
     tail: str = ""
 
@@ -122,7 +122,7 @@ class _Reader:
         self.section, self.tail = title, ""
 
 
-def body_of(lines: Sequence[Line], outline: Sequence[tuple[str, int]] = ()) -> Body:
+def body_of(lines: Sequence[TextLine], outline: Sequence[tuple[str, int]] = ()) -> Body:
     """Put lines together under their headings."""
     size = _body_size(lines)
     named = {(_plain(title), page) for title, page in outline}
@@ -138,7 +138,7 @@ def body_of(lines: Sequence[Line], outline: Sequence[tuple[str, int]] = ()) -> B
         elif _is_heading(line, before, size=size, named=named):
             reader.head(section_name(line.text))
             continue
-        if before is not None and _begins_anew(before, line, size):
+        if before is not None and _starts_paragraph(before, line, size):
             reader.close()
         reader.waiting.append(line)
     reader.close()
@@ -156,14 +156,14 @@ def section_name(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"
 
 
-def _body_size(lines: Sequence[Line]) -> float:
+def _body_size(lines: Sequence[TextLine]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size * 2) / 2] += len(line.text)
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
-def _title(lines: Sequence[Line], size: float) -> list[Line]:
+def _title(lines: Sequence[TextLine], size: float) -> list[TextLine]:
     """The largest lines of the first page that has text, where they are larger than the rest."""
     first = [line for line in lines if line.page == lines[0].page][:40]
     largest = max((line.size for line in first), default=0.0)
@@ -174,7 +174,7 @@ def _title(lines: Sequence[Line], size: float) -> list[Line]:
     return found if is_short and not any(_NAMED.match(line.text) for line in found) else []
 
 
-def _is_heading(line: Line, before: Line | None, *, size: float, named: set[tuple[str, int]]) -> bool:
+def _is_heading(line: TextLine, before: TextLine | None, *, size: float, named: set[tuple[str, int]]) -> bool:
     text = line.text
     if len(text) > LONGEST_HEADING or line.cells > 1 or not re.search(r"[^\W\d_]", text):
         return False
@@ -194,7 +194,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\W+", " ", _NUMBER.sub("", text)).strip().lower()
 
 
-def _begins_anew(before: Line, line: Line, size: float) -> bool:
+def _starts_paragraph(before: TextLine, line: TextLine, size: float) -> bool:
     """Whether a paragraph ends between two lines: a page, a gap, an indent, rows of a table."""
     if line.page != before.page or line.cells > 1 or before.cells > 1:
         return True
@@ -202,5 +202,5 @@ def _begins_anew(before: Line, line: Line, size: float) -> bool:
     return drop > 1.9 * max(size, line.size) or drop < 0
 
 
-def _together(lines: Sequence[Line], known: set[str]) -> str:
+def _together(lines: Sequence[TextLine], known: set[str]) -> str:
     return joined([line.text for line in lines], known)

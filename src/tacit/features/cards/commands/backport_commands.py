@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake
 from tacit.features.cards.backport.graduation import BackportRequest, BackportResult, Graduation, UndoResult
-from tacit.features.cards.commands import card_options, folder_here, print_json, told
+from tacit.features.cards.commands import card_options, folder_here, location_fields, print_json
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
 APPLY, UNDO = "backport --apply", "backport --undo"
@@ -22,7 +22,7 @@ def graduation_of(ctx: CommandContext) -> Graduation:
     return Graduation(ctx.memory)
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option(
     "--skill-path", type=click.Path(path_type=Path), help="The folder of the target skill; not needed with --undo."
 )
@@ -55,7 +55,7 @@ def export_backport(ctx: CommandContext, *, skill_path: Path | None, ids: str, u
         ctx,
         {
             "ok": True,
-            **told(deck),
+            **location_fields(deck),
             "target_skill": str(deck.root / done.target.path),
             "backport_id": made.key,
             "bundle_dir": str(done.bundle),
@@ -73,7 +73,7 @@ def export_backport(ctx: CommandContext, *, skill_path: Path | None, ids: str, u
     )
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option(
     "--skill-path", required=True, type=click.Path(path_type=Path), help="A skill's folder, or another target."
 )
@@ -101,7 +101,7 @@ def _undo(ctx: CommandContext, identity: str) -> None:
         ctx,
         {
             "ok": True,
-            **told(graduation.deck),
+            **location_fields(graduation.deck),
             "backport_id": identity,
             "undone": True,
             "files": files,
@@ -166,7 +166,7 @@ def take_back(ctx: CommandContext, identity: str) -> None:
     """Undo a backport, and tell how each file went back."""
     ctx.caller.require_person(UNDO)
     done = graduation_of(ctx).undo(identity)
-    told = {
+    location_fields = {
         "ok": True,
         "backport_id": done.backport.key,
         "target_path": done.backport.target_path,
@@ -178,7 +178,7 @@ def take_back(ctx: CommandContext, identity: str) -> None:
         "cards": list(done.cards),
         "kept": list(done.kept),
     }
-    ctx.answer(told, lambda: _show_undone(ctx, done))
+    ctx.answer(location_fields, lambda: _show_undone(ctx, done))
 
 
 def document(done: BackportResult) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _show_undone(ctx: CommandContext, done: UndoResult) -> None:
         what = "removed" if file.change.after is None and file.change.before is not None else _HOW[file.how]
         ctx.console.print(f"  {escape(clean(file.change.path))}: {what}", soft_wrap=True)
     for one in done.kept:
-        told = f"{one} was edited there and stands as it is; take it out by hand if you no longer want it"
-        ctx.console.print(f"  [yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
+        location_fields = f"{one} was edited there and stands as it is; take it out by hand if you no longer want it"
+        ctx.console.print(f"  [yellow]{escape(clean(location_fields))}[/yellow]", soft_wrap=True)
     if done.cards:
         ctx.console.print(f"  the status of {counted(len(done.cards), 'card')} is as before", soft_wrap=True)

@@ -20,7 +20,7 @@ from tacit.domain.identity import digest
 from tacit.domain.ledger import Entry
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.domain.skill import Kind, SkillContent
-from tacit.render.names import skill_name
+from tacit.render.validation import skill_name
 from tacit.text.redaction import redact_value
 
 
@@ -54,11 +54,11 @@ def user_slug(account: str) -> str:
     return DEFAULT_USER if slug in (".", "..") else slug
 
 
-def first_skill_name(said: object) -> str:
+def first_skill_name(values: object) -> str:
     """One skill's name, so that filters work: the first of several, its first word; `unknown` where nothing is said."""
-    if not isinstance(said, str):
+    if not isinstance(values, str):
         return UNKNOWN_SKILL
-    words = _BETWEEN_SKILLS.split(said, maxsplit=1)[0].split()
+    words = _BETWEEN_SKILLS.split(values, maxsplit=1)[0].split()
     return words[0] if words else UNKNOWN_SKILL
 
 
@@ -101,8 +101,8 @@ def unused_id(make: Callable[[str], str], taken: Container[str], last: str) -> s
     return found
 
 
-def _named(prefix: str, *said: str) -> str:
-    return f"{prefix}_{_digits('|'.join(said), 12)}"
+def _named(prefix: str, *values: str) -> str:
+    return f"{prefix}_{_digits('|'.join(values), 12)}"
 
 
 def _digits(text: str, length: int) -> str:
@@ -163,22 +163,22 @@ def as_flag(value: Any) -> bool:
 
 def as_scope(value: Any) -> str:
     """One of the two scopes; anything else is the narrower one."""
-    said = value.strip().lower() if isinstance(value, str) else ""
-    return said if said in SCOPES else SCOPES[0]
+    values = value.strip().lower() if isinstance(value, str) else ""
+    return values if values in SCOPES else SCOPES[0]
 
 
 def card_status(value: Any) -> CardStatus:
     """Where a card stands; unknown words mean that it is proposed."""
-    said = value.strip() if isinstance(value, str) else ""
-    return CardStatus(said) if said in set(CardStatus) else CardStatus.PROPOSED
+    values = value.strip() if isinstance(value, str) else ""
+    return CardStatus(values) if values in set(CardStatus) else CardStatus.PROPOSED
 
 
 def recommendation_status(value: Any) -> RecommendationStatus:
     """Where a recommendation stands; older words are understood, unknown ones mean that it is proposed."""
-    said = value.strip() if isinstance(value, str) else ""
-    if said in _ALIASES:
-        return _ALIASES[said]
-    return RecommendationStatus(said) if said in set(RecommendationStatus) else RecommendationStatus.PROPOSED
+    values = value.strip() if isinstance(value, str) else ""
+    if values in _ALIASES:
+        return _ALIASES[values]
+    return RecommendationStatus(values) if values in set(RecommendationStatus) else RecommendationStatus.PROPOSED
 
 
 def is_alias(value: Any) -> bool:
@@ -283,26 +283,26 @@ def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -
 
     A signal that tells nothing is a `Mistake`, and so is an id that holds a secret.
     """
-    said = _said(sort, line)
-    return sort(**said, at=min(parse_time(said["ts"]) or at, at), by=by)
+    values = _values_of_line(sort, line)
+    return sort(**values, at=min(parse_time(values["ts"]) or at, at), by=by)
 
 
-def _said(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
+def _values_of_line(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
     """What a line says, by attribute of its entry."""
     known, names = _FIELDS[sort], _OWN_NAMES.get(sort, ("id",))
     clean: dict[str, Any] = {**redact_value(dict(line)).value}
-    said = _aim(line) if sort is Signal else {}
-    settled = {*known, *names, *(("kind", *_TARGETS) if said else ())}
+    values = _aim(line) if sort is Signal else {}
+    settled = {*known, *names, *(("kind", *_TARGETS) if values else ())}
     extra = {name: value for name, value in clean.items() if name not in settled}
     for name, field in known.items():
         value = field.read(clean.get(name))
         if value is MISFIT or (name == "status" and clean.get(name) and clean[name] != value):
             extra[name] = clean[name]  # an older word stays until `repair` writes it anew
-        said[field.attribute] = field.read(None) if value is MISFIT else value
-    key = next((str(line[name]) for name in names if line.get(name)), "") or _derived(sort, said)
+        values[field.attribute] = field.read(None) if value is MISFIT else value
+    key = next((str(line[name]) for name in names if line.get(name)), "") or _derived(sort, values)
     if redact_value(key).value != key:
         raise Mistake("its id holds what looks like a secret", hint="give it another id, or none")
-    return said | {"key": key, "extra": extra}
+    return values | {"key": key, "extra": extra}
 
 
 def line_of(entry: Record) -> dict[str, Any]:
@@ -327,8 +327,8 @@ def renewed(entry: R, *, at: datetime, **changes: Any) -> R:
     """The next version of an entry: with a time of its own, and without what did not fit into the fields that changed."""
     names = {name for name, field in _FIELDS[type(entry)].items() if field.attribute in changes}
     extra = {name: value for name, value in entry.extra.items() if name not in names and name != "ts"}
-    said: dict[str, Any] = {"at": at, "ts": format_time(at), "extra": extra, "id": ""} | changes
-    return dataclasses.replace(entry, **said)
+    values: dict[str, Any] = {"at": at, "ts": format_time(at), "extra": extra, "id": ""} | changes
+    return dataclasses.replace(entry, **values)
 
 
 def _aim(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -342,20 +342,20 @@ def _aim(line: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": SignalKind(kind), "target": target}
 
 
-def _derived(sort: type[Entry], said: Mapping[str, Any]) -> str:
+def _derived(sort: type[Entry], values: Mapping[str, Any]) -> str:
     """The id of a line that has none."""
     if sort is Card:
-        return card_id(said["ts"], said["title"], said["when_to_use"], said["primary_skill"])
+        return card_id(values["ts"], values["title"], values["when_to_use"], values["primary_skill"])
     if sort is Recommendation:
-        return recommendation_id(said["ts"], said["title"], said["primary_skill"])
+        return recommendation_id(values["ts"], values["title"], values["primary_skill"])
     if sort is CardEvent:
-        return event_id(said["ts"], said["task_summary"], said["primary_skill"])
+        return event_id(values["ts"], values["task_summary"], values["primary_skill"])
     if sort is Signal:
-        return signal_id(said["ts"], said["kind"], said["target"], said["source"], context=said["context"])
-    at = parse_time(said["ts"])
+        return signal_id(values["ts"], values["kind"], values["target"], values["source"], context=values["context"])
+    at = parse_time(values["ts"])
     if at is None:
         raise Mistake("a backport without id and time", hint="give it a backport_id")
-    return backport_id(at, said["target_skill"], said["requested"])
+    return backport_id(at, values["target_skill"], values["requested"])
 
 
 AHA_ID = "aha-id"
@@ -387,9 +387,9 @@ def _body(card: Card) -> str:
         ("Output", _shape(card.output_shape)),
         ("Links", [f"- {each}" for each in card.links]),
     )
-    said = [(f"**{head}**\n\n" if head else "") + "\n".join(lines) for head, lines in parts if lines]
-    return "\n\n".join(said)
+    values = [(f"**{head}**\n\n" if head else "") + "\n".join(lines) for head, lines in parts if lines]
+    return "\n\n".join(values)
 
 
-def _shape(said: Mapping[str, Any]) -> list[str]:
-    return [json.dumps(dict(said), ensure_ascii=False, sort_keys=True)] if said else []
+def _shape(values: Mapping[str, Any]) -> list[str]:
+    return [json.dumps(dict(values), ensure_ascii=False, sort_keys=True)] if values else []

@@ -7,10 +7,8 @@ it is the very script that is written.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -18,24 +16,24 @@ from typing import Any
 
 import click
 
+from tacit.config.files import write_atomically
 from tacit.config.location import card_places
 from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.origin import Origin
+from tacit.features.cards.card_records import FILES, line_of
+from tacit.features.cards.card_signals import BY_AGENT, MANUAL_SOURCE, UsageClaim, UsageReport
+from tacit.features.cards.card_signals import signal as keep_signal
+from tacit.features.cards.card_signals import use as keep_usage
 from tacit.features.cards.cards import Cards, shared_folder
-from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
-from tacit.features.cards.folder import BELOW, IGNORED_LINE, CardFolder, ignore_folder, is_ignored, invalid_value
+from tacit.features.cards.commands import card_options, deck_of, location_fields, print_json, problems_of
+from tacit.features.cards.folder import BELOW, IGNORED_LINE, CardFolder, ignore_folder, invalid_value, is_ignored
 from tacit.features.cards.listing import LIMIT, CardFilters, list_cards
 from tacit.features.cards.recording import Recorder, RecordResult, id_list
 from tacit.features.cards.recording import record as record_payload
-from tacit.features.cards.records import FILES, line_of
 from tacit.features.cards.rubric import judge
-from tacit.features.cards.signals import BY_AGENT, MANUAL_SOURCE, UsageClaim, UsageReport
-from tacit.features.cards.signals import signal as keep_signal
-from tacit.features.cards.signals import use as keep_usage
 from tacit.maintain.source_project import source_project
-from tacit.render.paths import is_link, is_there
-from tacit.render.plain_files import read_plain, read_some
+from tacit.render.safe_files import is_link, is_there, read_plain, read_some
 from tacit.surfaces.cli.context import CommandContext, clean
 
 FOLDER = ".agents/skills"
@@ -113,7 +111,7 @@ def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
     ignored = ignore_folder(deck.root) if gitignore else False
     problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
     note = "The folder is kept in step with Tacit's store, which is the truth."
-    document = told(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
+    document = location_fields(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
     document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
         document["drop_in"] = place_drop_in_script(deck.root, drop_in)
@@ -162,7 +160,7 @@ def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str,
     """List the cards that fit, best first: of each its newest version, none that was rejected or deprecated."""
     deck = deck_of(ctx, write=False)
     listed = list_cards(deck, CardFilters(skill=skill, tag=tag, query=query, limit=limit))
-    document: dict[str, Any] = told(deck)
+    document: dict[str, Any] = location_fields(deck)
     document |= {"count": len(listed.items), "items": [found.document for found in listed.items]}
     if listed.total > len(listed.items):
         document["total"] = listed.total
@@ -171,7 +169,7 @@ def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str,
     print_json(ctx, document | ({"message": _COLD} if listed.is_empty else {}))
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option("--kind", required=True, metavar="KIND", help=f"What happened: {', '.join(SignalKind)}.")
 @click.option("--aha-id", default="", help="The card it happened to.")
 @click.option("--rec-id", default="", help="The recommendation it happened to.")
@@ -185,7 +183,7 @@ def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: 
     deck = deck_of(ctx)
     made = keep_signal(deck, kind, aha_id.strip() or rec_id.strip(), source=source, context=context)
     where = {"written_to": _written_to(deck, "signals.jsonl"), "signal": line_of(made)}
-    print_json(ctx, {"ok": True} | told(deck) | where)
+    print_json(ctx, {"ok": True} | location_fields(deck) | where)
 
 
 @click.command()
@@ -203,13 +201,15 @@ def use(ctx: CommandContext, *, aha_ids: str, rec_ids: str, source: str, context
     used = keep_usage(deck, usage)
     where = {"written_to": _written_to(deck, "signals.jsonl")}
     said = _used_document(used)
-    document = {"ok": bool(used.signals)} | told(deck) | where | {"signals_written": said.pop("written")} | said
+    document = (
+        {"ok": bool(used.signals)} | location_fields(deck) | where | {"signals_written": said.pop("written")} | said
+    )
     print_json(ctx, document)
     if not used.signals:
         raise click.exceptions.Exit(NotFound.exit_code)
 
 
-@click.command(name="import")
+@click.command(name="import", hidden=True)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @card_options
 def import_folder(ctx: CommandContext, *, folder: Path) -> None:
@@ -217,11 +217,11 @@ def import_folder(ctx: CommandContext, *, folder: Path) -> None:
     deck = deck_of(ctx)
     source = _card_folder(folder, deck)
     synced = deck.import_folder(source)
-    document = {"ok": True} | told(deck) | {"imported_from": str(source.path), "lines": synced.read}
+    document = {"ok": True} | location_fields(deck) | {"imported_from": str(source.path), "lines": synced.read}
     print_json(ctx, document | {"problems": problems_of(deck, *synced.problems)})
 
 
-@click.command(name="export")
+@click.command(name="export", hidden=True)
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @card_options
 def export_folder(ctx: CommandContext, *, folder: Path) -> None:
@@ -233,7 +233,7 @@ def export_folder(ctx: CommandContext, *, folder: Path) -> None:
     target.require_own_index()
     deck = deck_of(ctx, write=False)
     synced = deck.export_folder(target)
-    document = {"ok": True} | told(deck) | {"exported_to": str(target.path), "lines": synced.written}
+    document = {"ok": True} | location_fields(deck) | {"exported_to": str(target.path), "lines": synced.written}
     print_json(ctx, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
 
 
@@ -292,7 +292,7 @@ def _recorded_document(deck: Cards, recorded: RecordResult, payload: Mapping[str
         "aha_cards": "aha_cards.jsonl" if recorded.cards else "",
         "recommendations": "recommendations.jsonl" if recorded.recommendations else "",
     }
-    document: dict[str, Any] = {"ok": True} | told(deck)
+    document: dict[str, Any] = {"ok": True} | location_fields(deck)
     document["written"] = {name: _written_to(deck, file) for name, file in files.items() if file}
     document["usage_signals"] = _used_document(recorded.used)
     document["event_id"] = recorded.event.key if recorded.event else None
