@@ -18,7 +18,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.identity import digest
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.learn import mine
-from tests.unit.learn.calls import FAILED, WORKED, Shelf, season
+from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, season
 
 MAX_STEPS = 8
 TOOLS = [
@@ -77,9 +77,9 @@ LIGHT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 
 def mined(pool: Pool) -> list[Candidate]:
-    shelf = Shelf()
-    outlines = [shelf.add(trajectory, known) for trajectory, known in pool]
-    found = mine(outlines, {outline.trajectory_id for outline in outlines}, shelf)
+    store = AttemptStore()
+    outlines = [store.add(trajectory, known) for trajectory, known in pool]
+    found = mine(outlines, {outline.trajectory_id for outline in outlines}, store)
     return [candidate for group in found for candidate in group.candidates]
 
 

@@ -24,7 +24,7 @@ from tacit.domain.skill import INSTRUCTED, said_in, unaccounted
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
-from tacit.text.text_sources import Heard, directive_in, texts_in
+from tacit.text.text_sources import TextLog, directive_in, texts_in
 
 _PASTED = re.compile(r"(?ms)^```.*?(?:^```|\Z)|^[ \t]*>[^\n]*$|^<([A-Za-z][\w-]*)[^<>\n]{0,200}>\n.*?(?:^</\1>|\Z)")
 _MAX_TYPED = 4_000
@@ -45,14 +45,14 @@ class AttemptTexts:
     """The texts of one attempt and of those before it in its session."""
 
     trajectory: Trajectory
-    sources: Heard[Span] = field(default_factory=Heard)
+    sources: TextLog[Span] = field(default_factory=TextLog)
     orders: tuple[Span, ...] = ()
     """Spans of untrusted texts that instruct the reader, in order."""
 
 
 def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ()) -> AttemptTexts:
     """Collect the texts of one attempt; `earlier` are the attempts before it in the same session or in the parent session."""
-    sources: Heard[Span] = Heard()
+    sources: TextLog[Span] = TextLog()
     orders: dict[Span, None] = {}
     for each in (*earlier, trajectory):
         asked = [step.text for step in each.steps if step.role is Role.USER]
@@ -117,7 +117,7 @@ def _lenders(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterato
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case
             exempt = _nothing if reaches_out else partial(is_inside, workspace=workspace)
-            span = attempt.sources.lender(bare, prose=prose, exempt=exempt)
+            span = attempt.sources.copied_from(bare, prose=prose, exempt=exempt)
             if span is not None:
                 yield span
 

@@ -34,7 +34,7 @@ def attempt(task: str, *calls: Call, session: str = "") -> Trajectory:
     return Trajectory(task=Task(text=task), steps=tuple(steps), session_id=session)
 
 
-class Shelf:
+class AttemptStore:
     """Whole attempts by id, with what is known of each."""
 
     def __init__(self) -> None:

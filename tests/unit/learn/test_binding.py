@@ -102,20 +102,20 @@ def test_a_list_is_bound_as_a_whole_and_hangs_on_what_is_bound_before() -> None:
 
 def test_a_bound_call_resolves_in_an_attempt_that_was_not_seen() -> None:
     bound, unseen = bind(SHOPS), shop(77)
-    said = "\n".join(step.text for step in unseen.steps if step.text)
+    stated = "\n".join(step.text for step in unseen.steps if step.text)
     answers = {"show_order": [step.observation for step in unseen.actions[:-1]]}
     known: dict[str, Any] = {}
     for parameter in bound.parameters:
-        known[parameter.name] = resolve(parameter, said, answers=answers, known=known)
+        known[parameter.name] = resolve(parameter, stated, answers=answers, known=known)
     assert known == dict(unseen.actions[-1].arguments)
 
 
-def test_a_choice_that_stands_in_the_task_is_one_of_the_values_seen() -> None:
+def test_a_choice_in_the_task_is_one_of_the_values_seen() -> None:
     bound = bind(SHOPS)
     assert the(bound, "reason") == ("task", '"no longer needed" | "broken"')
 
 
-def test_a_choice_that_nobody_states_has_no_source_but_says_what_was_seen() -> None:
+def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> None:
     silent = [last(shop(number, ("broken", "worn out")[number % 2], stated=False)) for number in range(40, 52)]
     bound = bind(silent)
     (reason,) = (one for one in bound.parameters if one.name == "reason")
@@ -124,7 +124,7 @@ def test_a_choice_that_nobody_states_has_no_source_but_says_what_was_seen() -> N
     assert bound.support["reason"].explained == 0
 
 
-def test_nobodys_own_values_are_written_down() -> None:
+def test_personal_values_are_not_written_down() -> None:
     for bound, own in ((bind(ACCOUNTS), ACCOUNTS), (bind(SHOPS), SHOPS)):
         written = repr([bound.arguments, bound.parameters])
         for one in own:
@@ -152,13 +152,13 @@ def test_a_name_shared_by_independent_tasks_may_stay() -> None:
 def test_one_task_tried_often_does_not_outvote_the_others() -> None:
     """Nine attempts at one task copy the code from a note; three other tasks have it from the person."""
 
-    def asked(number: int, code: str, *, said: bool) -> Trajectory:
-        note = call("read_note", {}, json.dumps({"code": code if not said else "none"}))
-        task = f"Use {code}" if said else "Use the code"
+    def asked(number: int, code: str, *, stated: bool) -> Trajectory:
+        note = call("read_note", {}, json.dumps({"code": code if not stated else "none"}))
+        task = f"Use {code}" if stated else "Use the code"
         return attempt(f"{task} (try {number})", note, call("apply", {"code": code}, "done"))
 
-    often = [last(asked(number, "ZX-4411", said=False), "one") for number in range(9)]
-    others = [last(asked(number, f"ZX-55{number}1", said=True), f"task-{number}") for number in range(3)]
+    often = [last(asked(number, "ZX-4411", stated=False), "one") for number in range(9)]
+    others = [last(asked(number, f"ZX-55{number}1", stated=True), f"task-{number}") for number in range(3)]
     assert the(bind([*often, *others]), "code") == ("task", "ZX-0000")
 
 
@@ -217,7 +217,7 @@ def test_a_list_of_records_is_bound_field_by_field() -> None:
     assert {one.type for one in bound.parameters} == {"array"}
 
 
-def test_an_empty_list_beside_lists_of_records_does_no_harm() -> None:
+def test_an_empty_list_among_lists_of_records_does_no_harm() -> None:
     def asked(number: int) -> Trajectory:
         rows = [{"code": f"K-{number}771"}] if number else []
         return attempt(f"Request {number} for K-{number}771", call("apply", {"rows": rows}, "done"))

@@ -8,7 +8,7 @@ from itertools import product
 
 from tacit.domain.skill import Case
 from tacit.learn.mining.conditions import AttemptRecord, learn_cases, standing_alone
-from tacit.learn.mining.predicates import Predicate, masks_of, predicates_of
+from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
 EFFECTS = {
@@ -39,19 +39,19 @@ def houses() -> list[AttemptRecord]:
     return [seen(power=p, valve=v, used=u) for p, v, u in combinations if not (p and v and u < 10)]
 
 
-def said(cases: Sequence[Case]) -> list[list[str]]:
+def condition_texts(cases: Sequence[Case]) -> list[list[str]]:
     return [[condition.text for condition in case.conditions] for case in cases]
 
 
 def test_each_effect_gets_the_smallest_condition_that_explains_it() -> None:
     found = learn_cases(houses(), {name: EFFECTS[name] for name in ("switch_power", "open_valve", "refill")})
-    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
-    assert said(found["open_valve"]) == [["`read_panel` shows `Valve: closed`"]]
+    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert condition_texts(found["open_valve"]) == [["`read_panel` shows `Valve: closed`"]]
 
 
 def test_two_numbers_of_one_answer_are_compared() -> None:
     found = learn_cases(houses(), {"refill": EFFECTS["refill"]})["refill"]
-    assert said(found) == [["`read_tank` shows `water_limit` under `water_used`"]]
+    assert condition_texts(found) == [["`read_tank` shows `water_limit` under `water_used`"]]
     assert (found[0].support, found[0].against) == (8, 0)
 
 
@@ -77,8 +77,8 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
         needed = house.took | ({"open_vent"} if vent == "shut" and not cold else set())
         attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
-    assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
-    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert condition_texts(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
+    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
 
 
 def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
@@ -89,7 +89,7 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
         needed = house.took | ({"open_vent"} if stuffy else set())
         attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
-    assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
+    assert condition_texts(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
 
 
 def test_two_reasons_for_one_effect_make_two_cases() -> None:
@@ -99,7 +99,7 @@ def test_two_reasons_for_one_effect_make_two_cases() -> None:
         needed = house.took | ({"clean_burner"} if filter_state == "dirty" or nozzle == "blocked" else set())
         attempts += [AttemptRecord(known=house.known, task="It is cold", took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"clean_burner": "clean_burner. The burner is clean", "switch_power": "switch_power"})
-    assert sorted(said(found["clean_burner"])) == [
+    assert sorted(condition_texts(found["clean_burner"])) == [
         ["`read_burner` shows `Filter: dirty`"],
         ["`read_burner` shows `Nozzle: blocked`"],
     ]
@@ -129,15 +129,15 @@ def with_hand_over() -> list[AttemptRecord]:
     return attempts
 
 
-def test_what_ends_an_attempt_stands_alone() -> None:
+def test_what_ends_an_attempt_is_never_combined() -> None:
     assert standing_alone(with_hand_over()) == {"call_technician"}
     assert standing_alone(houses()) == frozenset()
 
 
 def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
     found = learn_cases(with_hand_over(), EFFECTS)
-    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
-    assert said(found["call_technician"]) == [["`read_lock` shows `Lock: sealed`"]]
+    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert condition_texts(found["call_technician"]) == [["`read_lock` shows `Lock: sealed`"]]
     assert found["call_technician"][0].support == 4
 
 
@@ -163,7 +163,7 @@ def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
     odd = seen(power=False)
     attempts.append(AttemptRecord(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
     found = learn_cases(attempts, {"switch_power": EFFECTS["switch_power"]})["switch_power"]
-    assert said(found) == [["`read_panel` shows `Power: OFF`"]]
+    assert condition_texts(found) == [["`read_panel` shows `Power: OFF`"]]
     assert (found[0].support, found[0].against) == (16, 1)
 
 
@@ -202,7 +202,7 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
             AttemptRecord(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took)
         )
     found = learn_cases(attempts, {"fix": "fix state"})
-    assert said(found["fix"]) == [["`look` shows `State: bad`"]]
+    assert condition_texts(found["fix"]) == [["`look` shows `State: bad`"]]
 
 
 def test_a_reading_that_only_takers_took_explains_nothing() -> None:
@@ -231,3 +231,71 @@ def test_a_threshold_is_sought_where_values_have_a_gap() -> None:
     (case,) = learn_cases([*low, *high], {"order": "order charge"})["order"]
     assert (case.support, case.against) == (7, 0)
     assert 8 < float(case.conditions[0].value) < 40
+
+
+COLD = "It is cold in the flat"
+DARK = "It is dark in the flat"
+
+
+def ended(task: str, before: str, after: str, *, reading: str, succeeded: bool = True) -> AttemptRecord:
+    return AttemptRecord(
+        known={reading: facts(before)},
+        task=task,
+        took=frozenset({"fix"}),
+        succeeded=succeeded,
+        final={reading: facts(after)},
+    )
+
+
+def attempts() -> list[AttemptRecord]:
+    warm = [ended(COLD, "Air: cold\nFan: on", "Air: warm\nFan: on", reading="read_air") for _ in range(3)]
+    lit = [ended(DARK, "Lamp is off.", "Lamp is on.", reading="read_lamp") for _ in range(3)]
+    still = ended(COLD, "Air: cold\nFan: on", "Air: cold\nFan: on", reading="read_air", succeeded=False)
+    return [*warm, *lit, still]
+
+
+def test_each_kind_of_task_has_its_own_check() -> None:
+    checks = {check.when: check for check in goal_checks(attempts())}
+    assert checks["cold"].text == "`read_air` shows `Air: warm`"
+    assert checks["dark"].text == "`read_lamp` mentions `Lamp is on` in `says`"
+    assert len(checks) == 2
+
+
+def test_one_kind_alone_needs_no_mark() -> None:
+    (check,) = goal_checks(attempts()[:3])
+    assert check.when == ""
+    assert (check.reading, check.key, check.relation, check.value) == ("read_air", "Air", "is", "warm")
+
+
+def test_what_held_before_anything_was_done_is_no_goal() -> None:
+    same = [ended(COLD, "Fan: on", "Fan: on", reading="read_fan") for _ in range(4)]
+    assert goal_checks(same) == ()
+
+
+def test_a_state_that_failures_end_with_too_is_no_goal() -> None:
+    won = [ended(COLD, "Air: cold", "Air: warm", reading="read_air") for _ in range(3)]
+    lost = [ended(COLD, "Air: cold", "Air: warm", reading="read_air", succeeded=False) for _ in range(20)]
+    assert goal_checks([*won, *lost]) == ()
+
+
+def test_failures_alone_show_no_goal() -> None:
+    lost = [ended(COLD, "Air: cold", "Air: warm", reading="read_air", succeeded=False) for _ in range(5)]
+    assert goal_checks(lost) == ()
+
+
+def test_attempts_that_do_not_confirm_have_no_check() -> None:
+    assert (
+        goal_checks([AttemptRecord(known={"read_air": facts("Air: cold")}, task=COLD, took=frozenset({"fix"}))] * 5)
+        == ()
+    )
+
+
+def test_a_number_that_differs_from_time_to_time_is_not_asked_for() -> None:
+    rows = [("3.1", "21.5"), ("2.7", "22.0"), ("3.3", "20.5")]
+    runs = [ended(COLD, f"Air: {a} C (Cold)", f"Air: {b} C (Warm)", reading="read_air") for a, b in rows]
+    (check,) = goal_checks(runs)
+    assert (check.relation, check.value) == ("has", "Warm")
+
+
+def test_the_order_of_attempts_does_not_matter() -> None:
+    assert goal_checks(attempts()) == goal_checks(attempts()[::-1])

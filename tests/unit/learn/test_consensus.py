@@ -45,16 +45,23 @@ def flag(name: str, kind: str, way: int) -> Trajectory:
     both = {"file_path": "/workspace/app/src/cli.py"} | {
         "edits": [{"old_string": old, "new_string": new} for old, new in places]
     }
-    told = edit("README.md", "## Options", f"## Options\n\n- `--{name}`: sets the {name}")
+    documented = edit("README.md", "## Options", f"## Options\n\n- `--{name}`: sets the {name}")
     body = f"import cli\n\n\ndef test_{name}():\n    assert cli.parse(['--{name}', '1']).{name}\n"
     tested = edit("tests/test_cli.py", "import cli", body)
     lint, check = bash("ruff check src"), bash("python -m pytest -q tests/test_cli.py", "ok")
     red = bash("python -m pytest -q tests/test_cli.py", "FAILED", code=1)
     ways: list[list[dict[str, Any]]] = [
-        [look, declare, hand_on, tested, told, lint, check],
+        [look, declare, hand_on, tested, documented, lint, check],
         [bash("git log --oneline -5"), look, declare, red, hand_on, tested, check, lint],
         [bash("rg add src", "src/cli.py"), look, declare, tested, hand_on, check, bash("rm -rf build")],
-        [look, hand_on, declare, told, tested, bash("ruff check src && python -m pytest -q tests/test_cli.py", "ok")],
+        [
+            look,
+            hand_on,
+            declare,
+            documented,
+            tested,
+            bash("ruff check src && python -m pytest -q tests/test_cli.py", "ok"),
+        ],
         [look, call("MultiEdit", both), tested, lint, check, bash(f"python -m cli --{name} 1")],
     ]
     asked = [
@@ -145,8 +152,8 @@ def test_five_ways_of_one_change_become_one_short_procedure() -> None:
 
 
 def test_what_one_of_many_did_is_cut() -> None:
-    said = " ".join(texts(agreed(FLAGS)))
-    assert not re.search(r"rm -rf|python -m cli|git log", said)
+    text = " ".join(texts(agreed(FLAGS)))
+    assert not re.search(r"rm -rf|python -m cli|git log", text)
 
 
 def test_chained_commands_are_the_same_as_commands_one_by_one() -> None:
@@ -231,7 +238,7 @@ def test_change_that_differs_altogether_is_left_to_the_task() -> None:
     assert [condition.text for condition in found.content.preconditions] == ["`src/{test}.py` exists."]
 
 
-def test_name_in_another_spelling_is_told_as_such() -> None:
+def test_name_in_another_spelling_is_recognised() -> None:
     found = agreed([endpoint(name) for name in ("OrderStatus", "StockLevel", "PriceList")])
     by_name = {parameter.name: parameter for parameter in found.content.parameters}
     assert by_name["endpoint_snake"].description == "the endpoint in snake case"
@@ -342,7 +349,7 @@ def test_grounding_names_every_attempt_and_origins_are_the_lowest() -> None:
     assert found.origins["steps.0"] is Origin.EXTERNAL  # the error message named the command first
 
 
-def test_mended_errors_become_pitfalls_with_their_count() -> None:
+def test_fixed_errors_become_pitfalls_with_their_count() -> None:
     attempts = [migration(), migration("phone", "customers"), migration("note", "line_items")]
     (pitfall,) = agreed(attempts).content.pitfalls
     assert pitfall.text.startswith("`python3 manage.py makemigration add_{column}` fails with “error: revision chain")
@@ -497,7 +504,7 @@ def test_order_of_drafts_does_not_matter(choices: list[list[int]], chance: rando
 
 @settings(max_examples=25, deadline=None)
 @given(groups)
-def test_every_part_rests_on_what_somebody_did(choices: list[list[int]]) -> None:
+def test_every_part_has_spans_of_an_attempt(choices: list[list[int]]) -> None:
     trajectories = drawn(choices)
     drafts = drafts_of(trajectories)
     if not drafts:

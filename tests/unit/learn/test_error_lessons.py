@@ -41,7 +41,7 @@ def conflict(command: str = "npm install") -> dict[str, Any]:
     return bash(command, CONFLICT, code=1)
 
 
-def mended(number: int, **more: Any) -> Trajectory:
+def fixed_session(number: int, **more: Any) -> Trajectory:
     return session(number, conflict(), bash("npm install --legacy-peer-deps", "added 9 packages"), **more)
 
 
@@ -50,7 +50,7 @@ def mended(number: int, **more: Any) -> Trajectory:
 
 def test_fix_that_worked_in_several_sessions_says_how_often() -> None:
     useless = session(4, conflict(), bash("npm install --legacy-peer-deps", CONFLICT, code=1))
-    (lesson,) = lessons(mended(1), mended(2), mended(3), useless)
+    (lesson,) = lessons(fixed_session(1), fixed_session(2), fixed_session(3), useless)
     content = lesson.content
     assert content.kind is Kind.LESSON
     assert content.description.endswith("Worked in 3 of 4 attempts, in 3 sessions.")
@@ -61,19 +61,19 @@ def test_fix_that_worked_in_several_sessions_says_how_often() -> None:
 
 def test_fix_that_works_most_often_is_chosen_and_the_others_are_counted() -> None:
     forced = session(9, conflict(), bash("npm install --force", "added 9 packages"))
-    (lesson,) = lessons(mended(1), mended(2), forced)
+    (lesson,) = lessons(fixed_session(1), fixed_session(2), forced)
     assert lesson.content.name == "call-npm-install-with-legacy-peer-deps"
     assert "Other things that were tried worked in 1 of 1 attempts." in lesson.content.body
 
 
 def test_what_only_one_session_shows_is_left_to_its_own_lesson() -> None:
-    again = dataclasses.replace(mended(2), session_id="session-1", id="")
-    assert lessons(mended(1)) == lessons(mended(1), again) == []
+    again = dataclasses.replace(fixed_session(2), session_id="session-1", id="")
+    assert lessons(fixed_session(1)) == lessons(fixed_session(1), again) == []
 
 
 def test_fix_that_mostly_failed_is_no_lesson() -> None:
     useless = [session(n, conflict(), bash("npm install --legacy-peer-deps", CONFLICT, code=1)) for n in (3, 4)]
-    assert lessons(mended(1), mended(2), *useless) == []
+    assert lessons(fixed_session(1), fixed_session(2), *useless) == []
 
 
 def test_errors_of_one_template_are_one_family() -> None:
@@ -131,8 +131,8 @@ def test_what_differs_between_sessions_becomes_a_parameter() -> None:
 # --- what passes by itself, and what is to be avoided -----------------------------------------------------------------
 
 
-def test_call_that_never_worked_again_in_sessions_apart_is_said_not_to_work() -> None:
-    (lesson,) = lessons(mended(1), mended(2))
+def test_call_that_never_worked_again_in_separate_sessions_is_to_be_avoided() -> None:
+    (lesson,) = lessons(fixed_session(1), fixed_session(2))
     assert lesson.content.description == (
         "`npm install` does not work here; call it as `npm install --legacy-peer-deps`. "
         "Worked in 2 of 2 attempts, in 2 sessions."
@@ -149,34 +149,34 @@ def test_call_that_never_worked_again_in_sessions_apart_is_said_not_to_work() ->
     ],
 )
 def test_later_success_of_the_same_call_takes_avoidance_away(others: list[Trajectory], why: str) -> None:
-    (lesson,) = lessons(mended(1), mended(3), *others)
+    (lesson,) = lessons(fixed_session(1), fixed_session(3), *others)
     assert AVOID not in lesson.content.tags, why
     assert lesson.content.description.startswith("When `npm install` fails with “npm ERR! code ERESOLVE”, call")
 
 
 def test_later_success_in_the_first_session_takes_it_away_as_well() -> None:
     fix = bash("npm install --legacy-peer-deps", "added 9 packages")
-    (lesson,) = lessons(session(1, conflict(), fix, bash("npm install", "up to date")), mended(2))
+    (lesson,) = lessons(session(1, conflict(), fix, bash("npm install", "up to date")), fixed_session(2))
     assert AVOID not in lesson.content.tags
 
 
 def test_earlier_success_does_not() -> None:
     before = session(0, bash("npm install", "added 9 packages"))
-    (lesson,) = lessons(mended(1), mended(2), before)
+    (lesson,) = lessons(fixed_session(1), fixed_session(2), before)
     assert AVOID in lesson.content.tags
 
 
 def test_success_at_an_unknown_time_may_have_been_later() -> None:
     undated = dataclasses.replace(attempt("Undated", bash("npm install", "added")), session_id="undated", id="")
-    (lesson,) = lessons(mended(1), mended(2), undated)
+    (lesson,) = lessons(fixed_session(1), fixed_session(2), undated)
     assert AVOID not in lesson.content.tags
 
 
 @pytest.mark.parametrize(
     ("sessions", "why"),
     [
-        ([mended(1, hours=1.0), mended(2, hours=1.5)], "one outage may have met both"),
-        ([mended(1, task="The same"), mended(2, task="the  same")], "both are one task"),
+        ([fixed_session(1, hours=1.0), fixed_session(2, hours=1.5)], "one outage may have met both"),
+        ([fixed_session(1, task="The same"), fixed_session(2, task="the  same")], "both are one task"),
     ],
 )
 def test_failures_that_are_not_independent_give_no_avoidance(sessions: list[Trajectory], why: str) -> None:
@@ -199,7 +199,7 @@ def test_failure_that_goes_away_by_itself_is_no_lesson() -> None:
 
     assert course_of(lucky(1)).failures[0].tried[0].fix == AGAIN
     assert lessons(lucky(1), lucky(2), lucky(3)) == []
-    assert lessons(lucky(1), lucky(2), mended(3), mended(4)) == []
+    assert lessons(lucky(1), lucky(2), fixed_session(3), fixed_session(4)) == []
 
 
 def test_values_that_became_parameters_are_avoided_only_if_no_value_ever_worked() -> None:
@@ -251,7 +251,7 @@ def test_giving_up_is_not_a_fix() -> None:
     assert lessons(*(looked_up(n) for n in (1, 2, 3)), *(gave_up(n) for n in range(4, 9))) == []
 
 
-def test_plain_call_is_never_said_not_to_work() -> None:
+def test_plain_call_is_never_to_be_avoided() -> None:
     def same(number: int) -> Trajectory:
         failed = call("find_by_email", {"email": "a@example.com"}, "Error: user not found")
         return session(number, failed, call("find_by_name", {"name": f"N{number}"}, "user_1"))
@@ -264,7 +264,7 @@ def test_plain_call_is_never_said_not_to_work() -> None:
 
 
 def test_lesson_points_at_the_attempts_it_was_seen_in() -> None:
-    sessions = [mended(number) for number in range(1, 8)]
+    sessions = [fixed_session(number) for number in range(1, 8)]
     (lesson,) = lessons(*sessions)
     ids = lesson.provenance.trajectory_ids
     assert len(ids) == 5
@@ -332,7 +332,7 @@ def test_failures_alone_give_nothing(sessions: list[Trajectory]) -> None:
 
 
 def test_many_courses_are_pooled_in_little_time() -> None:
-    patterns = [mended(1), looked_up(2), session(3, bash("make data", "error: stale", code=1))]
+    patterns = [fixed_session(1), looked_up(2), session(3, bash("make data", "error: stale", code=1))]
     known = {one.id: one for one in patterns}
     pooled: list[Course] = [
         dataclasses.replace(course_of(one), session=str(number), task=str(number))

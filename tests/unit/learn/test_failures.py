@@ -1,4 +1,4 @@
-"""Blame: the kind of failure and the first step at fault, by a sibling or by signs; and the pitfalls that follow."""
+"""Failure analysis: the kind of failure and the first wrong step, by a success or by signs; and the resulting pitfalls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.learn.failures import (
     FailurePool,
     explain_failure,
     found_pitfalls,
-    analysis as pitfalls,
+    pitfalls,
 )
 from tacit.learn.failures.comparison import hands_over
 
@@ -35,7 +35,7 @@ def says(text: str, role: Role = Role.USER) -> Step:
 
 
 def run(*steps: Step, task: str = BOOKING) -> Trajectory:
-    told = (says(task), *steps)
+    spoken_and_done = (says(task), *steps)
     numbered = (
         Step(
             index=index,
@@ -46,7 +46,7 @@ def run(*steps: Step, task: str = BOOKING) -> Trajectory:
             observation=step.observation,
             result=step.result,
         )
-        for index, step in enumerate(told)
+        for index, step in enumerate(spoken_and_done)
     )
     return Trajectory(task=Task(text=task), steps=tuple(numbered))
 
@@ -119,7 +119,7 @@ def test_passing_on_something_else_is_an_effect(tool: str) -> None:
     assert not hands_over(tool)
 
 
-def test_lists_that_belong_together_may_stand_in_any_order() -> None:
+def test_lists_of_equal_length_compare_in_any_order() -> None:
     good = run(call("swap_seats", old=["a1", "b2"], new=["c3", "d4"]))
     turned = run(call("swap_seats", old=["b2", "a1"], new=["d4", "c3"]))
     crossed = run(call("swap_seats", old=["a1", "b2"], new=["d4", "c3"]))
@@ -158,7 +158,7 @@ def test_a_call_that_failed_and_was_tried_with_other_values_is_one_too_many() ->
     assert (found.kind, found.step) == (FailureKind.EXTRA_STEP, 2)
 
 
-def test_an_error_of_the_moment_is_told_apart() -> None:
+def test_a_temporary_error_is_recognised() -> None:
     failed = run(ROOMS, BOOK, refused("send_note", **TELL.arguments))
     found = explain_failure(failed, (), siblings=[GOOD])
     assert found.kind is FailureKind.WRONG_END
@@ -211,7 +211,7 @@ def test_without_a_sibling_a_failing_call_tried_again_is_one_too_many() -> None:
     assert Span(failed.id, 1, "observation") in found.spans
 
 
-def test_an_identifier_that_nobody_mentioned_is_named_as_a_sign() -> None:
+def test_an_invented_identifier_is_a_sign() -> None:
     known = run(ROOMS, BOOK, task="paint the wall blue")
     made_up = run(ROOMS, call("book_room", room_id="room-5555", people=10), task="paint the wall blue")
     assert "invented" not in explain_failure(known, ()).signs
@@ -251,12 +251,12 @@ def test_few_explained_failures_teach_nothing() -> None:
 def test_every_blame_points_at_steps_that_exist_and_is_the_same_again() -> None:
     pool = FailurePool(PAINT + MOW, explained_failures())
     for failed, siblings in explained_failures():
-        for beside in ((), siblings):
-            found = explain_failure(failed, pool, siblings=beside)
+        for given in ((), siblings):
+            found = explain_failure(failed, pool, siblings=given)
             steps = {(each.id, step.index) for each in (failed, *siblings) for step in each.steps}
             assert found.spans
             assert all((span.trajectory_id, span.step) in steps for span in found.spans)
-            assert found == explain_failure(failed, FailurePool(PAINT + MOW, explained_failures()), siblings=beside)
+            assert found == explain_failure(failed, FailurePool(PAINT + MOW, explained_failures()), siblings=given)
 
 
 def test_a_trajectory_without_steps_is_blamed_without_a_fall() -> None:

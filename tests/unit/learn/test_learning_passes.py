@@ -19,14 +19,14 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Claim, Trajectory
-from tacit.learn import pipeline
+from tacit.learn import mine
 from tacit.store import open_store
 from tacit.store.schema import MIGRATIONS
 from tacit.store.sqlite_store import SqliteStore
 from tests.raising import raises
 from tests.unit.learn.attempts import bash, migration
 from tests.unit.learn.calls import attempt, greenhouse, season
-from tests.unit.learn.test_error_lessons import mended, session
+from tests.unit.learn.test_error_lessons import fixed_session, session
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 VENTS = ("grease_vents", "move_vents")
@@ -69,16 +69,16 @@ def relations(report: Any, name: str) -> list[Relation]:
 # --- work of a known kind -------------------------------------------------------------------------------------------
 
 
-def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only_confirmed(loop: Tacit) -> None:
+def test_work_of_a_known_kind_is_merged_into_the_next_version_and_then_only_confirmed(loop: Tacit) -> None:
     learn(loop, column("due_date"))
     (first,) = [stored.version for stored in loop.skills() if stored.version.content.kind is Kind.PROCEDURE]
     later = learn(loop, column("paid_at"))
     skill = first.skill_id
-    told = loop.context.store.versions(skill)
-    assert [len(held.version.provenance.trajectory_ids) for held in told] == [1, 2]
-    assert told[1].version.parents == (told[0].version.id,)
-    assert relations(later, told[1].version.name)[:1] == [Relation.MERGE]
-    assert "due_date" not in str([step.arguments for step in told[1].version.content.steps])
+    stored = loop.context.store.versions(skill)
+    assert [len(held.version.provenance.trajectory_ids) for held in stored] == [1, 2]
+    assert stored[1].version.parents == (stored[0].version.id,)
+    assert relations(later, stored[1].version.name)[:1] == [Relation.MERGE]
+    assert "due_date" not in str([step.arguments for step in stored[1].version.content.steps])
     learn(loop, column("sent_at"))
     before = loop.context.store.versions(skill)
     report = learn(loop, column("seen_at"))
@@ -101,7 +101,7 @@ def test_a_group_is_compared_again_only_when_something_came_to_it(loop: Tacit) -
     assert {verdict.name for verdict in report.verdicts} == {"write-letter"}
 
 
-def test_failures_alone_and_attempts_nobody_vouches_for_teach_no_procedure(loop: Tacit) -> None:
+def test_failures_alone_and_unverified_attempts_teach_no_procedure(loop: Tacit) -> None:
     learn(loop, *(claimed(visit, worked=False) for visit in season()))
     learn(loop, *(dataclasses.replace(visit, session_id="again", id="") for visit in season()))
     assert contents(loop) == {}
@@ -110,7 +110,7 @@ def test_failures_alone_and_attempts_nobody_vouches_for_teach_no_procedure(loop:
 # --- many passes, or one --------------------------------------------------------------------------------------------
 
 
-def said(content: SkillContent) -> tuple[Any, ...]:
+def essence(content: SkillContent) -> tuple[Any, ...]:
     """What an account says, whatever the names of the skills are."""
     cases = sorted(repr(case.conditions) for case in content.cases)
     return (
@@ -130,7 +130,7 @@ def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
         learn(parts, *everything[start : start + size])
     apart = contents(parts)
     for content in contents(whole).values():
-        assert said(content) in [said(other) for other in apart.values()]
+        assert essence(content) in [essence(other) for other in apart.values()]
     (composite,) = [content for content in apart.values() if content.sub_skills]
     assert set(composite.sub_skills) <= apart.keys()  # parts keep the name that they were first known under
     assert all(set(content.after) <= apart.keys() for content in apart.values())
@@ -203,7 +203,7 @@ def test_what_a_person_rejected_does_not_come_again(loop: Tacit) -> None:
 
 def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
     for number in range(1, 5):
-        learn(loop, mended(number))
+        learn(loop, fixed_session(number))
     (lesson,) = contents(loop).values()
     assert "avoid" in lesson.tags
     learn(loop, session(9, bash("npm install", "added 9 packages")))
@@ -233,8 +233,8 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
         assert report.trajectories == 4
         assert loop.context.store.outlines.missing() == []
         learn(whole, *everything)
-        assert {name: said(content) for name, content in contents(loop).items()} == {
-            name: said(content) for name, content in contents(whole).items()
+        assert {name: essence(content) for name, content in contents(loop).items()} == {
+            name: essence(content) for name, content in contents(whole).items()
         }
         assert loop.learn().verdicts == ()
         assert loop.archive.verify() == []
@@ -245,15 +245,15 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
 
 def overtaken(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
     """Let something happen between comparing and keeping what came of it."""
-    whole = pipeline.mine
+    whole = mine
 
     def slowly(*given: Any) -> Any:
         found = list(whole(*given))
-        monkeypatch.setattr(pipeline, "mine", whole)
+        monkeypatch.setattr("tacit.learn.pipeline.mine", whole)
         meanwhile()
         return iter(found)
 
-    monkeypatch.setattr(pipeline, "mine", slowly)
+    monkeypatch.setattr("tacit.learn.pipeline.mine", slowly)
 
 
 def test_who_compared_less_does_not_replace_what_another_process_found(
@@ -267,8 +267,8 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
         overtaken(monkeypatch, lambda: learn(quick, *everything[5:]) and None)
         report = slow.learn()
         assert report.verdicts == ()
-        assert {name: said(content) for name, content in contents(slow).items()} == {
-            name: said(content) for name, content in contents(whole).items()
+        assert {name: essence(content) for name, content in contents(slow).items()} == {
+            name: essence(content) for name, content in contents(whole).items()
         }
         assert slow.context.store.outlines.unmined() == []
         assert slow.archive.verify() == []
@@ -291,8 +291,8 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
     with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
         loop.learn()
         learn(whole, *visits())
-        kept = [said(content) for content in contents(loop).values()]
-        assert all(said(content) in kept for content in contents(whole).values())
+        kept = [essence(content) for content in contents(loop).values()]
+        assert all(essence(content) in kept for content in contents(whole).values())
         assert (loop.archive.stats().trajectories, loop.context.store.outlines.unmined(), loop.archive.verify()) == (
             14,
             [],
@@ -390,8 +390,8 @@ def test_one_visit_of_many_calls_is_outlined_within_bounds(loop: Tacit) -> None:
     assert all(len(content.steps) <= 8 for content in contents(loop).values() if not content.sub_skills)
 
 
-def test_a_visit_to_another_house_changes_nothing_that_is_said_of_the_first(loop: Tacit) -> None:
+def test_a_visit_to_another_house_does_not_change_the_skills_of_the_first(loop: Tacit) -> None:
     learn(loop, *visits())
-    before = {name: said(content) for name, content in contents(loop).items()}
+    before = {name: essence(content) for name, content in contents(loop).items()}
     learn(loop, claimed(greenhouse(99, heater=True, vents=False, pump=True)))
-    assert {name: said(content) for name, content in contents(loop).items()} == before
+    assert {name: essence(content) for name, content in contents(loop).items()} == before

@@ -52,7 +52,7 @@ def test_without_exit_codes_a_lesson_is_only_reported() -> None:
     assert lesson.assessment.grade is Grade.SELF
 
 
-def test_error_text_is_external_only_where_it_stands() -> None:
+def test_error_text_is_external_only_in_its_own_field() -> None:
     failed = bash("npm install x", "npm ERR! code ERESOLVE", code=1)
     (lesson,) = lessons(failed, bash("npm install x --legacy-peer-deps"))
     assert {lesson.origins[field] for field in ("signature", "description", "body")} == {Origin.EXTERNAL}
@@ -245,7 +245,7 @@ def test_ordinary_work_and_luck_give_a_note_but_no_lesson(steps: list[dict[str, 
     assert means(*steps) == [why]
 
 
-def test_plain_call_mended_in_form_is_a_lesson() -> None:
+def test_plain_call_fixed_in_form_is_a_lesson() -> None:
     steps = [
         call("get_order", {"order_id": "W12"}, "Error: order not found"),
         call("get_order", {"order_id": "#W12"}, "{}"),
@@ -292,7 +292,7 @@ def test_what_the_error_asks_for_is_the_fix_whatever_its_name(script: str) -> No
     assert lesson.content.steps[0].arguments == {"command": f"python3 {script} gen"}
 
 
-def test_of_long_lines_only_the_missing_command_and_its_stand_in_are_told() -> None:
+def test_of_long_lines_only_the_missing_command_and_its_replacement_are_shown() -> None:
     missing = bash("hexdump -C a.bin && echo done && ls", "/bin/sh: 1: hexdump: not found", code=127)
     (lesson,) = lessons(missing, bash("od -c a.bin && echo done && ls"))
     assert (
@@ -302,7 +302,7 @@ def test_of_long_lines_only_the_missing_command_and_its_stand_in_are_told() -> N
     assert [step.arguments for step in lesson.content.steps] == [{"command": "od -c a.bin"}]
 
 
-def test_command_that_both_lines_hold_did_not_stand_in() -> None:
+def test_command_that_both_lines_contain_is_no_replacement() -> None:
     missing = bash("tree out && find out -type f", "/bin/sh: 1: tree: not found", code=127)
     (lesson,) = lessons(missing, bash("ls -R out && find out -type f"))
     assert lesson.content.steps[0].arguments == {"command": "ls -R out"}

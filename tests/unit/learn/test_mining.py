@@ -10,14 +10,14 @@ from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
 from tacit.learn import mine
 from tacit.learn.mining.units import Group, groups_of, units_of
-from tests.unit.learn.calls import FAILED, WORKED, Shelf, attempt, greenhouse, season
+from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, attempt, greenhouse, season
 
 
 def mined(trajectories: Iterable[Trajectory], failed: Iterable[Trajectory] = ()) -> list[Candidate]:
-    shelf = Shelf()
-    outlines = [shelf.add(each) for each in trajectories] + [shelf.add(each, FAILED) for each in failed]
+    store = AttemptStore()
+    outlines = [store.add(each) for each in trajectories] + [store.add(each, FAILED) for each in failed]
     waiting = {outline.trajectory_id for outline in outlines}
-    return [candidate for found in mine(outlines, waiting, shelf) for candidate in found.candidates]
+    return [candidate for found in mine(outlines, waiting, store) for candidate in found.candidates]
 
 
 def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
@@ -25,8 +25,8 @@ def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
 
 
 def outlines_of(*trajectories: Trajectory) -> list[Outline]:
-    shelf = Shelf()
-    return [shelf.add(each) for each in trajectories]
+    store = AttemptStore()
+    return [store.add(each) for each in trajectories]
 
 
 def test_attempts_that_share_a_tool_belong_together_and_others_do_not() -> None:
@@ -90,7 +90,7 @@ def test_a_value_that_never_varies_stays_as_it_is() -> None:
     assert [step.arguments["seconds"] for step in content.steps if "seconds" in step.arguments] == [30]
 
 
-def test_the_goal_is_told_as_a_postcondition() -> None:
+def test_the_goal_becomes_a_postcondition() -> None:
     content = named(mined(season()))["prime-pump"].content
     assert [(goal.reading, goal.value) for goal in content.postconditions] == [("check_plants", "well")]
 
@@ -138,13 +138,13 @@ def test_a_habit_of_failures_becomes_a_pitfall_with_its_count() -> None:
 
 
 def test_only_groups_with_something_new_are_mined() -> None:
-    shelf = Shelf()
-    outlines = [shelf.add(each) for each in season()]
-    letters = [shelf.add(attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
+    store = AttemptStore()
+    outlines = [store.add(each) for each in season()]
+    letters = [store.add(attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
     fresh = {letters[0].trajectory_id}
-    (only,) = mine([*outlines, *letters], fresh, shelf)
+    (only,) = mine([*outlines, *letters], fresh, store)
     assert {step.tool for candidate in only.candidates for step in candidate.content.steps} == {"write_letter"}
-    assert list(mine([*outlines, *letters], frozenset(), shelf)) == []
+    assert list(mine([*outlines, *letters], frozenset(), store)) == []
 
 
 def test_examples_do_not_hold_the_values_of_one_task() -> None:
@@ -157,8 +157,8 @@ def test_examples_do_not_hold_the_values_of_one_task() -> None:
 
 
 def test_outlines_tell_looks_from_moves() -> None:
-    shelf = Shelf()
-    outline = shelf.add(greenhouse(7, heater=True, vents=False, pump=False), WORKED)
+    store = AttemptStore()
+    outline = store.add(greenhouse(7, heater=True, vents=False, pump=False), WORKED)
     assert [move.tool for move in outline.moves] == ["switch_heater"]
     assert [(reading.tool, reading.after) for reading in outline.readings][-2:] == [
         ("check_water", 0),

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.mining.candidates import composites, free_name, name_of
+from tacit.learn.mining.candidates import MAX_SURROUNDINGS, composites, free_name, name_of, surroundings_of
 from tacit.learn.mining.conditions import attempt_of, distinct, known_facts
 from tacit.learn.mining.miner import mine, phase_order
 from tacit.learn.mining.study import MAX_FAILURES, Study, failure_causes, general_task, impersonal_task, names_in
-from tacit.learn.mining.units import Group, groups_of, units_of
-from tests.unit.learn.calls import FAILED, Shelf, attempt, greenhouse, season
+from tacit.learn.mining.units import Group, groups_of, learn_order, units_of
+from tests.unit.learn.calls import FAILED, AttemptStore, attempt, greenhouse, season
 
 
 def outline(task: str = "See to it", *parts: Move | Reading, **more: Any) -> Outline:
@@ -35,10 +35,10 @@ def move(index: int = 1, tool: str = "mend", **arguments: Any) -> Move:
 
 
 def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -> Study:
-    shelf = Shelf()
-    outlines = [shelf.add(each) for each in worked] + [shelf.add(each, FAILED) for each in failed or ()]
+    store = AttemptStore()
+    outlines = [store.add(each) for each in worked] + [store.add(each, FAILED) for each in failed or ()]
     (group,) = groups_of(outlines)
-    return Study(group, shelf)
+    return Study(group, store)
 
 
 # --- situations -----------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> No
 
 
 @pytest.mark.parametrize(
-    ("task", "arguments", "told"),
+    ("task", "arguments", "general"),
     [
         ("cancel order #W1001", {"order": "#W1001", "kind": "order"}, "cancel {kind} {order}"),
         ("rename alpha1 to beta2", {"a\\qb": "alpha1", "1001": "beta2"}, "rename {a_qb} to {value}"),
@@ -91,8 +91,8 @@ def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> No
         ("turn it on", {"on": True, "off": None}, "turn it on"),
     ],
 )
-def test_values_are_called_by_what_they_are(task: str, arguments: dict[str, Any], told: str) -> None:
-    assert general_task(outline(task, move(**arguments))) == told
+def test_values_are_called_by_what_they_are(task: str, arguments: dict[str, Any], general: str) -> None:
+    assert general_task(outline(task, move(**arguments))) == general
 
 
 def test_names_are_words_with_a_capital_that_no_other_task_has() -> None:
@@ -110,7 +110,7 @@ def test_an_impersonal_task_keeps_the_words_that_call_for_something() -> None:
 
 
 @given(st.text(), st.dictionaries(st.text(max_size=5), st.one_of(st.text(max_size=6), st.integers()), max_size=4))
-def test_any_task_can_be_told(task: str, arguments: dict[str, Any]) -> None:
+def test_any_task_has_a_general_form(task: str, arguments: dict[str, Any]) -> None:
     asked = outline(task, Move(index=1, tool="mend", arguments=arguments))
     names = names_in([task])[task]
     assert isinstance(general_task(asked, names), str)
@@ -152,7 +152,7 @@ def test_ids_that_calls_were_given_in_turn_make_no_units_and_no_names() -> None:
         )
 
     for visits in ([tagged(1)], [tagged(1), tagged(1)]):
-        outlines = [Shelf().add(each) for each in visits]
+        outlines = [AttemptStore().add(each) for each in visits]
         units = units_of(Group(tuple(outlines)))
         assert not [name_of(unit) for unit in units.units if "001" in name_of(unit)]
 
@@ -164,7 +164,7 @@ def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
         )
         for n in range(1)
     ]
-    units = units_of(Group(tuple(Shelf().add(each) for each in visits)))
+    units = units_of(Group(tuple(AttemptStore().add(each) for each in visits)))
     assert [name_of(unit) for unit in units.units] == ["invite"]
 
 
@@ -172,9 +172,9 @@ def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
 
 
 def made_of(visits: list[Trajectory]) -> list[Any]:
-    shelf = Shelf()
-    outlines = [shelf.add(each) for each in visits]
-    found = mine(outlines, {each.trajectory_id for each in outlines}, shelf)
+    store = AttemptStore()
+    outlines = [store.add(each) for each in visits]
+    found = mine(outlines, {each.trajectory_id for each in outlines}, store)
     return [candidate.content for group in found for candidate in group.candidates]
 
 
@@ -215,7 +215,7 @@ def _parts(study: Study) -> dict[str, Any]:
 # --- failures -------------------------------------------------------------------------------------------------------
 
 
-def test_without_failures_nobody_is_blamed() -> None:
+def test_without_failures_there_is_no_cause() -> None:
     assert failure_causes(study_of(season())) == []
 
 
@@ -228,7 +228,7 @@ def test_only_so_many_failures_are_looked_at_and_each_names_its_attempt() -> Non
     assert len(blames) == MAX_FAILURES
 
 
-def test_a_failure_with_no_success_beside_it_is_blamed_all_the_same() -> None:
+def test_a_failure_without_a_success_at_its_task_is_explained_too() -> None:
     strange = attempt(
         "Something else altogether", ("check_air", {"house_id": "H999"}, "Vents: open"), ("prime_pump", {}, "ok")
     )
@@ -256,3 +256,85 @@ def test_every_example_and_goal_of_a_composite_is_grounded() -> None:
         paths = [f"example_queries.{n}" for n in range(len(content.example_queries))]
         paths += [f"postconditions.{n}" for n in range(len(content.postconditions))]
         assert all(whole.provenance.grounding[path] for path in paths)
+
+
+NAMES = st.sampled_from("abcde")
+
+
+def test_a_clear_majority_makes_a_relation() -> None:
+    after = learn_order([["stop", "copy", "start"]] * 3 + [["copy", "stop"]])
+    assert after == {"copy": ("stop",), "start": ("copy", "stop"), "stop": ()}
+
+
+def test_an_even_split_leaves_the_order_open() -> None:
+    assert learn_order([["a", "b"], ["b", "a"]] * 5) == {"a": (), "b": ()}
+
+
+def test_one_run_is_no_evidence_of_order() -> None:
+    assert learn_order([["a", "b"]]) == {"a": (), "b": ()}
+    assert learn_order([["a", "b"]], at_least=1) == {"a": (), "b": ("a",)}
+
+
+def test_the_first_time_counts_where_a_skill_is_repeated() -> None:
+    assert learn_order([["a", "b", "a", "a"]] * 2)["b"] == ("a",)
+
+
+def test_of_a_circle_the_weakest_relation_is_dropped() -> None:
+    after = learn_order([["a", "b"]] * 5 + [["b", "c"]] * 4 + [["c", "a"]] * 3)
+    assert after == {"a": (), "b": ("a",), "c": ("b",)}
+
+
+@given(st.lists(st.lists(NAMES, max_size=6), max_size=30))
+def test_relations_never_form_a_circle(sequences: list[list[str]]) -> None:
+    after = learn_order(sequences)
+    done: set[str] = set()
+    while len(done) < len(after):
+        free = {name for name in after if name not in done and done.issuperset(after[name])}
+        assert free, f"a circle among {set(after) - done}"
+        done |= free
+
+
+@given(st.lists(st.lists(NAMES, max_size=6), max_size=30), st.randoms())
+def test_the_order_of_the_runs_does_not_matter(sequences: list[list[str]], dice: object) -> None:
+    mixed = list(sequences)
+    dice.shuffle(mixed)  # type: ignore[attr-defined]
+    assert learn_order(mixed) == learn_order(sequences)
+
+
+GARDEN, OFFICE = frozenset({"dig", "water", "prune"}), frozenset({"print", "file"})
+
+
+def test_what_is_there_wherever_the_tool_is_surrounds_it_used_or_not() -> None:
+    assert surroundings_of(["dig"], {GARDEN, GARDEN | OFFICE, OFFICE}) == ("prune", "water")
+    assert surroundings_of(["dig", "print"], {GARDEN, GARDEN | OFFICE}) == ("file", "prune", "water")
+
+
+def test_attempts_that_do_not_say_what_they_had_tell_nothing() -> None:
+    assert surroundings_of(["dig"], set()) == ()
+    assert surroundings_of(["dig"], {OFFICE}) == ()
+
+
+def test_a_tool_that_is_seldom_gone_still_belongs() -> None:
+    places = {GARDEN | {f"extra_{number}"} for number in range(10)} | {GARDEN - {"prune"}}
+    assert surroundings_of(["dig"], places) == ("prune", "water")
+
+
+def test_of_many_the_ones_with_names_most_like_its_own_are_kept() -> None:
+    many = frozenset(f"{server}__tool_{number}" for server in ("aa", "mm", "zz") for number in range(50))
+    found = surroundings_of(["zz__tool_7"], {many})
+    assert len(found) == MAX_SURROUNDINGS
+    assert sum(tool.startswith("zz__") for tool in found) == 49
+
+
+def test_mined_skills_know_their_surroundings_where_attempts_name_their_tools() -> None:
+    at_hand = ("find_house", "check_heating", "switch_heater", "prime_pump", "ring_bell")
+    store = AttemptStore()
+    outlines = [
+        store.add(dataclasses.replace(each, environment=dataclasses.replace(each.environment, tools=at_hand)))
+        for each in season()
+    ]
+    mined = mine(outlines, {outline.trajectory_id for outline in outlines}, store)
+    contents = [candidate.content for each in mined for candidate in each.candidates]
+    found = {content.name: content.surroundings for content in contents}
+    assert found["switch-heater"] == ("check_heating", "find_house", "prime_pump", "ring_bell")
+    assert found["grease-vents-and-move-vents"] == ()  # never said to be at hand, though used

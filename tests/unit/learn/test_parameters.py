@@ -77,7 +77,7 @@ def test_plain_tools_argument_is_named_after_its_key_and_keeps_its_type() -> Non
     assert found["first_name"].description == "first name named in the task"
 
 
-def test_words_said_later_in_the_conversation_count_too() -> None:
+def test_later_messages_of_the_user_count_too() -> None:
     trajectory = attempt("Hello", say("It is zip 19122"), call("find_user", {"zip": "19122"}))
     assert put_in(trajectory) == [{"zip": "{zip}"}]
     assert parameters(trajectory)["zip"].type == "string"
@@ -93,7 +93,7 @@ def test_value_from_an_earlier_answer_is_bound_to_its_tool_and_leaves_no_example
     assert found.example == ""
 
 
-def test_word_that_merely_stands_in_an_answer_stays_literal() -> None:
+def test_word_that_only_occurs_in_an_answer_stays_literal() -> None:
     trajectory = attempt("Hello", call("apps", {}, "modes: fast, slow"), call("set_mode", {"mode": "fast"}))
     assert put_in(trajectory)[1] == {"mode": "fast"}
 

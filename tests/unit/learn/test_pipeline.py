@@ -88,7 +88,7 @@ def test_a_second_pass_asks_nothing():
     assert (report.model.news, report.model.spent.calls) == (0, 0)
 
 
-def test_without_a_model_nothing_is_said_of_one():
+def test_without_a_model_the_report_has_none():
     loop = Tacit(open_store(":memory:"))
     loop.capture(migration())
     assert loop.learn().model is None

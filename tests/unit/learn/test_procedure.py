@@ -385,7 +385,7 @@ def test_check_before_a_later_change_shows_nothing() -> None:
         ("a = 1", "a = 2", "In `x.py`, replace `a = 1` with `a = 2`"),
     ],
 )
-def test_line_put_beside_another_is_told_as_added(old: str, new: str, expected: str) -> None:
+def test_line_put_next_to_another_counts_as_added(old: str, new: str, expected: str) -> None:
     trajectory = attempt("Change it", edit("x.py", old, new), bash("touch a"), bash("pytest", "ok"))
     assert the_procedure(trajectory).content.steps[0].text == expected
 

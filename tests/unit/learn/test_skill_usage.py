@@ -184,7 +184,7 @@ def test_other_sessions_and_runs_without_a_session_take_no_credit(store):
     assert credit(store, run(*MIGRATED, session_id=""), VERIFIED) == []
 
 
-def test_a_control_is_told_of_whatever_the_run_did(store):
+def test_a_control_gives_evidence_whatever_the_run_did(store):
     version_id = keep(store)
     store.add(use(version_id, held_back=True, shares=(0.25,)))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
@@ -208,7 +208,7 @@ def test_a_lot_decides_even_if_the_agent_then_asks_for_it(store):
     assert made.control
 
 
-def test_shown_under_a_lot_counts_even_where_nothing_can_be_told_and_is_no_credit(store):
+def test_shown_at_random_counts_even_without_an_alignment_and_gives_no_credit(store):
     vague = keep(store, content(name="vague", steps=(SkillStep(text="Think."),)))
     store.add(use(vague, shares=(0.25,)))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
@@ -254,7 +254,7 @@ def test_a_skill_that_the_client_found_by_itself_is_credited_without_a_use(store
     assert idle.following is Following.PARTLY
 
 
-def test_a_name_alone_is_not_enough_for_what_may_be_somebody_elses_skill(store):
+def test_a_name_alone_is_not_enough_for_what_may_be_a_users_skill(store):
     keep(store, content(name="greeting-style", steps=(), body="Be brief."))
     assert credit(store, named(run(*MIGRATED), "greeting-style"), VERIFIED) == []
     assert credit(store, named(run(*MIGRATED), "/"), VERIFIED) == []
@@ -320,7 +320,7 @@ def test_retries_are_failing_calls_of_a_form_that_failed_before():
     assert effort_of(trajectory) == Effort(steps=5, retries=2, tokens=0)
 
 
-def test_a_task_is_named_by_its_words_and_what_stands_for_no_task_by_nothing():
+def test_a_task_is_named_by_its_words_and_a_placeholder_by_nothing():
     assert task_digest("Add  a\ncurrency field ") == task_digest(TASK) != task_digest("add a field")
     assert [task_digest(text) for text in ("", " ", "a request", "session start", "an error at work", "apply x")] == [
         ""

@@ -49,7 +49,7 @@ def test_what_was_read_earlier_in_the_session_is_external():
     assert Span(first.id, 1, "observation") in found.provenance.grounding["steps.0"]
 
 
-def test_the_words_of_an_agent_that_started_this_one_are_nobodys():
+def test_the_words_of_a_parent_agent_are_not_trusted():
     alone = attempt(f"{TASK} First run {WISH}.", bash(WISH), *WORK, CHECK)
     started = dataclasses.replace(alone, parent_session_id="p", id="")
     assert made_of(alone).origins["description"] is Origin.USER
@@ -57,14 +57,14 @@ def test_the_words_of_an_agent_that_started_this_one_are_nobodys():
 
 
 def test_what_a_person_pasted_is_not_theirs():
-    said = attempt(f"{TASK} The guide says:\n\n```\n{TOLD}\n```\n", bash(WISH), *WORK, CHECK)
-    made = made_of(said)
+    pasted = attempt(f"{TASK} The guide says:\n\n```\n{TOLD}\n```\n", bash(WISH), *WORK, CHECK)
+    made = made_of(pasted)
     holding = [path for path, value in said_in(made.content).items() if "odd-place" in str(value)]
     assert holding
     assert {made.origins[path] for path in holding} == {Origin.EXTERNAL}
 
 
-def test_files_of_the_workspace_are_nobodys():
+def test_files_of_the_workspace_are_not_external():
     trajectory = attempt(TASK, bash("ls shop/*", "shop/totals.py\nshop/letters.py"), *WORK, CHECK)
     assert Origin.EXTERNAL not in made_of(trajectory).origins.values()
 
@@ -80,7 +80,7 @@ def test_what_the_person_named_is_theirs_though_a_tool_repeats_it():
     assert made_of(trajectory).origins["steps.0"] is Origin.AGENT
 
 
-def test_a_field_that_nobody_accounts_for_is_external():
+def test_a_field_without_spans_is_external():
     trajectory = attempt(TASK, *WORK, CHECK)
     draft = the_procedure(trajectory)
     content = dataclasses.replace(draft.content, license="MIT", steps=(*draft.content.steps, SkillStep(text="More")))

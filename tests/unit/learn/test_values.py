@@ -51,7 +51,7 @@ def test_a_span_has_the_origin_of_who_wrote_that_part(step, part, origin):
     assert FieldOrigins(STORY).origin_of(span(step, part)) is origin
 
 
-def test_steps_are_found_by_their_number_where_they_do_not_begin_at_nought():
+def test_steps_are_found_by_their_number_where_they_do_not_begin_at_zero():
     shifted = replace(STORY, steps=tuple(replace(step, index=step.index + 2) for step in STORY.steps), id="")
     field_origins = FieldOrigins(shifted)
     assert field_origins.origin_of(span(2, of=shifted)) is Origin.USER
@@ -60,7 +60,7 @@ def test_steps_are_found_by_their_number_where_they_do_not_begin_at_nought():
     assert field_origins.origin_of(span(0, "arguments", of=shifted)) is Origin.EXTERNAL, "there is no such step"
 
 
-def test_what_a_subagent_was_asked_is_the_asking_agents_word():
+def test_the_task_of_a_subagent_has_the_origin_of_its_parent():
     started = replace(STORY, parent_session_id="other", id="")
     field_origins = FieldOrigins(started)
     assert field_origins.origin_of(span(0, of=started)) is field_origins.origin_of(span(-1, of=started)) is Origin.AGENT
@@ -68,7 +68,7 @@ def test_what_a_subagent_was_asked_is_the_asking_agents_word():
     assert field_origins.origin_of(Span(started.id, 2, "text")) is Origin.AGENT
 
 
-def test_what_the_operator_laid_down_stays_the_operators_word():
+def test_system_text_has_the_origin_of_the_operator():
     rules = Step(index=0, role=Role.SYSTEM, text="House rules.")
     for parent in ("", "other"):
         story = replace(STORY, steps=(rules,), parent_session_id=parent, id="")
@@ -116,7 +116,7 @@ def test_a_whole_command_copied_from_an_answer_rests_on_that_answer_too():
     assert spans(copied) == [(2, "arguments"), (1, "observation")]
 
 
-def test_what_the_person_said_first_was_not_copied_from_outside():
+def test_what_the_user_wrote_first_was_not_copied_from_outside():
     asked = attempt("Run make all -j", bash("cat README", "To build: run make all -j"), bash("make all -j"))
     assert spans(asked) == [(2, "arguments")]
 
@@ -127,8 +127,8 @@ def test_what_comes_back_later_was_not_copied():
 
 @pytest.mark.parametrize("command", ["a b -c", "ls -la x"])
 def test_a_short_or_single_word_is_no_copy_of_a_command(command):
-    said = attempt("Do it", bash("cat x", f"{command[:7]} and more"), bash(command[:7]))
-    assert spans(said) == [(2, "arguments")]
+    trajectory = attempt("Do it", bash("cat x", f"{command[:7]} and more"), bash(command[:7]))
+    assert spans(trajectory) == [(2, "arguments")]
 
 
 def test_eight_characters_of_two_words_are_a_copy():
@@ -153,7 +153,7 @@ def test_an_address_from_an_answer_is_a_copy():
     assert (1, "observation") in spans(fetched)
 
 
-def test_paths_inside_the_workspace_are_nobodys_secret_but_those_outside_are():
+def test_paths_inside_the_workspace_are_harmless_but_those_outside_are_not():
     def opened(path: str, *, workspace: str = WORKSPACE) -> list[tuple[int, str]]:
         return spans(attempt("Look", bash("ls", f"found {path}"), bash(f"cat {path}")), workspace=workspace)
 
