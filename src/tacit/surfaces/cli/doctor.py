@@ -34,10 +34,10 @@ from tacit.surfaces.clients.checks import (
     probe_hook,
     probe_server,
 )
+from tacit.surfaces.clients.client_files import SERVER, Audience, Client, ClientFolders
 from tacit.surfaces.clients.connections import CLIENTS, files_of, find_client_folders, is_connected
 from tacit.surfaces.clients.installation import InstallationRecord
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.client_files import SERVER, Audience, Client, ClientFolders
 from tacit.surfaces.hook import log
 
 MEANING = "recall by meaning"
@@ -115,7 +115,7 @@ def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
 
 def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield which embedder is used, which skills have no vectors, and whether hooks use it."""
-    from tacit.providers.embedding.opening import open_embedder, why_none
+    from tacit.providers.embedding.embedder_choice import open_embedder, why_none
 
     choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
     own = ctx.environment.account_home

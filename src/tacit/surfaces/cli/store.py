@@ -22,6 +22,7 @@ from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.source_project import home_database
 from tacit.store import purge_plan
 from tacit.store import restore as restore_backups
+from tacit.store.damage import StoreDamaged
 from tacit.surfaces.cli.context import (
     CommandContext,
     by_option,
@@ -74,10 +75,8 @@ def verify(ctx: CommandContext, *, file: Path | None) -> None:
         return
     try:
         damage = ctx.memory.archive.verify()
-    except StoreOutage as error:
-        if "verify" not in error.hint:
-            raise
-        raise StoreOutage(error.message, code=error.code, hint=_RESTORE_HINT) from error  # verify was just run
+    except StoreDamaged as error:  # its own hint is to run this command
+        raise StoreOutage(error.message, code=error.code, hint=_RESTORE_HINT) from error
     anchor = None if damage else ctx.memory.archive.anchor()
     document = {"intact": not damage, "damage": damage, "store": ctx.place.database, "anchor": anchor}
     note = f"anchored up to entry {anchor.sequence}" if anchor else "no anchor: this home has not seen the store before"
@@ -207,7 +206,7 @@ def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
 
 def _make_light_embedder(ctx: CommandContext) -> None:
     from tacit.providers.embedding.distilling import distil
-    from tacit.providers.embedding.opening import FOLDER, find_encoder
+    from tacit.providers.embedding.embedder_choice import FOLDER, find_encoder
 
     home = ctx.environment.person_home
     target = home / FOLDER / LIGHT
