@@ -1,7 +1,4 @@
-"""What is known of command-line programs: which run checks, which take a subcommand, which only launch another.
-
-Tables only, for reading shell text. Nothing here parses or decides.
-"""
+"""Tables of command-line programs: which run checks, take a subcommand, or only launch another program."""
 
 from __future__ import annotations
 
@@ -11,16 +8,16 @@ SHELL_TOOLS = frozenset(
     "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command execute_bash "
     "terminal exec run_command run_in_terminal powershell".split()
 )
-"""Tools of agents that run shell text, without the server they come from and in lower case."""
+"""Tools of agents that run shell text: plain names in lower case."""
 CHECKERS = frozenset(
     "pytest py.test unittest tox nox jest vitest mocha ava tap ctest mypy pyright basedpyright pyre pylint flake8 "
     "tsc vue-tsc eslint stylelint rubocop rspec phpunit pest phpstan psalm golangci-lint staticcheck shellcheck "
     "yamllint ktlint detekt swiftlint hadolint clippy-driver cargo-nextest doctest pyflakes bandit import-linter "
     "lint-imports biome oxlint markdownlint actionlint tflint busted minitest karma nosetests nose2".split()
 )
-"""Programs that are a check however they are called."""
+"""Programs that are always a check."""
 FORMATTERS = frozenset("black isort prettier rustfmt dart-format autopep8 yapf gofmt clang-format".split())
-"""Formatters: a check only if told to change nothing."""
+"""Formatters: a check only with an option that changes nothing."""
 CHECK_SCRIPT = re.compile(r"(?:run[-_]?)?(?:all[-_]?)?(?:tests?|checks?|lint|build|ci|verify)\.(?:sh|py|js|mjs)")
 """Scripts named after a check."""
 _SCRIPTS = r"(?:run )?(?:[\w-]+[:-])?(?:tests?|t|lint|build|check|type-?check|verify|unit|e2e)(?:[:-][\w:-]+)?|run ci"
@@ -46,18 +43,18 @@ _GOALS = (
     ("helm", r"lint"),
 )
 CHECK_GOALS = {program: re.compile(pattern) for programs, pattern in _GOALS for program in programs.split()}
-"""Programs of which some subcommands are checks."""
+"""Programs with some subcommands that are checks."""
 IDLE_FLAGS = frozenset(
     "--help --version --collect-only --co --fixtures --markers --setup-plan --list --listTests --list-tests --dry-run "
     "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets "
     "--setup-only --fixtures-per-test --cache-show --exit-zero --passWithNoTests --pass-with-no-tests --ignore-errors --touch "
     "--recon --notest --no-run -DskipTests -Dmaven.test.skip -Dmaven.test.failure.ignore -fn --fail-never".split()
 )
-"""With these a check does not check, or passes whatever it finds."""
+"""With these a check does not check, or always passes."""
 MEDDLING = re.compile(
     r"PYTEST_(?:ADDOPTS|PLUGINS)|MAKEFLAGS|GOFLAGS|npm_config_\w+|SKIP|BASH_ENV|LD_PRELOAD", re.IGNORECASE
 )
-"""Variables that can make a check do nothing."""
+"""Variables that can disable a check."""
 IDLE_SHORT_FLAGS = {
     "make": {"-n", "-i", "-q", "-p", "-t"},
     "gmake": {"-n", "-i", "-q", "-p", "-t"},
@@ -97,7 +94,7 @@ FOLDER_FLAGS = {
     )
     for program in programs.split()
 }
-"""Flags whose value is the folder that the program works in."""
+"""Flags whose value is the working folder."""
 VALUED_FLAGS = {
     program: frozenset(flags.split())
     for programs, flags in (
@@ -119,22 +116,22 @@ VALUED_FLAGS = {
     )
     for program in programs.split()
 }
-"""Flags with a value of their own that may stand before the subcommand."""
+"""Flags with a value that may come before the subcommand."""
 WRAPPERS = frozenset(
     "sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split()
 )
-"""Run what follows, with a setting or two."""
+"""Run the following command with a setting."""
 WRAPPERS_VALUED = {
     "sudo": frozenset("-u -g -U --user --group".split()), "doas": frozenset({"-u"}),
     "env": frozenset("-u --unset -C --chdir".split()), "timeout": frozenset("-s --signal -k --kill-after".split()),
 }  # fmt: skip
-"""Flags of wrappers that are followed by a value."""
+"""Flags of wrappers with a value."""
 RUNNERS = {
     "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pnpm": "exec", "bundle": "exec",
     "npm": "exec", "conda": "run", "mise": "exec", "pipx": "run",
 }  # fmt: skip
-"""Run what follows, with this subcommand."""
+"""Run the following command, with this subcommand."""
 LAUNCHERS = frozenset({"npx", "bunx", "uvx", "tsx", "ts-node"})
-"""Run what follows."""
+"""Run the following command."""
 LAUNCHER_VALUED = frozenset("--from --with --python -p --package --spec -n --name".split())
-"""Flags of runners and launchers that are followed by a value."""
+"""Flags of runners and launchers with a value."""

@@ -1,7 +1,7 @@
-"""Shell text → its commands: program, subcommand, flags, operands, and what joins them; which of them are checks.
+"""Parses shell text into commands: program, subcommand, flags, operands, connectors; and recognises checks.
 
-Reads what agents type into a shell tool, well enough to say which program ran. It never runs anything, expands nothing,
-and is not a full shell grammar: what it cannot read it keeps as words.
+Reads what agents type into a shell tool well enough to see which program ran. It runs and expands nothing and is not a full
+shell grammar: what it cannot parse stays as words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tacit.text.programs import (
 )
 from tacit.text.working_directory import Here, folders_named, inside
 
-MAX_TEXT = 20_000  # longer scripts are data, not commands somebody typed
+MAX_TEXT = 20_000  # longer scripts are data, not typed commands
 
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
@@ -42,7 +42,7 @@ BARE = "="
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One simple command of a line, wrappers and redirections taken off."""
+    """One simple command of a line, without wrappers and redirections."""
 
     program: str
     """Base name of what runs: `pytest` for `.venv/bin/pytest`, `manage.py` for `python3 manage.py`."""
@@ -54,19 +54,19 @@ class Command:
     flags: tuple[str, ...] = ()
     operands: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """Program and everything after it, in order."""
+    """The program and everything after it, in order."""
     assignments: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Files that its output is written to; `/dev/null` and other descriptors left out."""
+    """Files that its output is written to, without `/dev/null` and descriptors."""
     directory: str = ""
-    """Where it runs, as far as the line says: an earlier `cd`, then its own `-C` or `--prefix`."""
+    """Where it runs, if the line shows it: an earlier `cd`, then its own `-C` or `--prefix`."""
     connector: str = ""
     """What joins it to the next command: `&&`, `||`, `;`, `|`, `&` or nothing."""
     text: str = ""
 
     @property
     def label(self) -> str:
-        """Launcher, program and subcommand: how a person would name this command."""
+        """Launcher, program and subcommand: a short name for people."""
         return " ".join(part for part in (self.runner, self.program, self.subcommand) if part)
 
 
@@ -90,11 +90,11 @@ def _parse(text: str, bare: bool) -> tuple[Command, ...]:
 
 _SHORT = 400
 _parse_short = lru_cache(maxsize=4096)(_parse)
-"""The same short lines come up again and again wherever attempts are compared; scripts do not."""
+"""The same short lines are parsed often when attempts are compared; scripts are not."""
 
 
 def is_check(command: Command | str) -> bool:
-    """Tell whether this runs tests, a build or a linter, so that its exit status says something about the work."""
+    """Whether this runs tests, a build or a linter, so that its exit status says something about the work."""
     if isinstance(command, str):
         return any(is_check(part) for part in parse_command(command))
     nested = nested_script(command)
@@ -117,7 +117,7 @@ def is_check(command: Command | str) -> bool:
 
 
 def shell_text(arguments: Mapping[str, Any], keys: Sequence[str] = ("command", "cmd", "script")) -> str:
-    """What a shell tool was given to run: as text, or as words; the script itself where a shell was called to run it."""
+    """Return what a shell tool was given to run, as text or words; the script where a shell was called to run it."""
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str):
@@ -142,7 +142,7 @@ def _goal_words(command: Command) -> Iterator[str]:
 
 
 def nested_script(command: Command) -> str:
-    """The script of `bash -c "…"`."""
+    """Return the script of `bash -c "…"`."""
     if command.program in _SHELLS and command.operands:
         at = next((i for i, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
         if at is not None and at + 1 < len(command.words):
@@ -159,7 +159,7 @@ _KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do
 
 
 def without_heredocs(text: str) -> str:
-    """Take out the bodies of here-documents: they are data."""
+    """Remove the bodies of here-documents: they are data."""
     if "<<" not in text:
         return text
     kept: list[str] = []
@@ -175,7 +175,7 @@ def without_heredocs(text: str) -> str:
 
 
 def _segments(text: str) -> Iterator[tuple[str, str]]:
-    """Cut at operators outside quotes and substitutions."""
+    """Split at operators outside quotes and substitutions."""
     start = i = 0
     while i < len(text):
         i = _skip_quoted(text, i)
@@ -208,7 +208,7 @@ def _operator(text: str, i: int) -> str:
 
 
 def _skip_quoted(text: str, i: int) -> int:
-    """Move past a quoted run or a substitution that starts here; an unclosed one ends with the text."""
+    """Move past a quoted run or substitution that starts here; an unclosed one ends with the text."""
     character = text[i]
     if character == "\\":
         return i + 2
@@ -285,11 +285,11 @@ def _wraps(words: list[str]) -> bool:
 
 
 def _words(segment: str) -> tuple[list[str], list[str]]:
-    """Words without redirections, and the files written to."""
+    """Return the words without redirections, and the files written to."""
     segment = re.sub(r"^[\s({]+(?=\S)", "", segment)
     try:
         raw = shlex.split(segment, posix=True)
-    except ValueError:  # an unclosed quote: plain words are better than nothing
+    except ValueError:  # an unclosed quote: fall back to plain words
         raw = segment.split()
     words: list[str] = []
     outputs: list[str] = []
@@ -311,7 +311,7 @@ def _words(segment: str) -> tuple[list[str], list[str]]:
 
 
 def _program(words: list[str]) -> tuple[str, str, list[str]]:
-    """Launcher as typed, program's base name, and the words after it."""
+    """Return the launcher as typed, the program's base name, and the words after it."""
     first = _basename(words[0])
     rest = words[1:]
     if first in RUNNERS:
@@ -331,7 +331,7 @@ def _program(words: list[str]) -> tuple[str, str, list[str]]:
 
 
 def _past_flags(program: str, words: list[str]) -> list[str]:
-    """What follows the flags at the beginning and their values."""
+    """Return what follows the leading flags and their values."""
     valued = LAUNCHER_VALUED | FOLDER_FLAGS.get(program, frozenset())
     at = 0
     while at < len(words) and words[at].startswith("-"):
@@ -367,7 +367,7 @@ def _subcommand(program: str, rest: list[str], folders: list[str]) -> tuple[str,
 
 
 def _verb_of_script(rest: list[str], operands: list[str]) -> tuple[str, list[str]]:
-    """The subcommand of a program that nobody listed: a word right behind an option is taken for that option's value."""
+    """Return the subcommand of an unlisted program: a word right behind an option counts as the option's value."""
     for before, word in zip(["", *rest], rest, strict=False):
         if word not in operands or (re.fullmatch(r"--?[A-Za-z][\w-]*", before) and _SUBCOMMAND.fullmatch(word)):
             continue
@@ -379,7 +379,7 @@ def _verb_of_script(rest: list[str], operands: list[str]) -> tuple[str, list[str
 
 
 def _past_values(program: str, rest: list[str]) -> Iterator[str]:
-    """The words without the values of flags that stand before the subcommand is complete."""
+    """Yield the words without the values of flags before the subcommand."""
     valued = VALUED_FLAGS.get(program, frozenset())
     verb: list[str] = []
     value_next = False

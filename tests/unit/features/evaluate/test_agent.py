@@ -59,7 +59,7 @@ LOCK = skill(
 ALL = (WATER, VALVE, POWER, LOCK)
 
 
-class AttemptStore:
+class FixedLibrary:
     """A memory that recalls the same skills whatever is asked."""
 
     def __init__(self, *contents: SkillContent) -> None:
@@ -97,7 +97,7 @@ FAULTS = ("power", "valve", "water", "lock")
 @pytest.mark.parametrize("faults", [set_ for size in range(1, 5) for set_ in combinations(FAULTS, size)])
 def test_every_combination_of_known_faults_is_solved(faults: tuple[str, ...]) -> None:
     world = Heating(*faults)
-    report = Agent(AttemptStore(*ALL)).attempt(world)
+    report = Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.solved, report.log
     assert not world.abstained
     assert report.ending == ("handed over" if "lock" in faults else "done")
@@ -105,32 +105,32 @@ def test_every_combination_of_known_faults_is_solved(faults: tuple[str, ...]) ->
 
 def test_only_what_is_called_for_is_changed() -> None:
     world = Heating("valve")
-    Agent(AttemptStore(*ALL)).attempt(world)
+    Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.changes == ["open_valve"]
 
 
 def test_nothing_is_changed_where_the_goal_is_reached_already() -> None:
     world = Heating()
-    report = Agent(AttemptStore(*ALL)).attempt(world)
+    report = Agent(FixedLibrary(*ALL)).attempt(world)
     assert (world.changes, report.ending, world.abstained) == ([], "done", "")
 
 
 def test_a_fault_that_another_hid_is_found_in_the_next_round() -> None:
     world = Heating("power", "valve")
-    report = Agent(AttemptStore(*ALL)).attempt(world)
+    report = Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.changes == ["switch_power", "open_valve"]
     assert [name for name in ("power", "valve") if any(line.startswith(f"{name}: ") for line in report.log)]
 
 
 def test_a_hand_over_that_a_fix_uncovers_ends_the_attempt() -> None:
     world = Heating("power", "lock", "valve")
-    Agent(AttemptStore(*ALL)).attempt(world)
+    Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.changes == ["switch_power", "call_technician"]
 
 
 def test_of_several_records_the_one_that_the_task_names_is_worked_on() -> None:
     world = Heating("water")
-    Agent(AttemptStore(WATER)).attempt(world)
+    Agent(FixedLibrary(WATER)).attempt(world)
     assert ("refill", {"boiler_id": "b-2", "litres": 8}) in world.calls
     assert ("get_boiler", {"boiler_id": "b-3"}) not in world.calls
 
@@ -142,7 +142,7 @@ def test_skills_are_followed_in_the_order_that_they_give() -> None:
         )
 
     world = Heating("power", "draught")
-    Agent(AttemptStore(fix("second", "open_valve", ("first",)), fix("first", "switch_power", ()))).attempt(world)
+    Agent(FixedLibrary(fix("second", "open_valve", ("first",)), fix("first", "switch_power", ()))).attempt(world)
     assert world.changes == ["switch_power", "open_valve"]
 
 
@@ -151,13 +151,13 @@ def test_skills_that_wait_for_each_other_are_followed_all_the_same() -> None:
     one = skill("one", step("switch_power"), when=holds, after=("two",))
     two = skill("two", step("switch_power"), when=holds, after=("one",))
     world = Heating("draught")
-    Agent(AttemptStore(one, two)).attempt(world)
+    Agent(FixedLibrary(one, two)).attempt(world)
     assert world.changes == ["switch_power", "switch_power"]
 
 
 def test_a_fault_that_no_skill_speaks_of_is_not_tinkered_with() -> None:
     world = Heating("draught")
-    report = Agent(AttemptStore(*ALL)).attempt(world)
+    report = Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.changes == []
     assert world.abstained.startswith("no skill for this: ")
     assert "it shows The room is cold" in world.abstained
@@ -166,7 +166,7 @@ def test_a_fault_that_no_skill_speaks_of_is_not_tinkered_with() -> None:
 
 def test_known_faults_are_fixed_before_it_says_that_one_is_left() -> None:
     world = Heating("power", "draught")
-    Agent(AttemptStore(*ALL)).attempt(world)
+    Agent(FixedLibrary(*ALL)).attempt(world)
     assert world.changes == ["switch_power"]
     assert world.abstained
 
@@ -176,15 +176,15 @@ def test_without_a_goal_check_it_stops_when_nothing_more_is_called_for() -> None
         "power", step("read_panel"), step("switch_power"), when=shows("read_panel", "Power", "OFF"), postconditions=()
     )
     world = Heating("power")
-    assert Agent(AttemptStore(power)).attempt(world).ending == "done"
+    assert Agent(FixedLibrary(power)).attempt(world).ending == "done"
     assert world.changes == ["switch_power"]
     idle = Heating("valve")
-    assert Agent(AttemptStore(power)).attempt(idle).ending == "abstained"
+    assert Agent(FixedLibrary(power)).attempt(idle).ending == "abstained"
 
 
 def test_without_a_recalled_skill_it_calls_nothing() -> None:
     world = Heating("power")
-    report = Agent(AttemptStore()).attempt(world)
+    report = Agent(FixedLibrary()).attempt(world)
     assert world.calls == []
     assert report.reason == "no skill for this: nothing fits"
 
@@ -192,44 +192,44 @@ def test_without_a_recalled_skill_it_calls_nothing() -> None:
 def test_a_case_that_the_task_rules_out_is_not_even_read_for() -> None:
     water = skill("water", step("refill", boiler_id="b-2", litres=8), when=shows("task", "", "hot", relation="has"))
     world = Heating("water")
-    Agent(AttemptStore(POWER, water)).attempt(world)
+    Agent(FixedLibrary(POWER, water)).attempt(world)
     assert world.changes == []
-    assert Agent(AttemptStore(water)).attempt(Heating("water")).reason.endswith("no recalled skill speaks to the task")
+    assert Agent(FixedLibrary(water)).attempt(Heating("water")).reason.endswith("no recalled skill speaks to the task")
 
 
 def test_a_goal_is_asked_only_of_the_tasks_it_is_for() -> None:
     dark = Condition(text="it is lit", reading="read_room", key="says", relation="has", value="lit", when="dark")
     power = skill("power", step("switch_power"), when=shows("read_panel", "Power", "OFF"), postconditions=(WARM, dark))
-    assert Agent(AttemptStore(power)).attempt(Heating("power")).ending == "done"
-    assert Agent(AttemptStore(power)).attempt(Heating("power", task=f"{TASK} It is dark.")).ending == "abstained"
+    assert Agent(FixedLibrary(power)).attempt(Heating("power")).ending == "done"
+    assert Agent(FixedLibrary(power)).attempt(Heating("power", task=f"{TASK} It is dark.")).ending == "abstained"
 
 
 def test_the_limit_of_calls_is_never_passed() -> None:
     for limit in range(12):
         world = Heating("power", "valve", "water")
-        report = Agent(AttemptStore(*ALL), max_calls=limit).attempt(world)
+        report = Agent(FixedLibrary(*ALL), max_calls=limit).attempt(world)
         assert len(world.calls) <= limit
         assert world.solved or report.reason == f"no skill for this: {limit} calls were not enough"
 
 
 def test_a_reading_is_not_taken_twice_unless_something_changed() -> None:
     world = Heating("draught")
-    Agent(AttemptStore(*ALL)).attempt(world)
+    Agent(FixedLibrary(*ALL)).attempt(world)
     assert len(world.calls) == len({(tool, str(arguments)) for tool, arguments in world.calls})
 
 
 def test_a_skill_with_a_tool_that_is_not_there_is_left_alone() -> None:
     magic = skill("magic", step("cast_spell"), when=shows("read_panel", "Power", "OFF"))
     world = Heating("power")
-    Agent(AttemptStore(magic, POWER)).attempt(world)
+    Agent(FixedLibrary(magic, POWER)).attempt(world)
     assert world.changes == ["switch_power"]
 
 
 def test_a_call_that_fails_is_not_counted_as_followed() -> None:
     valve = skill("valve", step("open_valve"), when=shows("read_panel", "Power", "OFF"))
-    report = Agent(AttemptStore(valve)).attempt(Heating("power"))
+    report = Agent(FixedLibrary(valve)).attempt(Heating("power"))
     assert report.followed == {}
-    ((use_id, versions),) = Agent(AttemptStore(POWER)).attempt(Heating("power")).followed.items()
+    ((use_id, versions),) = Agent(FixedLibrary(POWER)).attempt(Heating("power")).followed.items()
     assert (use_id, len(versions)) == ("u-1", 1)
 
 
@@ -241,13 +241,13 @@ def test_arguments_that_nothing_tells_are_not_guessed() -> None:
         parameters=(Parameter(name="boiler_id", reading="find_house", key="main_boiler"),),
     )
     world = Heating("water")
-    report = Agent(AttemptStore(blind)).attempt(world)
+    report = Agent(FixedLibrary(blind)).attempt(world)
     assert world.changes == []
     assert "refill: nothing tells its arguments" in report.log
 
 
 def test_the_log_says_what_was_done_and_why() -> None:
-    report = Agent(AttemptStore(*ALL)).attempt(Heating("power"))
+    report = Agent(FixedLibrary(*ALL)).attempt(Heating("power"))
     assert "power: Power is OFF" in report.log
     assert any(line.startswith("switch_power() -> Power is now ON") for line in report.log)
 
@@ -258,10 +258,10 @@ def test_where_no_skill_has_a_case_the_words_of_the_task_decide() -> None:
         kind=Kind.PROCEDURE, name="power", description="power", steps=(step("switch_power"),), cues=cues
     )
     world = Heating("power")
-    assert Agent(AttemptStore(content)).attempt(world).ending == "done"
+    assert Agent(FixedLibrary(content)).attempt(world).ending == "done"
     assert world.changes == ["switch_power"]
     other = Heating("power", task="It is dark.")
-    assert Agent(AttemptStore(content)).attempt(other).ending == "abstained"
+    assert Agent(FixedLibrary(content)).attempt(other).ending == "abstained"
     assert other.changes == []
 
 
@@ -274,11 +274,11 @@ def test_next_to_skills_with_cases_words_alone_are_not_acted_on() -> None:
         cues=(Cue(term="cold", weight=9.0),),
     )
     world = Heating("power")
-    Agent(AttemptStore(content, POWER)).attempt(world)
+    Agent(FixedLibrary(content, POWER)).attempt(world)
     assert world.changes == ["switch_power"]
 
 
-class ByWords(AttemptStore):
+class ByWords(FixedLibrary):
     """A memory that recalls a skill only where its name is mentioned."""
 
     def recall(
@@ -290,7 +290,7 @@ class ByWords(AttemptStore):
         tools: Sequence[str] | None = None,
     ) -> Selection:
         named = [content for content in self.contents if content.name in task.casefold()]
-        return dataclasses.replace(AttemptStore(*named).recall(task), use_id=f"u-{len(task)}")
+        return dataclasses.replace(FixedLibrary(*named).recall(task), use_id=f"u-{len(task)}")
 
 
 def test_a_skill_is_also_recalled_by_what_was_seen() -> None:
