@@ -1,4 +1,4 @@
-"""Uses of skills and what came of them. Grades say who vouches; self-reports can lower a rank, never raise it."""
+"""Uses of skills and their results. A grade says who verified a result; self-reports can lower a rank, never raise it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tacit.domain.identity import content_id
 
 
 class Grade(StrEnum):
-    """Who vouches for an outcome, strongest first."""
+    """Who verified an outcome, strongest first."""
 
     MACHINE = "machine-verified"
     HUMAN = "human-verified"
@@ -23,7 +23,7 @@ class Grade(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How something ended. Unknown is an honest answer and never counts as success."""
+    """How something ended. Unknown never counts as success."""
 
     SUCCESS = "success"
     PARTIAL = "partial"
@@ -32,12 +32,12 @@ class Outcome(StrEnum):
 
 
 WORTH = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
-"""What a result counts; one that nobody knows counts nothing, and is not in here."""
+"""The value of a result; an unknown one counts nothing and is not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What is known of an attempt's outcome, on whose word, and why."""
+    """The outcome of an attempt, who verified it, and why."""
 
     outcome: Outcome = Outcome.UNKNOWN
     grade: Grade = Grade.SELF
@@ -48,17 +48,17 @@ class Assessment:
 
     @property
     def verified_success(self) -> bool:
-        """Success that somebody other than the agent vouches for."""
+        """Whether it is a success that was verified independently of the agent."""
         return self.outcome is Outcome.SUCCESS and self.grade.verified
 
     @property
     def verified_failure(self) -> bool:
-        """Failure that somebody other than the agent vouches for."""
+        """Whether it is a failure that was verified independently of the agent."""
         return self.outcome is Outcome.FAILURE and self.grade.verified
 
 
 class Following(StrEnum):
-    """How a run stands to a skill that it was shown."""
+    """How far a run followed a skill that it was shown."""
 
     FOLLOWED = "followed"
     PARTLY = "partly"
@@ -68,7 +68,7 @@ class Following(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """What a run took."""
+    """The effort of a run."""
 
     steps: int = 0
     retries: int = 0
@@ -77,7 +77,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """These versions were shown to that run through this surface (or held back from it)."""
+    """These versions were shown to a run through a surface, or held out of it."""
 
     version_ids: tuple[str, ...]
     task: str
@@ -86,15 +86,15 @@ class Use:
     session_id: str = ""
     model: str = ""
     held_back: bool = False
-    """Whether they were not shown: for want of room, or, with `shares`, as a control."""
+    """Whether they were not shown: for lack of budget, or, with `shares`, as a control."""
     shares: tuple[float, ...] = ()
-    """The chance that each version had of being held back, by lot; empty where no lot was drawn."""
+    """The chance that each version had of being held out at random; empty without a draw."""
     commit: str = ""
-    """What was checked out at that moment, where that is known: a check is held against it."""
+    """The commit that was checked out then, where it is known: the baseline of later checks."""
     principal: str = ""
-    """On whose behalf the agent worked; empty: the store's own person."""
+    """The person the agent worked for; empty: the owner of the store."""
     scope: str = ""
-    """Where it was used."""
+    """The scope it was used in."""
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -115,20 +115,21 @@ class Evidence:
     trajectory_id: str = ""
     verifier: str = ""
     adherence: float | None = None
-    """How far the run followed the skill, 0 to 1; `None` where nobody looked."""
+    """How far the run followed the skill, 0 to 1; `None` where it was not examined."""
     following: Following | None = None
-    """How the run stands to the skill; only what was followed is credited. `None` where nobody looked."""
+    """Whether the run followed the skill; only then it is credited. `None` where it was not examined."""
     control: bool = False
-    """Whether the skill was held back from the run by lot: it tells of the runs without it, never of its reliability."""
+    """Whether the run is a control, without the skill: it counts for the lift, never for reliability."""
     share: float = 0.0
-    """The chance that the run had of going without the skill; 0: no lot was drawn."""
+    """The chance that the run had of being a control; 0 without a draw."""
     effort: Effort | None = None
     task: str = ""
-    """A digest of what was asked: one principal has one vote for one task."""
+    """A digest of the task: one principal has one vote for one task."""
     principal: str = ""
     scope: str = ""
     weight: float = 1.0
-    """The share of the run's credit: less than one where several skills were shown and nobody said which was followed."""
+    """The share of the run's credit: less than one where several skills were shown and it is not known which was
+    followed."""
     cost_usd: float | None = None
     model: str = ""
     by: str = ""
@@ -151,23 +152,23 @@ class Evidence:
 
 
 LEAST_TRIALS = 2.5
-"""Below this nothing is claimed: three recent results, the fewest whose interval can be clear of one half, weigh 2.9."""
+"""Below this nothing is claimed. Three recent results, the fewest whose interval can exclude one half, weigh 2.9."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """How often a version helped, as an interval. Too little verified evidence means: not known."""
+    """How often a version helped, as an interval; not known with too little verified evidence."""
 
     successes: float = 0.0
     trials: float = 0.0
     low: float = 0.0
     high: float = 1.0
     self_reported: int = 0
-    """Reports without a verifier; they can pull `low` and `high` down, never up."""
+    """Self-reports; they can lower `low` and `high`, never raise them."""
     votes: int = 0
-    """How many verified results there are; `trials` is what they weigh, recent ones more."""
+    """The number of verified results; `trials` is their weight, recent ones more."""
     worked: float = 0.0
-    """How many of them were successes, a partial one counting half."""
+    """The number of successes among them, a partial one counting half."""
 
     @property
     def known(self) -> bool:

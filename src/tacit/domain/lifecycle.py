@@ -1,7 +1,7 @@
-"""The life of a version: which status may follow which, and who may cause it.
+"""The lifecycle of a version: which status may follow which.
 
-candidate → quarantined | rejected | trial → trusted → stale → retired. Recallable are trial and trusted. Nothing is
-deleted: rejected and retired versions can be brought back. A status changes only by an appended `Transition`.
+candidate → quarantined | rejected | trial → trusted → stale → retired. Trial and trusted versions can be recalled.
+Nothing is deleted: rejected and retired versions can be restored. A status changes only by an appended `Transition`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.domain.identity import content_id
 
 
 class Status(StrEnum):
-    """Where a version stands."""
+    """The status of a version."""
 
     CANDIDATE = "candidate"
     QUARANTINED = "quarantined"
@@ -38,12 +38,15 @@ LIFECYCLE: dict[Status | None, frozenset[Status]] = {
     Status.STALE: frozenset({Status.TRIAL, Status.RETIRED, Status.QUARANTINED}),
     Status.RETIRED: frozenset({Status.TRIAL}),
 }
-"""From → to. `None` is the birth of a version. Trusted is earned in trial only."""
+"""From → to. `None` is the creation of a version. Trusted is reached from trial only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """An appended change of status, with its reason and what it rests on."""
+    """An appended change of status, with its reason and its evidence.
+
+    `reason` is text: codes as `coded_reason` writes them where Tacit decides, or the words of a person.
+    """
 
     version_id: str
     content_hash: str
@@ -62,7 +65,7 @@ class Transition:
 
 
 def check_transition(before: Status | None, after: Status) -> None:
-    """Raise unless the table allows this step."""
+    """Raise unless the table allows this change."""
     if after not in LIFECYCLE[before]:
         allowed = ", ".join(sorted(LIFECYCLE[before]))
         raise IllegalTransition(

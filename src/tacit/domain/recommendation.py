@@ -1,4 +1,4 @@
-"""Recommendations: improvements for next time, with a status of their own. They are work for a person, never a skill."""
+"""Recommendations: improvements for next time, with their own status. They are work for a person, never a skill."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.domain.ledger import Entry
 
 
 class RecommendationStatus(StrEnum):
-    """Where a recommendation stands."""
+    """The status of a recommendation."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -22,7 +22,7 @@ class RecommendationStatus(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is left to do."""
+        """Whether something remains to be done."""
         return self in (self.PROPOSED, self.ACCEPTED, self.IN_PROGRESS)
 
 
@@ -34,7 +34,7 @@ class Recommendation(Entry):
 
     title: str
     ts: str
-    """The time of this version as its line says it; that of the first version is when it was written."""
+    """The time of this version as its line gives it; that of the first version is the time of writing."""
     why: str = ""
     expected_impact: Mapping[str, str] = field(default_factory=dict)
     """`speed` and `quality`: high, medium or low."""
@@ -48,12 +48,12 @@ class Recommendation(Entry):
     last_touched_ts: str = ""
     backport: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of its files that nobody here knows; they come out as they came in."""
+    """Unknown fields of its files; they are written back unchanged."""
     from_file: bool = False
-    """Whether this version was found in a file, so that nobody is known to have said it here."""
+    """Whether this version was read from a file rather than entered here."""
 
     @property
-    def standing(self) -> RecommendationStatus:
-        """The status that counts: a file may close a recommendation, but that it is to be carried out is said here."""
+    def effective_status(self) -> RecommendationStatus:
+        """The status that counts: a file may close a recommendation, but only a person here can accept it."""
         is_order = self.status in (RecommendationStatus.ACCEPTED, RecommendationStatus.IN_PROGRESS)
         return RecommendationStatus.PROPOSED if self.from_file and is_order else self.status

@@ -1,4 +1,4 @@
-"""Checks of an outcome: what a verifier finds when it runs, and whether that counts as somebody else's word."""
+"""Checks of an outcome: the result of a verifier, and whether it is independent of the run."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tacit.domain.evidence import Grade
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a verifier found when it ran."""
+    """The result of a verifier."""
 
     passed: bool
     verifier: str
     detail: str = ""
     grade: Grade = Grade.MACHINE
-    """Whose word it is."""
+    """Who verified it."""
     doubt: str = ""
-    """Why it is not independent of the run that it judges, such as tests which that run changed; empty: it is."""
+    """Why it is not independent of the judged run, such as tests that the run changed; empty: it is."""
 
     @property
     def counts_as(self) -> Grade:
-        """The grade of evidence that rests on it: a check that the run itself could decide is no more than its own word."""
+        """The grade of the evidence: a check that the run itself could influence is a self-report."""
         return Grade.SELF if self.doubt else self.grade
 
 
 class Verifier(Protocol):
-    """Runs a check that the agent did not write; raises `VerifierOutage` if it could not be run: that is no evidence."""
+    """Runs a check that the agent did not write; raises `VerifierOutage`, which is no evidence, if it could not be run."""
 
     def verify(self) -> Check:
-        """Run it."""
+        """Run the check."""

@@ -1,6 +1,6 @@
-"""Outcome: what an attempt or a use shows, on whose word → Assessment, Evidence, Reliability.
+"""Evidence: what attempts and uses show about skills: assessment, attribution, reliability, lift.
 
-Nothing here believes the agent about its own success; what cannot be checked is unknown.
+The agent's own claim of success is never trusted; what cannot be checked is unknown.
 """
 
 from tacit.evidence.assessment import assess

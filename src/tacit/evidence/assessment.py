@@ -1,10 +1,10 @@
-"""Trajectory → Assessment: did it succeed, and who says so?
+"""Assessment: did an attempt succeed, and who verified it?
 
-Machine-verified success needs a check (tests, build, linter, a condition that the person named) that ran after the last
-change, ended with exit status 0 that nothing could mask, that the agent did not rewrite on the way, and that leaves no
-earlier failure unanswered. A check that failed last is a verified failure; one that could not run is no evidence. A
-person's plain "no" outweighs a check that passed; their plain "yes" does not outweigh one that fails as things stand.
-All else is unknown. An outcome written in an imported document counts only if the importing person trusts it.
+Machine-verified success needs a check (tests, build, linter, a condition that the user named) that ran after the last
+change, ended with exit status 0 that nothing could mask, was not rewritten by the agent, and leaves no earlier failure
+open. A check that failed last is a verified failure; one that could not run is no evidence. A clear rejection by the user
+outweighs a passing check; a clear acceptance does not outweigh a check that still fails. Everything else is unknown. An
+outcome in an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --tes
 
 _SETTING = frozenset({"export", "declare", "typeset", "readonly"})
 _REPLACING = re.compile(r"\s*(?:alias\s+([\w.-]+)=|function\s+([\w.-]+)|([\w.-]+)\s*\(\)).*", re.DOTALL)
-"""An alias or a function, with the name that it takes over."""
+"""An alias or a function, with the name that it replaces."""
 _LONGEST_OUTPUT = 20_000
 _SCRATCH = ("/tmp/", "/var/tmp/", "/private/tmp/")
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([\w./-]+\.\w+)((?:::\S+)?)", re.MULTILINE)
-"""A test that failed, as pytest names it: its file, and which of its tests."""
+"""A failed test as pytest names it: its file and its test."""
 
 _Made = Mapping[int, tuple[WorkspaceChange, ...]]
-"""Index of a step → what it changed; steps that changed nothing are left out."""
+"""Index of a step → its changes; steps without changes are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Check:
     first: Command
     passed: bool
     astray: str = ""
-    """Why it did not look at the work, whatever it says; empty if it did."""
+    """Why it did not check the work, whatever its result; empty if it did."""
 
     @property
     def label(self) -> str:
@@ -81,20 +81,20 @@ class _Check:
 
     @property
     def excluded(self) -> set[str]:
-        """What it was told to leave out."""
+        """What it excludes."""
         words = self.first.words
         named = {word for word in words if word.split("=")[0] in _EXCLUDING}
         return named | {word for flag, word in pairwise(words) if flag == "-k" and "not " in word}
 
     @property
     def chosen(self) -> set[str]:
-        """What it was told to look at; nothing means everything."""
+        """What it is limited to; empty means everything."""
         flags = {word for word in self.first.words if word.split("=")[0] in _NARROWING | _EXCLUDING}
         return flags | set(self.first.operands)
 
 
 def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
-    """Say how the attempt ended, as far as anything but the agent's word shows it."""
+    """Return the outcome of an attempt, as far as it is shown independently of the agent."""
     claimed = _claimed(trajectory, trusted=trust_claim)
     if claimed and claimed.grade is Grade.MACHINE:
         return claimed
@@ -128,7 +128,7 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
 
 
 def _stated_by_user(trajectory: Trajectory, made: _Made) -> Assessment | None:
-    """The person's last plain word on how it ended, if the agent did not go on working after it."""
+    """The user's last clear statement on the result, if the agent did not continue working after it."""
     actions = [step.index for step in trajectory.actions]
     if not actions:
         return None
@@ -148,7 +148,7 @@ def _stated_by_user(trajectory: Trajectory, made: _Made) -> Assessment | None:
 
 
 def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Assessment:
-    """What the steps themselves show."""
+    """The outcome that the steps themselves show."""
     workspace = trajectory.environment.workspace
     if not checks:
         return Assessment(reason="no test, build or linter was run")
@@ -194,7 +194,7 @@ def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
 
 
 def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]) -> str:
-    """Why checks did not look at the work: other things in its place, words that nobody can read, or another folder."""
+    """Why checks did not check the work: replaced programs, unreadable arguments, or another folder."""
     for command in checks:
         if command.text not in asked:
             if found := hollow(command) or next((one for one in command.assignments if swaps(one, places[0])), ""):
@@ -236,7 +236,7 @@ def _could_not_run(check: _Check) -> bool:
 
 
 def _proves_nothing(step: Step, text: str) -> bool:
-    """Whether status 0 says nothing: masked, never waited for, or contradicted by what was printed."""
+    """Whether status 0 shows nothing: masked, not waited for, or contradicted by the output."""
     seen = step.observation
     if masks_exit(text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
         return True
@@ -249,7 +249,7 @@ def _proves_nothing(step: Step, text: str) -> bool:
 def _changed_later(made: _Made, last: _Check) -> str:
     commands = parse_command(last.text)
     at = max((i for i, command in enumerate(commands) if is_check(command)), default=commands.index(last.first))
-    while commands[at].connector == "|":  # what reads the check's output belongs to it
+    while commands[at].connector == "|":  # a reader of its output belongs to the check
         at += 1
     if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
         return f"something was changed after the check in `{_short(last.text)}`"
@@ -258,7 +258,7 @@ def _changed_later(made: _Made, last: _Check) -> str:
 
 
 def _weakened(made: _Made, last: _Check, workspace: str) -> str:
-    """Whether the agent wrote something that the check depends on, or that the check runs."""
+    """Whether the agent changed something that the check depends on or runs."""
     run = {PurePosixPath(last.first.program).name}
     if last.first.program in _RUNS_ITS_OPERANDS:
         given = (*last.first.operands, *(flag.partition("=")[2] for flag in last.first.flags))
@@ -271,7 +271,7 @@ def _weakened(made: _Made, last: _Check, workspace: str) -> str:
 
 
 def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
-    """Whether something was unpacked, applied or brought in of which nobody can tell whether it changed what decides."""
+    """Whether something was unpacked, applied or added that may have changed the check."""
     failures = [one.step.index for one in checks if one.step.result is StepResult.FAILED and not _could_not_run(one)]
     for index, found in made.items():
         for change in found:
@@ -284,7 +284,7 @@ def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
 
 
 def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
-    """Whether the shell was told to replace or weaken checks, or a program was made to reach for what runs the tests."""
+    """Whether shell settings replace or weaken checks, or a program was made to manipulate the test runner."""
     for step in trajectory.actions:
         text = command_of(step.tool, step.arguments)
         if step.index >= last.step.index or step.result is StepResult.DENIED:
@@ -309,7 +309,7 @@ def _reaches(step: Step, text: str) -> bool:
 
 
 def _put_aside(made: _Made, last: _Check) -> str:
-    """Whether the work was put away, so that the check looked at something else."""
+    """Whether the work was set aside, so that the check ran on something else."""
     working = aside = False
     before = [change for index, found in made.items() if index < last.step.index for change in found]
     for change in (*before, *shell_changes(last.text)):
@@ -319,17 +319,17 @@ def _put_aside(made: _Made, last: _Check) -> str:
 
 
 def _unanswered(made: _Made, checks: Sequence[_Check]) -> str:
-    """An earlier check that failed, and that no later one took up again."""
+    """An earlier failed check that no later one repeats."""
     for failed in checks:
         if failed.step.result is StepResult.FAILED and not any(
             _answers(later, failed, made) for later in checks if later.step.index > failed.step.index
         ):
-            return f"`{_short(failed.text)}` failed, and no later check shows that it is mended"
+            return f"`{_short(failed.text)}` failed, and no later check shows that it is fixed"
     return ""
 
 
 def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:
-    """Whether a check failed on things as they are now: nothing was changed since, and no later check answers it."""
+    """Whether a check fails in the present state: nothing changed since, and no later check repeats it."""
     failed = (check for check in checks if check.step.result is StepResult.FAILED and not _could_not_run(check))
     return any(
         not any(index > check.step.index for index in made)
@@ -339,7 +339,7 @@ def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:
 
 
 def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
-    """The same check again, or tests; not fewer of them, unless something was changed in between."""
+    """Whether a later check repeats a failed one: the same check or tests, not fewer, unless something was changed."""
     if not later.passed or later.astray or later.excluded - failed.excluded:
         return False
     if not _covers(later, failed):
@@ -351,7 +351,7 @@ def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
 
 
 def _covers(later: _Check, failed: _Check) -> bool:
-    """Whether a later check looked at every test that is known to have failed; what is not known is not held against it."""
+    """Whether a later check includes every test that is known to have failed."""
     if later.first.program not in ("pytest", "py.test"):
         return True
     given = [word.removeprefix("./").rstrip("/") for word in later.first.operands]

@@ -1,8 +1,7 @@
-"""A run that was shown a skill → its tool calls in the skill's own terms: what each did, and at which step. Pure.
+"""Runs of a skill: the tool calls of a run in the skill's terms, and the step of the skill that each belongs to.
 
-This run's values stand as the skill's parameters and paths are seen from the workspace, so that the same deed of two
-runs is the same call. How a run was aligned, what each call does to the world and where a person objected is found out
-by other stages and comes in as plain values. Nothing here judges.
+This run's values are replaced by the skill's parameters, and paths are relative to the workspace, so that the same call of
+two runs is equal. The alignment and the user's objections are passed in.
 """
 
 from __future__ import annotations
@@ -37,22 +36,22 @@ _WORKSPACE = "workspace"
 _WORD = re.compile(r"[\w.@#+-]{3,}")
 _VALUE = re.compile(r"[\d@]")
 _SHORTEST_VALUE = 3
-"""A shorter value stands in too many places by chance to be taken for a parameter."""
+"""A shorter value occurs too often by chance to be taken for a parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCall:
-    """One tool call as the skill would say it."""
+    """One tool call in the skill's terms."""
 
     step: Step
     effect: Effect
     worked: bool
     arguments: Mapping[str, Any]
-    """With parameters in place of this run's values, and without what only describes the call."""
+    """With parameters in place of this run's values, and without mere descriptions."""
     key: str
-    """The same for the same deed in another run."""
+    """Equal for the same call in another run."""
     label: str
-    """The program, or the tool: calls with one label do one sort of thing."""
+    """The program or the tool: calls with one label are of one sort."""
 
     @property
     def index(self) -> int:
@@ -67,19 +66,19 @@ class RunCall:
 
 @dataclass(frozen=True, kw_only=True)
 class SkillRun:
-    """One run beside a skill that it was shown."""
+    """One run compared with a skill that it was shown."""
 
     trajectory: Trajectory
     content: SkillContent
     matched: Mapping[int, tuple[int, ...]]
     """Step of the skill → steps of the run that did it, or tried to."""
     objections: tuple[int, ...] = ()
-    """Steps of the run in which a person took exception to what was just done."""
+    """Steps of the run in which the user objected to what was just done."""
     followed: bool = True
     """Whether it went the skill's way, at least in part: what it only has in common with it, such as a look, is not
     that."""
     proven: bool = False
-    """Whether somebody other than the agent vouches for its success."""
+    """Whether its success was verified independently of the agent."""
     values: Mapping[str, str] = field(default_factory=dict)
     """What the skill's parameters were in this run, where that is known already."""
 
@@ -118,7 +117,7 @@ class SkillRun:
         return next(call for call in self.calls if call.index == run_step)
 
     def span(self, run_step: int, part: str = "arguments") -> Span:
-        """A place in this run."""
+        """Return the span of a step."""
         return Span(self.trajectory.id, run_step, part)
 
     def is_placed(self, call: RunCall) -> bool:
@@ -131,7 +130,7 @@ class SkillRun:
         return number in self.matched or number in self.places.values()
 
     def says(self, call: RunCall, number: int) -> bool:
-        """Whether a call is what a step of the skill says, whatever its parameters were."""
+        """Whether a call matches a step of the skill, with any parameter values."""
         if not 0 <= number < len(self.content.steps):
             return False
         return fits(self.content.steps[number], call.step, workspace=self.trajectory.environment.workspace)
@@ -169,7 +168,7 @@ class SkillRun:
 
 
 def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """What a call is compared by, whoever made it and on whichever machine."""
+    """Return the key by which calls are compared across runs and machines."""
     command = command_of(tool, arguments)
     if command:
         return f"$ {canonical_command(_local(command))}"
@@ -177,13 +176,13 @@ def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def step_key(step: SkillStep) -> str:
-    """What a step of a skill is compared by."""
+    """Return the key by which steps of skills are compared with calls."""
     command = command_in(step)
     return f"$ {canonical_command(_local(command))}" if command else key_of(step.tool, step.arguments)
 
 
 def label_of(step: SkillStep) -> str:
-    """The program of a step of a skill, or its tool; empty where it is prose."""
+    """Return the program or the tool of a step; empty where it is prose."""
     command = command_in(step)
     return _label("bash", {"command": command}) if command else _label(step.tool, step.arguments)
 
@@ -197,7 +196,7 @@ def command_in(step: SkillStep) -> str:
 
 
 def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -> str:
-    """A text with parameters in place of values, and paths seen from the workspace."""
+    """Return a text with parameters in place of values, and paths relative to the workspace."""
     root = workspace.rstrip("/")
     if root:
         text = text.replace(f"cd {root} && ", "").replace(f"{root}/", "")
@@ -208,12 +207,12 @@ def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -
 
 
 def edits_files(call: RunCall) -> bool:
-    """Whether a call changes the text of a file: what it says belongs to that file."""
+    """Whether a call edits a file, so that its arguments belong to that file."""
     return not call.command and plain_name(call.step.tool) in FILE_WRITERS
 
 
 def is_particular(run: SkillRun, call: RunCall) -> bool:
-    """Whether a call still holds a value of this very task, which no other task would have."""
+    """Whether a call contains a value that is specific to this task."""
     asked = run.trajectory.task.text.casefold()
     words = {word.casefold() for word in _WORD.findall(repr(call.arguments))}
     return any(word in asked and word not in run.text for word in words if _VALUE.search(word))
@@ -249,7 +248,7 @@ def _filled(template: str, text: str, *, value: str) -> bool:
 
 
 def _values(run: SkillRun) -> dict[str, str]:
-    """What the parameters were, read off the calls that did a step; where two calls disagree, it is not known."""
+    """The parameter values, read from the calls that did a step; unknown where two calls disagree."""
     found: dict[str, set[str]] = {}
     by_index = {step.index: step for step in run.trajectory.actions}
     root = run.trajectory.environment.workspace.rstrip("/")
@@ -266,7 +265,7 @@ def _values(run: SkillRun) -> dict[str, str]:
 
 
 def _pairs(step: SkillStep, done: Step) -> Iterator[tuple[str, str]]:
-    """Texts of a skill's step with the texts that stand in their place in a call."""
+    """Texts of a skill's step paired with the corresponding texts of a call."""
     command = command_in(step)
     if command:
         yield command, command_of(done.tool, done.arguments)
@@ -278,7 +277,7 @@ def _pairs(step: SkillStep, done: Step) -> Iterator[tuple[str, str]]:
 
 
 def _bound(template: str, text: str) -> dict[str, str]:
-    """Parameter → value, where a text is the template filled in, or holds it."""
+    """Parameter → value, where a text is the filled-in template, or contains it."""
     names = _PLACEHOLDER.findall(template)
     if not names or not text:
         return {}
@@ -297,7 +296,7 @@ def _bound(template: str, text: str) -> dict[str, str]:
 
 
 def _resembles(call: RunCall, content: SkillContent, number: int) -> bool:
-    """Whether a call looks like an attempt at a step: the same program with the same subcommand, or the same tool."""
+    """Whether a call is an attempt at a step: the same program and subcommand, or the same tool."""
     label = label_of(content.steps[number])
     return bool(label) and label == call.label
 
@@ -313,7 +312,7 @@ def _local(text: str) -> str:
 
 
 def _mapped(value: Any, change: Any) -> Any:
-    """A nest of arguments with every text in it changed."""
+    """Nested arguments with every text mapped."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

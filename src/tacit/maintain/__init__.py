@@ -1,1 +1,1 @@
-"""maintain."""
+"""Maintenance of the library: status changes, revisions, composition, merging, contradictions, promotion, revalidation."""

@@ -17,7 +17,6 @@ def test_a_check_that_passes_after_the_last_change_is_a_machine_verified_success
     assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.MACHINE)
     assert found.verifier == "pytest -q"
     assert found.step == 1
-    assert "passed after the last change" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -53,13 +52,12 @@ def test_the_last_check_failing_is_a_verified_failure():
     found = assess(attempt(CHANGE, shell("pytest", seen="5 passed"), shell("pytest", StepResult.FAILED, code=1)))
     assert found.verified_failure
     assert found.step == 2
-    assert "was the last check and it failed" in found.reason
 
 
 def test_no_check_at_all_is_unknown():
     found = assess(attempt(CHANGE, shell("python manage.py migrate")))
     assert (found.outcome, found.grade) == (Outcome.UNKNOWN, Grade.SELF)
-    assert found.reason == "no test, build or linter was run"
+    assert found.step is None
 
 
 def test_an_attempt_without_steps_is_unknown():
@@ -77,7 +75,7 @@ def test_a_last_check_that_was_stopped_is_unknown(result):
 def test_a_check_that_could_not_run_is_no_evidence(code):
     found = assess(attempt(CHANGE, shell("make test", StepResult.FAILED, code=code)))
     assert found.outcome is Outcome.UNKNOWN
-    assert "could not run" in found.reason
+    assert found.step == 1
 
 
 @pytest.mark.parametrize(
@@ -112,14 +110,13 @@ LATER_CHANGES = [
 @pytest.mark.parametrize("change", LATER_CHANGES, ids=lambda step: str(step.arguments)[:50])
 def test_a_change_after_the_last_check_leaves_the_outcome_unknown(change):
     found = assess(attempt(CHANGE, shell("pytest"), change))
-    assert found.outcome is Outcome.UNKNOWN
-    assert "changed after" in found.reason
+    assert (found.outcome, found.step) == (Outcome.UNKNOWN, 1)
 
 
 def test_a_change_behind_the_check_in_the_same_line_counts_as_a_later_change():
     found = assess(attempt(CHANGE, shell("pytest && sed -i s/a/b/ invoice/schema.py")))
     assert found.outcome is Outcome.UNKNOWN
-    assert "changed after the check" in found.reason
+    assert found.step == 1
 
 
 @pytest.mark.parametrize(
@@ -180,8 +177,7 @@ WEAKENING: list[Step] = [
 @pytest.mark.parametrize("step", WEAKENING, ids=lambda step: str(step.arguments)[:60])
 def test_an_agent_that_touched_what_decides_the_check_was_not_checked(step):
     found = assess(attempt(CHANGE, step, shell("pytest")))
-    assert found.outcome is Outcome.UNKNOWN
-    assert "decides what the check means" in found.reason or "put aside" in found.reason
+    assert (found.outcome, found.step) == (Outcome.UNKNOWN, 2)
 
 
 def test_a_weakening_and_its_check_in_one_line_are_seen():
@@ -321,7 +317,7 @@ FAILED = shell("pytest", StepResult.FAILED, code=1)
 def test_an_easier_check_does_not_answer_a_failed_one():
     found = assess(attempt(CHANGE, FAILED, shell("ruff check .")))
     assert found.outcome is Outcome.UNKNOWN
-    assert "`pytest` failed" in found.reason
+    assert found.step == 2
     assert assess(attempt(FAILED, CHANGE, shell("ruff check ."))).outcome is Outcome.UNKNOWN
 
 
@@ -366,14 +362,13 @@ def test_a_claim_with_a_verifier_counts_as_machine_verified_only_if_trusted(resu
     assert (trusted.outcome, trusted.grade, trusted.verifier) == (Outcome(result), Grade.MACHINE, "the environment")
     doubted = assess(run)
     assert (doubted.outcome, doubted.grade) == (Outcome(result), Grade.SELF)
-    assert "did not vouch for it (`tacit learn --trust-outcomes` does)" in doubted.reason
+    assert doubted.verifier == ""
 
 
 def test_a_claim_without_a_verifier_stays_a_claim_even_if_trusted():
     found = assess(attempt(claim=Claim(result="success")), trust_claim=True)
     assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.SELF)
     assert not found.verified_success
-    assert "names no verifier" in found.reason
 
 
 @pytest.mark.parametrize("result", ["", "unknown", "great", "SUCCESS"])
@@ -415,7 +410,7 @@ PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
 )
 def test_steps_of_other_clients_are_judged_alike(change, check):
     assert assess(attempt(change, check)).verified_success
-    assert "changed after" in assess(attempt(check, change)).reason
+    assert assess(attempt(check, change)).outcome is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(

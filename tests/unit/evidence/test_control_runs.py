@@ -14,10 +14,11 @@ from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.holdout import lot
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.evidence import control_runs
-from tacit.evidence.control_runs import HELD_BACK, ControlDraw, DrawnSelection, control_id
+from tacit.evidence.control_runs import ControlDraw, DrawnSelection, control_id
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -49,9 +50,12 @@ def sessions(loop: Tacit, *, out: bool) -> Iterator[str]:
 def test_a_run_without_the_skill_is_marked_and_kept_as_a_control(loop: Tacit) -> None:
     selection = loop.recall(TASK, session=next(sessions(loop, out=True)))
     assert selection.abstained
-    assert selection.reason == f"what fits is {HELD_BACK}"
+    assert selection.code is ReasonCode.HELD_BACK
     assert "python -m build" not in selection.text
-    assert next((left.name, left.reason) for left in selection.left_out) == ("build-the-wheel", HELD_BACK)
+    assert next((left.name, left.code) for left in selection.left_out) == (
+        "build-the-wheel",
+        ReasonCode.HELD_BACK,
+    )
     use = loop.context.store.use(selection.use_id)
     assert (use.held_back, use.shares) == (True, (0.5,))
     assert use.version_ids == (loop.version("build-the-wheel").version.id,)
@@ -204,7 +208,7 @@ def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Tacit) -> N
         selection = loop.recall(BOTH, session=session)
         assert selection.abstained
         assert "python -m build" not in selection.text
-        assert {each.name: each.reason for each in selection.left_out} == dict.fromkeys(ids, HELD_BACK)
+        assert {each.name: each.code for each in selection.left_out} == dict.fromkeys(ids, ReasonCode.HELD_BACK)
         use = loop.context.store.use(selection.use_id)
         assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
 

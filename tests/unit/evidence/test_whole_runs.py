@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.evidence.check_strength import misaimed, swaps
-from tacit.evidence.whole_runs import has_target, is_phony, why_not_whole
+from tacit.evidence.check_strength import has_target, is_phony, misaimed, swaps, why_not_whole
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from tacit.domain.errors import ConfigError, Mistake, NotPermitted
 from tacit.domain.evidence import Outcome, Use
 from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
+from tacit.evidence.check_strength import COUNTS, has_target, is_phony, why_not_whole
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers.command import Command, Tests, weakness
 from tacit.evidence.verifiers.project_checks import FileState, Person, Postconditions, is_own, own_checks
 from tacit.evidence.verifiers.test_results import CIResult
-from tacit.evidence.whole_runs import COUNTS, has_target, is_phony, why_not_whole
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
