@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError
-from tacit.providers.embedding.naming import name_in
+from tacit.providers.embedding.model_files import name_in, read_document, read_wordpieces
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.providers.embedding.static import FILE, TABLE, StaticEmbedder
-from tacit.providers.embedding.wordpiece import read_document, read_wordpieces
 
 if TYPE_CHECKING:
     import numpy as np

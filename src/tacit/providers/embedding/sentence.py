@@ -15,9 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.domain.errors import ConfigError, ModelOutage
-from tacit.providers.embedding.naming import identity_of, name_in
-from tacit.providers.embedding.tensors import FETCH_AGAIN, fingerprint, read_tensors, sampled
-from tacit.providers.embedding.wordpiece import WordPieces, read_document, read_wordpieces
+from tacit.providers.embedding.model_files import (
+    FETCH_AGAIN,
+    WordPieces,
+    fingerprint,
+    identity_of,
+    name_in,
+    read_document,
+    read_tensors,
+    read_wordpieces,
+    sampled,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +63,7 @@ class SentenceEncoder:
     def identity(self) -> str:
         """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
         told = sha256(self._fingerprint)
-        told.update(self._pieces.told())
+        told.update(self._pieces.fingerprint())
         told.update((self._folder / "config.json").read_bytes())  # layers, heads and more that the weights do not tell
         told.update(f"{self._takes_first} {self._most_tokens}".encode())
         return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, told.digest())
@@ -112,11 +120,11 @@ class SentenceEncoder:
     @cached_property
     def _forward(self) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]:
         if self._graph:
-            from tacit.providers.embedding.graph import Graph
+            from tacit.providers.embedding.onnx_graph import Graph
 
             self._fingerprint  # noqa: B018 - refuses a file that is not whole
             return Graph(str(self._graph))
-        from tacit.providers.embedding.forward import Bert, Shape
+        from tacit.providers.embedding.bert import Bert, Shape
 
         path = str(self._folder / WEIGHTS)
         shape = Shape.of(self._config, folder=str(self._folder))

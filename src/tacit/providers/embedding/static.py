@@ -12,13 +12,22 @@ import struct
 from hashlib import sha256
 
 from tacit.domain.errors import ConfigError, ModelOutage
-from tacit.providers.embedding.naming import identity_of, name_in
-from tacit.providers.embedding.tensors import FETCH_AGAIN, Tensor, fingerprint, read_tensors
-from tacit.providers.embedding.wordpiece import read_document, read_wordpieces
+from tacit.providers.embedding.model_files import (
+    FETCH_AGAIN,
+    Tensor,
+    fingerprint,
+    identity_of,
+    is_path,
+    name_in,
+    read_document,
+    read_tensors,
+    read_wordpieces,
+    refuse_special,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
 FILE = "model.safetensors"
@@ -54,7 +63,7 @@ class StaticEmbedder:
         if tokens > known or short or any(not 0 <= row < rows for row in self._mapping):
             raise ConfigError(f"{folder}: vocabulary and vectors do not fit each other", hint=FETCH_AGAIN)
         told = sha256(fingerprint(tensors))
-        told.update(self._pieces.told())
+        told.update(self._pieces.fingerprint())
         config = read_document(f"{folder}/config.json") or {}
         self.identity = identity_of(name_in(config, otherwise="static"), self.dimensions, told.digest())
 
@@ -90,7 +99,7 @@ class StaticEmbedder:
 def is_static(folder: str) -> bool:
     """Whether a folder says that it holds a static model; a model's config.json names its kind."""
     document = read_document(f"{folder}/config.json")
-    return document is not None and document.get("model_type") == "model2vec" and os.path.isfile(f"{folder}/{FILE}")  # noqa: PTH113
+    return document is not None and document.get("model_type") == "model2vec" and os.path.isfile(f"{folder}/{FILE}")
 
 
 def _layout(table: Tensor, dimensions: int, folder: str) -> struct.Struct:
@@ -107,3 +116,61 @@ def _column(tensors: dict[str, Tensor], name: str, folder: str) -> tuple[Any, ..
     if len(tensor.shape) != 1 or tensor.kind not in kinds or tensor.shape[0] > _MOST_ENTRIES:
         raise ConfigError(f"{folder}/{FILE}: `{name}` is not a list of numbers", hint=FETCH_AGAIN)
     return struct.unpack(f"<{tensor.shape[0]}{_FORMATS[tensor.kind]}", tensor.data)
+
+
+FOLDER = "embedders"
+"""Below the home: one folder for each model."""
+CACHED = "minishlab/potion-base-8M"
+"""The static model that is taken from the hub's cache unasked."""
+
+
+def open_light(
+    choice: str, *, homes: Collection[str], spaces: Collection[str], hub_cache: str = ""
+) -> StaticEmbedder | None:
+    """Open the static model that the setting means; `homes` are the person's, `spaces` those that have vectors.
+
+    `hub_cache` is the hub's cache where it is not the usual one.
+
+    Raises `ConfigError` for a model that is there and broken.
+    """
+    if not spaces or choice in ("none", "hashed") or choice.startswith("openai:"):
+        return None
+    for folder in _places(choice, homes, hub_cache or os.path.expanduser("~/.cache/huggingface/hub")):
+        if not os.path.isdir(folder) or not is_static(folder):
+            continue
+        name = name_in(read_document(f"{folder}/config.json") or {}, otherwise="static")
+        if not any(space.startswith(f"{name}/") for space in spaces):
+            continue  # nobody embedded with it, so it need not be read
+        embedder = StaticEmbedder(folder)
+        if embedder.identity in spaces:
+            return embedder
+    return None
+
+
+def _places(choice: str, homes: Collection[str], cache: str) -> Iterator[str]:
+    own = [os.path.join(home, FOLDER) for home in homes]
+    kind, mark, name = choice.partition(":")
+    if choice == "auto":
+        for folder in filter(os.path.isdir, own):
+            yield from (os.path.join(folder, entry) for entry in sorted(os.listdir(folder)) if entry[0] != ".")
+        yield from _cached(cache, CACHED)
+    elif mark and kind == "hub":
+        repository, _, revision = name.partition("@")
+        yield from _cached(cache, repository, revision or "main")
+    elif is_path(choice):
+        yield os.path.expanduser(choice)
+    elif choice and "/" not in choice:
+        yield from (os.path.join(folder, choice) for folder in own)
+
+
+def _cached(cache: str, repository: str, revision: str = "main") -> Iterator[str]:
+    """Where the hub's library keeps a model that it fetched."""
+    kept = f"{cache}/models--{repository.replace('/', '--')}"
+    try:
+        refuse_special(f"{kept}/refs/{revision}")
+        with open(f"{kept}/refs/{revision}", encoding="utf-8", errors="replace") as file:
+            commit = file.read(65).strip()
+    except OSError:
+        commit = revision
+    if commit and "/" not in commit and commit[0] != ".":
+        yield f"{kept}/snapshots/{commit}"

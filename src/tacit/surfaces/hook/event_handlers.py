@@ -148,7 +148,7 @@ class EventResponse:
         if not spaces or self.context.embedder == "none":
             return
         from tacit.domain.errors import TacitError
-        from tacit.providers.embedding.light import open_light
+        from tacit.providers.embedding.static import open_light
 
         try:
             embedder = open_light(self.context.embedder, homes=self.context.homes, spaces=spaces)

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.domain.errors import ConfigError
 from tacit.providers.embedding.distilling import distil, reduced, weighed
-from tacit.providers.embedding.opening import open_folder
+from tacit.providers.embedding.embedder_choice import open_folder
 from tests.unit.providers.embedding.small_models import WORDS, bert_folder, bert_tensors
 
 

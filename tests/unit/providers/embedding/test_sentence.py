@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.domain.errors import ConfigError, ModelOutage
-from tacit.providers.embedding.forward import gelu
+from tacit.providers.embedding.bert import gelu
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tests.unit.providers.embedding.small_models import (
     PLACES,
@@ -238,7 +238,7 @@ def test_a_layer_behind_the_pooling_is_refused(tmp_path):
 def test_opening_loads_neither_numpy_nor_the_weights(tmp_path):
     folder = bert_folder(tmp_path)
     code = (
-        "import sys; from pathlib import Path; from tacit.providers.embedding.opening import open_embedder; "
+        "import sys; from pathlib import Path; from tacit.providers.embedding.embedder_choice import open_embedder; "
         f"e = open_embedder({str(folder)!r}, home=Path({str(tmp_path)!r})); e.identity; e.dimensions; "
         "print(sorted({'numpy', 'onnxruntime', 'openai', 'huggingface_hub', 'tokenizers'} & set(sys.modules)))"
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.domain.errors import ConfigError
-from tacit.providers.embedding.tensors import FETCH_AGAIN, Tensor
+from tacit.providers.embedding.model_files import FETCH_AGAIN, Tensor
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]

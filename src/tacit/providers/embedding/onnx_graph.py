@@ -13,7 +13,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from tacit.domain.errors import ConfigError
-from tacit.providers.embedding.tensors import FETCH_AGAIN
+from tacit.providers.embedding.model_files import FETCH_AGAIN
 
 _THREADS = 4
 _KNOWN = frozenset({"input_ids", "attention_mask", "token_type_ids"})

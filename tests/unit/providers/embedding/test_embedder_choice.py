@@ -7,15 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tacit.domain.errors import ConfigError, Mistake
-from tacit.providers.embedding import opening
-from tacit.providers.embedding.hashed import HashedEmbedder
-from tacit.providers.embedding.light import open_light
-from tacit.providers.embedding.opening import open_embedder, survey, why_none
+from tacit.providers.embedding import choice as opening
+from tacit.providers.embedding.embedder_choice import HashedEmbedder, open_embedder, survey, why_none
 from tacit.providers.embedding.sentence import SentenceEncoder
-from tacit.providers.embedding.static import StaticEmbedder
+from tacit.providers.embedding.static import StaticEmbedder, open_light
 from tests.unit.providers.embedding.small_models import bert_folder, static_folder
 
 
@@ -88,7 +87,7 @@ def test_auto_reads_a_weights_package_without_running_its_code(tmp_path, home, c
     bert_folder(package / "model")
     (package / "__init__.py").write_text("raise SystemExit('its code was run')")
     told = elsewhere(
-        "from tacit.providers.embedding.opening import open_embedder\n"
+        "from tacit.providers.embedding.embedder_choice import open_embedder\n"
         f"e = open_embedder('auto', home=Path({str(home)!r}), hub_cache=Path({str(cache)!r}))\n"
         "print(e.identity, len(e.embed(['add a column'])[0]))",
         env={"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *sys.path])},
@@ -107,7 +106,7 @@ def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(
         "real = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name in ('numpy', 'onnxruntime') else real(name, *a)\n"
         "sys.meta_path.insert(0, Away())\n"
-        "from tacit.providers.embedding.opening import open_embedder, why_none\n"
+        "from tacit.providers.embedding.embedder_choice import open_embedder, why_none\n"
         f"home, cache = Path({str(home)!r}), Path({str(cache)!r})\n"
         "print(open_embedder('auto', home=home, hub_cache=cache))\n"
         "print(why_none(home, hub_cache=cache))\n"
@@ -200,7 +199,7 @@ def test_a_model_of_the_hub_is_taken_from_the_cache_and_offline_says_what_to_do(
     folder = bert_folder(cached(cache, "makers/tiny"))
     code = (
         "from tacit.domain.errors import TacitError\n"
-        "from tacit.providers.embedding.opening import open_embedder\n"
+        "from tacit.providers.embedding.embedder_choice import open_embedder\n"
         "for name in ('makers/tiny', 'makers/other@v1'):\n"
         "    try:\n"
         f"        e = open_embedder('hub:' + name, home=Path({str(home)!r}), hub_cache=Path({str(cache)!r}))\n"
@@ -211,3 +210,25 @@ def test_a_model_of_the_hub_is_taken_from_the_cache_and_offline_says_what_to_do(
     there, missing = elsewhere(code, env={"HF_HUB_OFFLINE": "1"}).splitlines()
     assert there == SentenceEncoder(folder).identity
     assert missing.startswith("Outage the model makers/other could not be fetched | check the network")
+
+
+def vectors(*texts):
+    return [np.frombuffer(vector, dtype="<f4") for vector in HashedEmbedder().embed(texts)]
+
+
+def test_like_spelling_is_nearer_than_other_spelling():
+    asked, like, other = vectors("add a column to invoices", "adding columns to the invoice", "restart nginx")
+    assert asked @ like > 0.3 > asked @ other
+
+
+@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "\ud800", "\0", "日本語", "a"])
+def test_any_text_gives_a_vector_of_length_one(text):
+    assert np.linalg.norm(vectors(text)[0]) == pytest.approx(1, abs=1e-6)
+
+
+def test_vectors_do_not_depend_on_the_process():
+    # The hash is the same on every machine, so the numbers can be written down.
+    (vector,) = HashedEmbedder(8).embed(["run"])
+    assert np.frombuffer(vector, dtype="<f4").tolist() == pytest.approx(
+        [-0.57735, 0, 0.57735, 0, 0, 0, 0, -0.57735], abs=1e-5
+    )

@@ -108,7 +108,7 @@ class RemoteEmbedder:
         self._dimensions = self._dimensions or len(numbers)
         if len(numbers) != self._dimensions:
             told = f"gave {len(numbers)} dimensions, not {self._dimensions}"
-            raise self._outage(told, hint="tacit index --rebuild, if the model has changed")
+            raise self._outage(told, hint="tacit store index --rebuild, if the model has changed")
         try:
             length = math.hypot(*numbers)
         except OverflowError:  # a whole number too large for a float

@@ -6,18 +6,56 @@ named and cannot be had is an error that says what to do.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
-from tacit.providers.embedding.hashed import HashedEmbedder
-from tacit.providers.embedding.naming import is_path
+from tacit.providers.embedding.model_files import is_path
 from tacit.providers.embedding.sentence import GRAPHS, WEIGHTS, SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder, is_static
+
+_LONGEST_TEXT = 20_000
+_GROUP = 4
+
+
+class HashedEmbedder:
+    """Embeds by spelling."""
+
+    remote = False
+
+    def __init__(self, dimensions: int = 128) -> None:
+        """Take the number of places; each number is a space of its own."""
+        self.dimensions = dimensions
+        self.identity = f"hashed/{dimensions}@1"
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One vector for each text."""
+        return [self._embed(text[:_LONGEST_TEXT]) for text in texts]
+
+    def _embed(self, text: str) -> bytes:
+        places = [0.0] * self.dimensions
+        for feature in _features(text):
+            number = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
+            places[number % self.dimensions] += 1.0 if number & 1 << 31 else -1.0
+        length = math.hypot(*places)
+        if not length:
+            places[0] = length = 1.0
+        return struct.pack(f"<{self.dimensions}f", *[value / length for value in places])
+
+
+def _features(text: str) -> Iterator[str]:
+    for word in text.lower().split():
+        yield word
+        framed = f"<{word}>"
+        yield from (framed[start : start + _GROUP] for start in range(len(framed) - _GROUP + 1))
+
 
 if TYPE_CHECKING:
     from tacit.domain.model import Embedder
@@ -40,7 +78,7 @@ _REPOSITORY = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*)(?:@([\w.-]+))?", re.ASCII
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class FoundModel:
     """A place where a model could be, and why it cannot be used; empty: it can."""
 
     folder: Path
@@ -63,7 +101,7 @@ def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> 
     if choice == "hashed":
         return HashedEmbedder()
     if mark and kind == "openai":
-        from tacit.providers.embedding.remote import RemoteEmbedder
+        from tacit.providers.embedding.remote_embedder import RemoteEmbedder
 
         return RemoteEmbedder(name)
     if mark and kind == "hub":
@@ -95,18 +133,18 @@ def find_encoder(choice: str, *, home: Path, hub_cache: Path | None = None) -> P
     raise NotFound("no sentence encoder is installed here", hint=f"put one into {home / FOLDER}, or: {INSTALL}")
 
 
-def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[Sighting]:
+def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
     """Every place that `auto` looks at and where something is, in order."""
     for folder in _places(home, hub_cache):
         try:
             embedder = open_folder(folder)
             embedder.identity  # noqa: B018 - reads the vocabulary and the weights' header, so that what is broken shows
         except Mistake as error:
-            yield Sighting(folder=folder, problem=error.message)
+            yield FoundModel(folder=folder, problem=error.message)
         except OSError as error:
-            yield Sighting(folder=folder, problem=f"{folder}: {error.strerror}")
+            yield FoundModel(folder=folder, problem=f"{folder}: {error.strerror}")
         else:
-            yield Sighting(folder=folder, embedder=embedder)
+            yield FoundModel(folder=folder, embedder=embedder)
 
 
 def why_none(home: Path, *, hub_cache: Path | None = None) -> str:

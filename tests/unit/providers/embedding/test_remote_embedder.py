@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import ConfigError, ModelOutage
-from tacit.providers.embedding.hashed import HashedEmbedder
-from tacit.providers.embedding.remote import RemoteEmbedder
+from tacit.providers.embedding.embedder_choice import HashedEmbedder
+from tacit.providers.embedding.remote_embedder import RemoteEmbedder
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder
 
