@@ -200,7 +200,7 @@ def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]
             if found := hollow(command) or next((one for one in command.assignments if swaps(one, places[0])), ""):
                 return f"`{_short(found)}` puts something else in the place of what the check runs"
             if found := filled_in(command):
-                return f"nobody can tell what `{_short(found)}` made the check look at"
+                return f"it is not known what `{_short(found)}` made the check read"
         if there := pointed_outside(command, places, above=True):
             return f"the check ran in {_short(there)} or looked there, and the work was done elsewhere"
     return ""
@@ -279,7 +279,7 @@ def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
             away = change.file.startswith("/") and bool(workspace) and not _is_in(change.file, workspace)
             spread = change.reach is Reach.ANYTHING or (change.reach is not Reach.NAMED and late)
             if spread and not away:
-                return f"nobody can tell whether step {index} changed what decides what the check means"
+                return f"step {index} may have changed what the check depends on"
     return ""
 
 

@@ -1,7 +1,7 @@
-"""Shell text → would it show anything that it passes? A check that cannot fail, or that looks at a chosen part, proves nothing.
+"""Check strength: would a passing check show anything? One that cannot fail, or that tests a chosen part, proves nothing.
 
-Reads the text only. `text.exit_status` tells whether a failure could be masked; this tells whether there could be one,
-`aim` whether it looks at the work, and `whole_runs` whether it looks at all tests.
+Reads the shell text only: whether a check can fail, whether it tests the work and not something else, and whether it runs
+all tests. `text.exit_status` decides whether a failure could be masked.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def hollow(command: Command) -> str:
 
 
 def filled_in(command: Command) -> str:
-    """A word of a check that stands for others, which nobody can read there; empty if there is none."""
+    """Return a word of a check that is expanded at run time; empty if there is none."""
     unread = re.compile(rf".*[$`].*|@.*|{_CLUSTERED}" if command.program in _PYTEST else r".*[$`].*", re.DOTALL)
     return next((word for word in command.words[1:] if unread.fullmatch(word)), "")
 

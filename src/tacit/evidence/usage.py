@@ -42,7 +42,7 @@ def was_used(
     other_texts: Iterable[str] = (),
     asked: Collection[int] = (),
 ) -> bool | None:
-    """Whether a run used an entry from its step `start` on; nothing where that cannot be told.
+    """Whether a run used an entry from its step `start` on; None where that cannot be decided.
 
     `besides` are the texts of whatever else it was shown, `asked` the steps whose observations are Tacit's own answers.
     """

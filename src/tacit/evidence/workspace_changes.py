@@ -1,8 +1,7 @@
-"""Step → what it changed, as far as its arguments show: files written, removed or moved, or work set aside.
+"""Workspace changes: what a step changed, as far as its arguments show: files written, removed or moved, or work set aside.
 
-It reads names, not contents, and errs on the side of "changed": what it cannot rule out counts. Commands that change
-more than they name are told by `unseen`. A script that the agent runs may write more than its command line says; that
-is not seen.
+It reads names, not contents, and errs on the side of "changed": what it cannot exclude counts. `Reach` says how much a
+command changes beyond what it names. What a script writes by itself is not seen.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _DECIDING = re.compile(
     r"|bashrc|bash_profile|bash_aliases|profile|zshrc|zshenv|azure-pipelines\.yml|lefthook\.ya?ml|WORKSPACE|BUILD\.bazel|go\.work)$|(^|/)(\.github/(workflows|actions)|\.circleci|\.husky|\.git/hooks"
     r"|\.cargo)(/|$)|(^|/)\.env(rc|\.(?!example|sample|template)[\w-]+)?$|^(_?pytest|pluggy|iniconfig|unittest|nose2?|coverage|xdist|hypothesis)(/|\.pyc?$)"
 )
-"""Files that decide what a check means. An agent that touched one of them has not been checked by somebody else."""
+"""Files that decide what a check means. A check is not independent of an agent that changed one of them."""
 _SAMPLES = (
     "tests",
     "test_x.py",
@@ -260,7 +259,7 @@ _READERS = frozenset(
     "source . cloc tokei python python3 node time watch zip gzip xz strace for select case tig delta = bash sh zsh dash "
     "touch".split()
 )
-"""Programs that look at what they are given, or whose changes are told by `changes`."""
+"""Programs that only read their arguments, or whose changes `changes` reports."""
 
 
 def snapshots(command: Command) -> bool:
@@ -293,7 +292,7 @@ def spreads(command: Command) -> Iterator[tuple[str, Reach]]:
 
 
 def acts_on_unknown(command: Command) -> bool:
-    """Whether nobody knows what this program does to the files that it is given."""
+    """Whether it is not known what this program does to the files that it is given."""
     program = command.program
     known = program in _READERS | WITH_SUBCOMMAND | CHECKERS | FORMATTERS
     return not known and not is_check(command)

@@ -1,8 +1,8 @@
-"""Build files and a check → the commands that the check has them run, and whether one of these runs a given file.
+"""Build files: which commands does a check make them run, and does one of these run a given file?
 
-What a rule writes, reads or depends on is the work's own product or data and decides nothing; what it runs does. Where
-a mention cannot be placed it counts as run. Only text is read: what a rule puts together at run time (wildcards,
-pattern rules, `$(shell …)`) it does not see.
+What a rule writes, reads or depends on is product or data; what it runs decides the check. A mention that cannot be
+classified counts as run. Only text is read: what a rule assembles at run time (wildcards, pattern rules, `$(shell …)`) is
+not seen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MOST_LINES = 5000
 
 
 def lines_run(check: str, files: Mapping[str, str]) -> list[str]:
-    """The command lines that a check would have these build files run; all of them where that cannot be told."""
+    """The command lines that a check would have these build files run; all of them where that cannot be decided."""
     programs = _programs(check)
     if programs and all(name in _TESTERS for name, _ in programs):
         return []

@@ -1,8 +1,8 @@
-"""A git checkout → what a commit holds, and how it stands to what is checked out. Git is asked; it runs none of its hooks.
+"""Repository: what a commit of a git checkout contains, compared with the checked-out files. Git runs none of its hooks.
 
-Replaced objects, settings of the user and of the machine are left aside, and files of the workspace are never read by
-way of git: an index that hides changes, or a filter that undoes them, deceives git and not a hash. Commits, folders and
-files of the repository are held against their names, which git itself does not do when it reads them.
+Replaced objects and the settings of the user and the machine are ignored, and files of the workspace are never read through
+git: an index that hides changes, or a filter that reverts them, deceives git but not a hash. Objects are checked against
+their names, which git itself does not do when it reads them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""What a check stands on → why it is not independent of the run that it judges, or nothing.
+"""Workspace baseline: why a check is not independent of the run that it judges, or nothing.
 
-What decides a check (tests, settings, build files, the programs and scripts that it calls) is held against the commit
-that was checked out when the skill was given, and against that moment. A file counts as changed if its content differs
-from the commit and its inode was changed since: what a person left uncommitted before is theirs, and times that can be
-set by hand are not looked at. Where one must be strict, since whoever reports may have chosen the moment, the commit
-alone counts. What the build writes or reads is the work, and decides nothing. It reads files and asks git; it runs no
-check. What it cannot see: programs replaced before the skill was given, what is put there for the time of the check,
-and services or data of a test.
+What decides a check (tests, settings, build files, the programs and scripts that it calls) is compared with the commit and
+the moment at which the skill was shown. A file counts as changed if its content differs from the commit and its inode was
+changed since; earlier uncommitted changes are the user's, and times that can be set by hand are ignored. In strict mode,
+where the reporter may have chosen the moment, only the commit counts. Build outputs are the work, and decide nothing. It
+reads files and asks git; it runs no check. It cannot see programs replaced before the skill was shown, files present only
+during the check, and services or data of a test.
 """
 
 from __future__ import annotations
@@ -68,13 +67,13 @@ class WorkspaceBaseline:
     def doubt(self, command: str = "", *, search_path: str = "") -> str:
         """Why a check that runs here now is not independent; empty if nothing speaks against it."""
         if is_ahead(self.since, datetime.now(UTC)):
-            return "the use is dated in the future, so nobody can tell what the run changed"
+            return "the use is dated in the future, so it is not known what the run changed"
         here = Repository.around(self.folder)
         base = self._compared_with(here)
         if here and self.commit and not base:
             return f"the commit {self.commit[:12]} that was checked out is no longer there to compare with"
         if not base and self.strict:
-            return "there is no commit to compare with, so nobody can tell what the run changed"
+            return "there is no commit to compare with, so it is not known what the run changed"
         tree = here.tree(base) if here and base else {}
         root = here.root if here and base else self.folder
         files = list(islice(_files(root, tree), _MOST_FILES))
@@ -113,7 +112,7 @@ class WorkspaceBaseline:
         if here and not base and not self.strict:  # a harness may name another checkout than the one it stood in
             base = here.before(self.since)
         if here is None or not base:
-            return "there is no commit to compare with, so nobody can tell what the run changed"
+            return "there is no commit to compare with, so it is not known what the run changed"
         if not here.is_built_on(base):
             return "something else is checked out than what the run worked on"
         before, now = here.tree(base), here.tree("HEAD")
@@ -124,7 +123,7 @@ class WorkspaceBaseline:
         return ""
 
     def held_before(self, path: Path) -> bytes | None:
-        """What a file held in that commit; `None` if it was not there, or nobody knows."""
+        """What a file held in that commit; `None` if it was not there, or that is not known."""
         here = Repository.around(self.folder)
         base = self._compared_with(here)
         if here is None or not base:
@@ -133,7 +132,7 @@ class WorkspaceBaseline:
         return here.content(entry.blob) if entry else None
 
     def is_newer(self, path: Path) -> bool:
-        """Whether something was written, made or moved since. Looks at the time that nobody can set."""
+        """Whether something was written, made or moved since. Uses the change time, which a program cannot set."""
         try:
             return max(path.lstat().st_ctime, path.stat().st_ctime) > self._moment
         except OSError:

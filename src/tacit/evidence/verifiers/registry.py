@@ -1,8 +1,8 @@
-"""Which verifiers there are by name: built-in ones, and those of other packages (entry points `tacit.verifiers`).
+"""Verifiers by name: built-in ones, and those of other packages (entry points `tacit.verifiers`).
 
-A name leads to a function of an argument (a text that its user typed) and a `Context`, which makes the verifier. Others
-are loaded when they are asked for; one that does not load is told with its name. Who may choose what is decided here
-too: a check chosen by whoever reports an outcome counts only if it is the skill's own, or all tests.
+A name leads to a function of an argument (the text that the user typed) and a `Context`, which makes the verifier. Those of
+other packages are loaded on demand; one that does not load is reported by name. A check that the reporter chose counts only
+if it is the skill's own, or runs all tests.
 """
 
 from __future__ import annotations
