@@ -30,7 +30,7 @@ from tacit.surfaces.cli.context import (
     progress_bar,
 )
 from tacit.surfaces.cli.learn import moment
-from tacit.surfaces.cli.report import Part
+from tacit.surfaces.cli.report import ReportPart
 
 _BYTES_MAX = 64 << 20
 _NAMED_MAX = 3
@@ -228,7 +228,7 @@ def _names(found: RecallReport, skill_ids: Iterable[str]) -> list[str]:
     return [found.names.get(skill_id, skill_id) for skill_id in skill_ids]
 
 
-def _recall_parts(found: RecallReport, worst: int) -> Iterator[Part]:
+def _recall_parts(found: RecallReport, worst: int) -> Iterator[ReportPart]:
     if found.figures or found.presence_auroc:
         yield _recall_table(found)
     counts = found.counts

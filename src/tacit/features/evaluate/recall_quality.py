@@ -393,7 +393,7 @@ class _Library:
         return Mistake(
             f"no skill that recall may return has these labels: {'; '.join(details)}{more}",
             code="unknown_labels",
-            hint="see the names with `tacit skills list`, or take them as skills that are not here: --unknown-absent",
+            hint="see the names with `tacit skills`, or take them as skills that are not here: --unknown-absent",
         )
 
     def _near(self, label: str, line: int, shelved: Mapping[str, str]) -> str:

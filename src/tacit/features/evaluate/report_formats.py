@@ -27,7 +27,7 @@ from tacit.features.evaluate.eval_report import (
 )
 from tacit.features.evaluate.transcript import CallDivergence
 from tacit.surfaces.cli.context import clean, counted
-from tacit.surfaces.cli.report import Part
+from tacit.surfaces.cli.report import ReportPart
 from tacit.text.safe_markdown import one_line
 
 FORMAT = 1
@@ -252,7 +252,7 @@ def _cell(text: str) -> str:
 # --- terminal -------------------------------------------------------------------------------------------------------
 
 
-def report_parts(report: EvalReport) -> Iterator[Part]:
+def report_parts(report: EvalReport) -> Iterator[ReportPart]:
     """Yield the report for a terminal: the verdict, a table of the arms, the first lost exercises, and the limitations."""
     comparison = report.comparison
     yield f"[bold]{escape(clean(report.summary.text))}[/bold]\n"

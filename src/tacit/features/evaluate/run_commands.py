@@ -36,7 +36,7 @@ from tacit.features.evaluate.suites import SUITES, TeachingSuite, open_suite
 from tacit.features.evaluate.transcript import read_transcript
 from tacit.render.safe_files import require_no_links
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
-from tacit.surfaces.cli.report import Part
+from tacit.surfaces.cli.report import ReportPart
 
 _NOTES_MAX = 3
 _INTERRUPTED = 130
@@ -294,7 +294,7 @@ def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
 
 
-def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iterator[Part]:
+def _run_parts(done: RunResult, memory: Tacit | None, *, continued: int) -> Iterator[ReportPart]:
     figures = {arm.name: _arm_figures(done, arm) for arm in done.header.arms}
     labels = {**_SHARES, **_MEANS}
     known = [name for name in labels if any(each[name] is not None for each in figures.values())]

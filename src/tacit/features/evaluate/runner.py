@@ -159,7 +159,7 @@ class _Attempts:
             raise Refusal(
                 "the memory changed during the run: later arms would know more than earlier ones",
                 code="memory_changed",
-                hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit backup`)",
+                hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit store backup`)",
             )
 
 
@@ -204,7 +204,7 @@ def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> At
 
 def _begun(suite: Suite, exercise: Exercise, under: str = "") -> WatchedWorld:
     name = f"exercise {exercise.key!r} of suite {suite.name}{under}"
-    with WatchedWorld.labels(name):
+    with WatchedWorld.errors_named(name):
         return WatchedWorld(suite.begin(exercise), name)
 
 

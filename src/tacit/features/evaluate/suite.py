@@ -299,7 +299,7 @@ def _problems(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _suite_problems(document.get("suite", {}))
     arms = document.get("arms", {})
     if not isinstance(arms, dict):
-        yield "arms is no table"
+        yield "arms must be a table"
         return
     for name, options in arms.items():
         yield from (f"arm {name!r}: {problem}" for problem in _arm_problems(name, options))
@@ -307,33 +307,33 @@ def _problems(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _suite_problems(suite: object) -> Iterator[str]:
     if not isinstance(suite, dict):
-        yield "suite is no table"
+        yield "suite must be a table"
         return
     for key, value in suite.items():
         if not isinstance(value, str):
-            yield f"suite: {key} is no text"
+            yield f"suite: {key} must be a text"
     if suite and "name" not in suite:
         yield "suite has no name"
 
 
 def _arm_problems(name: str, options: object) -> Iterator[str]:
     if not _NAME.fullmatch(name):
-        yield "a name has at most 40 letters, digits, blanks and _ . + -"
+        yield "a name has at most 40 letters, digits, spaces and _ . + -"
     if name in ARMS:
-        yield "this name has a meaning already"
+        yield "this name is predefined"
     if not isinstance(options, dict):
-        yield "it is no table"
+        yield "it must be a table"
         return
     for key in sorted(set(options) - set(_FIELDS)):
-        yield f"unknown option {key!r} (there are {', '.join(_FIELDS)})"
+        yield f"unknown option {key!r} (use {', '.join(_FIELDS)})"
     if "aid" in options and options["aid"] not in list(AidKind):
-        yield f"no such aid: {options['aid']!r} (there are {', '.join(AidKind)})"
+        yield f"unknown aid {options['aid']!r} (use {', '.join(AidKind)})"
     if not isinstance(options.get("adapter", False), bool):
-        yield "adapter is neither true nor false"
+        yield "adapter must be true or false"
     for key, most in _LIMITS.items():
         value = options.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            yield f"{key} is no whole number from 1 to {most}"
+            yield f"{key} must be a whole number from 1 to {most}"
 
 
 def _with_enums(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from tacit.evidence.credit import task_digest
 from tacit.evidence.workspace_changes import changes
 from tacit.features.evaluate.task_overlap import initial_observations, same_start
 from tacit.gate.content_checks import unquotable
-from tacit.text.text_sources import Heard, directive_in, texts_in
+from tacit.text.text_sources import TextLog, directive_in, texts_in
 from tacit.text.tool_calls import operations_of, plain_name, reads_by_name
 
 _WINDOW, _LAP = 4000, 500
@@ -102,10 +102,10 @@ def _obeyed(trajectory: Trajectory) -> str:
 
     Agents use names and values from what they read all the time. Only a passage that the gate would not quote counts.
     """
-    heard: Heard[str] = Heard()
+    heard: TextLog[str] = TextLog()
     heard.add(trajectory.task.text, "", vouched=True)
     for step in trajectory.steps:
-        if step.is_action and (source := next(filter(None, map(heard.lender, texts_in(dict(step.arguments)))), None)):
+        if step.is_action and (source := next(filter(None, map(heard.copied_from, texts_in(dict(step.arguments)))), None)):
             return source
         if step.text and step.origin_of("text") is not Origin.EXTERNAL and step.role is not Role.AGENT:
             heard.add(step.text, "", vouched=True)

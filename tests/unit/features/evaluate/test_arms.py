@@ -8,6 +8,7 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound
 from tacit.features.evaluate.suite import ARMS, AidKind, Arm, RunPlan, all_arms, describe_arm, named_arms, read_run_plan
+from tests.raising import raises
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -24,9 +25,9 @@ def test_arms_are_named_in_the_order_that_they_are_wanted_in() -> None:
     ]
 
 
-@pytest.mark.parametrize(("names", "result"), [("none,nobody,nothing", "nobody, nothing"), (" ,", "no arm is named")])
-def test_arms_that_do_not_exist_are_reported(names: str, result: str) -> None:
-    with pytest.raises(Mistake, match=result) as mistake:
+@pytest.mark.parametrize(("names", "code"), [("none,nobody,nothing", "unknown_arm"), (" ,", "no_arm")])
+def test_arms_that_do_not_exist_are_reported(names: str, code: str) -> None:
+    with raises(Mistake, code) as mistake:
         named_arms(names)
     assert "skills+adapter" in mistake.value.hint
 
@@ -70,21 +71,10 @@ def test_every_problem_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     """
     with pytest.raises(Mistake) as mistake:
         read_run_plan(written(tmp_path, nonsense))
-    for result in (
-        "unknown table 'colour'",
-        "suite: seed is no text",
-        "suite has no name",
-        "arm 'flat': it is no table",
-        "arm 'none': this name has a meaning already",
-        "arm 'a,b': a name has at most 40",
-        "no such aid: 'magic'",
-        "k is no whole number from 1 to 50",
-        "budget_tokens is no whole number",
-        "adapter is neither true nor false",
-        "unknown option 'size'",
-        "no such aid: ['skills']",
-    ):
-        assert result in mistake.value.message
+    assert mistake.value.code == "bad_run_plan"
+    parts = ("'colour'", "seed", "'flat'", "'none'", "'a,b'", "'magic'", "k must", "budget_tokens", "adapter", "'size'")
+    for part in (*parts, "['skills']"):
+        assert part in mistake.value.message
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tests.unit.features.evaluate.test_past import MAKE, RIGHT, SKILL, STRUGGLE,
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG", "TACIT_SESSION"):

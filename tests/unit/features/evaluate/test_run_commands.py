@@ -31,7 +31,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     (tmp_path / "shop" / "agent.py").write_text(AGENT)
     return tmp_path / "shop"

@@ -85,7 +85,7 @@ def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path:
     assert shown.exit_code == 0
     assert shown.output.index("too_few_tasks") < shown.output.index("nosuch.gguf")
     found = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
-    assert "nosuch.gguf" in found["model_problem"]["found"]
+    assert "nosuch.gguf" in found["model_problem"]["message"]
     assert found["model"] is None
 
 
