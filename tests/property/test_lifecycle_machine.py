@@ -22,20 +22,21 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tacit import evidence as outcome
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
+from tacit.domain.care import BY_ITSELF
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Grade, Outcome
+from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.maintain import care as tending
-from tacit.maintain.refinement.standing import Standing, standing
-from tacit.store import VolatileStore, open_store
+from tacit.domain.stored import Stored
+from tacit.evidence.reliability import votes
+from tacit.maintain.status_changes import earned_status
+from tacit.store import open_store
 from tests.unit.learn.attempts import attempt, bash, edit
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))
@@ -92,7 +93,7 @@ class Lives(RuleBasedStateMachine):
 
     def store(self) -> Store:
         """The store of this machine."""
-        return VolatileStore()
+        return open_store(":memory:")
 
     def tick(self) -> datetime:
         self.now += timedelta(seconds=1)
@@ -106,11 +107,11 @@ class Lives(RuleBasedStateMachine):
     )
     def open(self, strictness: Strictness, known: int, pinned: int, hold_out: float) -> None:
         config = Config(policy=Policy(strictness=strictness, hold_out=hold_out))
-        self.loop = Loop(self.store(), config=config, scope=Scope(Level.PROJECT, "app"), clock=self.tick)
+        self.loop = Tacit(self.store(), config=config, scope=Scope(Level.PROJECT, "app"), clock=self.tick)
         for work in range(known):
             self.propose_and_approve(work, 0)
         for name, *_ in WORK[: min(known, pinned)]:
-            self.loop.pin(name, by="ann")
+            self.loop.reviews.pin(name, by="ann")
         self.pinned = self.pins()
 
     def teardown(self) -> None:
@@ -118,13 +119,13 @@ class Lives(RuleBasedStateMachine):
             return
         try:
             self.everything_that_left_can_be_brought_back()
-            assert self.loop.verify() == []
+            assert self.loop.archive.verify() == []
         finally:
             self.loop.close()
             shutil.rmtree(self.folder)
 
     def versions(self) -> list[Stored]:
-        return self.loop.store.catalogue(statuses=set(Status)) if hasattr(self, "loop") else []
+        return self.loop.context.store.catalogue(statuses=set(Status)) if hasattr(self, "loop") else []
 
     def pick(self, which: int) -> Stored | None:
         found = self.versions()
@@ -152,7 +153,7 @@ class Lives(RuleBasedStateMachine):
 
     def review(self, stored: Stored, decision: str, *, reason: str = "") -> bool:
         """Carry out a decision where the rules allow it."""
-        ticks = [literal.key for literal in self.loop.examine(stored.version.id).literals]
+        ticks = [literal.key for literal in self.loop.reviews.examine(stored.version.id).literals]
         try:
             ticked = ticks if decision == "approve" else []
             self.loop.review(stored.version.id, decision, by="ann", reason=reason, ticked=ticked)
@@ -164,35 +165,35 @@ class Lives(RuleBasedStateMachine):
     def propose_and_approve(self, work: int, number: int) -> None:
         verdict = self.loop.propose(written(work, number), by="ann", origin=Origin.USER)
         if verdict.version_id:
-            self.review(self.loop.store.version(verdict.version_id), "approve")
+            self.review(self.loop.context.store.version(verdict.version_id), "approve")
 
     @rule(which=numbers, among=st.sampled_from([Status.REJECTED, Status.STALE, Status.RETIRED, Status.CANDIDATE]))
     def bring_back(self, which: int, among: Status) -> None:
         """Somebody looks through what has left, or waits."""
         found = [stored for stored in self.versions() if stored.status is among]
         for decision in WAYS_BACK[among] if found else ():
-            assert self.review(self.loop.store.version(found[which % len(found)].version.id), decision)
+            assert self.review(self.loop.context.store.version(found[which % len(found)].version.id), decision)
 
     @rule(which=numbers, what=st.sampled_from(["rollback", "undo", "undo", "invalidate", "pin", "unpin"]))
     def change_by_hand(self, which: int, what: str) -> None:
         if stored := self.pick(which):
             reference = stored.version.id
             by_hand: dict[str, Callable[[], object]] = {
-                "rollback": lambda: self.loop.rollback(reference, by="ann"),
-                "undo": lambda: self.loop.undo(reference, by="ann"),
-                "invalidate": lambda: self.loop.invalidate(reference, by="ann", reason="it is wrong"),
-                "pin": lambda: self.loop.pin(reference, by="ann"),
-                "unpin": lambda: self.loop.pin(reference, by="ann", off=True),
+                "rollback": lambda: self.loop.reviews.rollback(reference, by="ann"),
+                "undo": lambda: self.loop.reviews.undo(reference, by="ann"),
+                "invalidate": lambda: self.loop.reviews.invalidate(reference, by="ann", reason="it is wrong"),
+                "pin": lambda: self.loop.reviews.pin(reference, by="ann"),
+                "unpin": lambda: self.loop.reviews.pin(reference, by="ann", off=True),
             }
-            before = self.loop.history()
+            before = self.loop.archive.history()
             try:
                 by_hand[what]()
             except TacitError:
-                assert self.loop.history() == before, "what is refused leaves no trace"
+                assert self.loop.archive.history() == before, "what is refused leaves no trace"
 
     @rule(apply=st.booleans())
     def recheck(self, apply: bool) -> None:
-        self.loop.recheck(apply=apply, by="ann")
+        self.loop.reviews.recheck(apply=apply, by="ann")
 
     # --- what agents do, and what time does -----------------------------------------------------------------------
 
@@ -256,11 +257,11 @@ class Lives(RuleBasedStateMachine):
 
     @rule(apply=st.booleans())
     def tend(self, apply: bool) -> None:
-        before = self.loop.history()
-        cares = self.loop.tend()
-        assert self.loop.history() == before, "looking changes nothing"
+        before = self.loop.archive.history()
+        cares = self.loop.library.plan()
+        assert self.loop.archive.history() == before, "looking changes nothing"
         if apply:
-            done, _ = self.loop.carry_out(cares, by="ann")
+            done, _ = self.loop.library.apply(cares, by="ann")
             assert not any(care.applied and care.skill_id in self.pinned for care in done)
 
     # --- what holds after every step ------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class Lives(RuleBasedStateMachine):
     def every_life_is_lawful(self) -> None:
         made[0] += 1
         for stored in self.versions():
-            life = self.loop.store.transitions(stored.version.id)
+            life = self.loop.context.store.transitions(stored.version.id)
             status: Status | None = None
             for move in life:
                 assert move.before is status, f"{move} does not go on from {status}"
@@ -292,13 +293,13 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def what_was_decided_by_itself_is_decided_the_same_again(self) -> None:
         versions = self.versions()
-        evidence = self.loop.store.evidence([stored.version.id for stored in versions]) if versions else {}
+        evidence = self.loop.context.store.evidence([stored.version.id for stored in versions]) if versions else {}
         for stored in versions:
             version_id = stored.version.id
-            life = self.loop.store.transitions(version_id)
+            life = self.loop.context.store.transitions(version_id)
             known = {piece.id: piece for piece in evidence[version_id]}
             for place, move in enumerate(life):
-                if move.by == tending.BY and move.before is not None:
+                if move.by == BY_ITSELF and move.before is not None:
                     assert set(move.evidence_ids) <= known.keys(), f"{move} rests on evidence that is not there"
                     check_again(move, life[:place], [known[each] for each in move.evidence_ids])
         self.look_at_new_moves()
@@ -308,25 +309,25 @@ class Lives(RuleBasedStateMachine):
         """What was just decided by itself is decided so from all that is stored now, and not about what is pinned."""
         for stored in self.versions():
             version_id = stored.version.id
-            life = self.loop.store.transitions(version_id)
+            life = self.loop.context.store.transitions(version_id)
             for place, move in list(enumerate(life))[self.moves.get(version_id, 0) :]:
-                if move.by != tending.BY:
+                if move.by != BY_ITSELF:
                     continue
                 assert stored.skill.id not in self.pinned, f"{move} moves what is pinned"
                 if move.before is None:
                     assert move.after not in RECALLABLE, f"{move} lets in what was put together by itself"
                 else:
                     decided[f"{move.before} → {move.after}"] += 1
-                    check_again(move, life[:place], self.loop.store.evidence([version_id])[version_id])
+                    check_again(move, life[:place], self.loop.context.store.evidence([version_id])[version_id])
             self.moves[version_id] = len(life)
 
     @invariant()
     def the_store_is_intact(self) -> None:
         if made[0] % VERIFY_EACH == 0 and hasattr(self, "loop"):
-            assert self.loop.verify() == []
+            assert self.loop.archive.verify() == []
 
     def pins(self) -> frozenset[str]:
-        remarks = self.loop.store.remarks(about=About.PIN) if hasattr(self, "loop") else []
+        remarks = self.loop.context.store.remarks(about=About.PIN) if hasattr(self, "loop") else []
         last = {remark.subject: remark.text for remark in remarks}
         return frozenset(subject for subject, text in last.items() if text)
 
@@ -334,8 +335,10 @@ class Lives(RuleBasedStateMachine):
         """Bring back all that is not recallable, by decisions that a person may take."""
         for stored in self.versions():
             for decision in WAYS_BACK.get(stored.status, ()):
-                assert self.review(self.loop.store.version(stored.version.id), decision), f"{decision} {stored.status}"
-            back = self.loop.store.version(stored.version.id)
+                assert self.review(self.loop.context.store.version(stored.version.id), decision), (
+                    f"{decision} {stored.status}"
+                )
+            back = self.loop.context.store.version(stored.version.id)
             assert back.status in RECALLABLE, f"{back.version.name} stays {back.status}"
             assert back.version == stored.version
 
@@ -363,8 +366,9 @@ def check_again(move: Transition, before: Sequence[Transition], evidence: Sequen
     assert move.before in RECALLABLE, f"{move} lets something in"
     assert move.evidence_ids, f"{move} rests on nothing"
     assert all(piece.grade.verified for piece in evidence if piece.id in move.evidence_ids), f"{move} rests on a claim"
-    found = standing(move.before, before, outcome.votes(evidence))
-    assert found == Standing(after=move.after, reason=move.reason, evidence_ids=move.evidence_ids)
+    found = earned_status(move.before, before, votes(evidence))
+    assert found is not None
+    assert (found.after, str(found.reason), found.evidence_ids) == (move.after, move.reason, move.evidence_ids)
 
 
 class LivesOnDisk(Lives):
