@@ -59,7 +59,7 @@ def main() -> None:
         seconds.append(seen.seconds)
         rules = [f"{finding.rule}:{finding.severity}" for finding in seen.findings]
         rows.append({"name": sample["name"], "what": sample["what"], "flagged": flagged, "rules": rules})
-        print(sample["name"], "flagged" if flagged else "quiet", *rules, *(reason for _, reason in seen.skipped))
+        print(sample["name"], "flagged" if flagged else "quiet", *rules, *(str(reason) for _, reason in seen.skipped))
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout

@@ -1,6 +1,6 @@
 """How many cards the rubric turns away: hand-written ones in three parts, and advice from public skills.
 
-The parts are those of tests/unit/gate/rubric_*.jsonl: rules were written looking at `look`, `held` was asked afterwards, and
+The parts are those of tests/unit/features/cards/rubric_*.jsonl: rules were written looking at `look`, `held` was asked afterwards, and
 `later` was written after that, asked once and then learned from. Public advice is every line of a list below a heading such as
 "Pitfalls" or "Troubleshooting" in the Markdown files that the arguments name, as a card with that one step; nobody has labelled
 it, so what is refused is listed for a person to read.
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tacit.features.cards.rubric import judge  # noqa: E402
-from tests.unit.gate.rubric_cards import HALVES, Written, cards  # noqa: E402
+from tests.unit.features.cards.rubric_cards import HALVES, Written, cards  # noqa: E402
 
 HEADING = re.compile(r"^#+ .*(?:pitfall|gotcha|troubleshoot|common (?:issues|mistakes|errors|problems)|lessons)", re.I)
 BULLET = re.compile(r"^(?:[-*]|\d+\.) (?=\S)")

@@ -49,8 +49,8 @@ class Admission:
         """Return the known skill that says the same as the candidate, if there is one."""
         context = self._context
         here = context.at_this_scope(candidate)
-        twin = gate.twin_of(here, queries.alike(context.store, here), context.config.policy)
-        return queries.newest_standing(context.store.versions(twin.skill.id)) if twin else None
+        twin = gate.twin_of(here, queries.similar_versions(context.store, here), context.config.policy)
+        return queries.newest_not_rejected(context.store.versions(twin.skill.id)) if twin else None
 
     def confirms(self, candidate: Candidate, known: Stored) -> bool:
         """Whether an attempt did what a known skill says, whatever else it did."""
@@ -69,8 +69,8 @@ class Admission:
 
 def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.GateResult:
     """Judge a candidate against the known skills; stores nothing."""
-    existing = queries.existing(store, candidate.content.sub_skills, candidate.scope)
-    known, proven = queries.alike(store, candidate), approvals.successes(store)
+    existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
+    known, proven = queries.similar_versions(store, candidate), approvals.successes(store)
     others = queries.neighbours(store, candidate)
     extra_findings = [
         *gate.composition(candidate.content, existing),
@@ -114,7 +114,7 @@ def proposed(
         by=by,
     )
     # Text of a known skill keeps its origin even if it is proposed under another name.
-    known = [*queries.named_in(store, content), *(held.version for held in queries.alike(store, candidate))]
+    known = [*queries.versions_named_in(store, content), *(held.version for held in queries.similar_versions(store, candidate))]
     origins = gate.origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
 

@@ -1,8 +1,7 @@
-"""Duplicates: is this already known, and if so, what does the newcomer add? Two contents → similarity, one merged content.
+"""Duplicates: how similar two contents are, what a newcomer adds, and the merge of both. Pure.
 
-The similarity is the gate's own: same kind, same actions in the same order, same subject. It knows nothing of retrieval
-scores. Merging keeps the newcomer's steps: what both did stays required, what only one did becomes optional. What each
-side counted (cases, cues, pitfalls) is united; where both counted the same, the newcomer's count stands.
+Similarity compares kind, actions in order, and subject; it does not use retrieval scores. In a merge, steps that both have stay
+required and steps of one side become optional. Counted entries (cases, cues, pitfalls) are united; the newcomer's count wins.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tacit.text.near_duplicates import order_similarity, text_similarity
 from tacit.text.shell import parse_command
 
 ACTIONS_WEIGHT = 0.65
-"""Doing the same things in the same order says more than being told of in the same words."""
+"""The same actions in the same order count more than the same words."""
 MAX_EXAMPLES = 8
 MAX_BODY = 4000
 _KEYED: Mapping[str, Callable[[Any], Hashable]] = {
@@ -31,21 +30,21 @@ _KEYED: Mapping[str, Callable[[Any], Hashable]] = {
     "cases": attrgetter("conditions"),
     "pitfalls": attrgetter("text", "kind", "step"),
 }
-"""Lists whose entries are the same if they have the same value here."""
+"""Lists, and the key by which two of their entries are the same."""
 _RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 _COUNTED = frozenset({"cases", "pitfalls"})
-"""Of two entries with one key the newcomer's is kept: it has counted later."""
+"""Of two entries with one key the newcomer's is kept, since it was counted later."""
 _LOCATED = frozenset({"command", "cmd", "file_path", "path"})
-"""Arguments whose values say where, not what; the shape of a step knows of them already."""
+"""Arguments that say where, not what; the shape of a step covers them."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 OPPOSED_FROM = 0.3
-"""Texts less alike than this are not the same anyhow."""
+"""Texts below this similarity are not compared for opposition."""
 SAME_EFFECT = 0.9
-"""How alike two skills are at least that do the same, each with its own account of when."""
+"""Least similarity of two skills with the same actions and different conditions."""
 
 
 def similarity(left: SkillContent, right: SkillContent) -> float:
-    """How much two contents are the same skill, from 0 to 1."""
+    """Return how similar two contents are, from 0 to 1."""
     if left == right:
         return 1.0
     if not _comparable(left.kind, right.kind):
@@ -58,7 +57,7 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
             same_fix = text_similarity(left.body or left.description, right.body or right.description)
         return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
     subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
-    ours, theirs = _doings(left), _doings(right)
+    ours, theirs = _actions(left), _actions(right)
     if left.kind is not Kind.PROCEDURE or not (ours and theirs):
         one, other = f"{left.description}\n{left.body}", f"{right.description}\n{right.body}"
         alike = max(subject, text_similarity(one, other))
@@ -72,19 +71,19 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
 
 
 def _opposed(left: str, right: str) -> bool:
-    """Whether two texts that share their words say the opposite: such are two skills, however alike they look."""
-    from tacit.text.opposition import opposed  # only where rules are compared that are nearly one
+    """Whether two similar texts state the opposite, and so are two skills."""
+    from tacit.text.opposition import opposed  # imported late: needed only for similar rules
 
     return bool(opposed(left, right))
 
 
 def _comparable(left: Kind, right: Kind) -> bool:
-    """Whether two kinds can be the same skill: a person's taste and a project's norm may be one rule."""
+    """Whether two kinds can be the same skill: a preference and a norm may be one rule."""
     return left is right or {left, right} == _RULES
 
 
-def _doings(content: SkillContent) -> list[Hashable]:
-    """What it does, in order: its own steps, then its parts."""
+def _actions(content: SkillContent) -> list[Hashable]:
+    """Return its actions in order: its own steps, then its parts."""
     return [*shapes(content.steps), *(("part", name) for name in content.sub_skills)]
 
 
@@ -93,7 +92,7 @@ def _is_conditional(content: SkillContent) -> bool:
 
 
 def contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
-    """Say which steps that stand for each other hold different fixed values for one argument, seen from either side."""
+    """Return how two aligned steps fix one argument differently; empty where none do."""
     pairs = {(old, new) for old, new in aligned(left, right)} | {(old, new) for new, old in aligned(right, left)}
     differences = (
         _differing(right[old], left[new])
@@ -111,7 +110,7 @@ def _differing(left: SkillStep, right: SkillStep) -> str:
 
 
 def fixed_of(step: SkillStep) -> list[str]:
-    """The arguments of a step that have one value for every task, those aside that say where."""
+    """Return the arguments of a step with a fixed value, except those that say where."""
     return [name for name, value in step.arguments.items() if name not in _LOCATED and _is_fixed(value)]
 
 
@@ -120,13 +119,13 @@ def _is_fixed(value: Any) -> bool:
 
 
 def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether everything the newcomer does, and when, is already said, so that it only confirms."""
+    """Whether a known content covers everything in the newcomer, so that it only confirms."""
     if newcomer.kind in _RULES and newcomer.tags and (newcomer.name, newcomer.tags) == (known.name, known.tags):
-        return True  # the same correction in other words: the action that was corrected names it
-    if not _says_when(newcomer, known):
+        return True  # the same correction in other words: both are named after the corrected action
+    if not _covers_conditions(newcomer, known):
         return False
     if newcomer.kind is not Kind.PROCEDURE or not newcomer.steps:
-        # Of the same fix told again the wording is no news; without steps the text is all there is.
+        # For the same fix the wording does not matter; without steps only the text can differ.
         is_covered = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
         return is_covered and shapes(newcomer.steps) == shapes(known.steps)
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
@@ -134,8 +133,8 @@ def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
     return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
 
 
-def _says_when(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether the known one has all of the newcomer's cases, cues, pitfalls, order and parts."""
+def _covers_conditions(newcomer: SkillContent, known: SkillContent) -> bool:
+    """Whether the known content has all cases, cues, pitfalls, predecessors and parts of the newcomer."""
     for field in _COUNTED:
         key = _KEYED[field]
         if not {key(item) for item in getattr(newcomer, field)} <= {key(item) for item in getattr(known, field)}:
@@ -146,14 +145,14 @@ def _says_when(newcomer: SkillContent, known: SkillContent) -> bool:
 
 
 def carries_out(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether the newcomer does all that a known procedure requires, in its order, whatever else it does on the way."""
+    """Whether the newcomer takes all required steps of a known procedure, in order, perhaps with others between them."""
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
     return bool(required) and _is_subsequence(required, shapes(newcomer.steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """One content made of two, and where the parts of each side went: field path before → field path after."""
+    """A merged content, and for each side: field path before → field path after."""
 
     content: SkillContent
     from_newcomer: Mapping[str, str]
@@ -161,7 +160,7 @@ class Merged:
 
 
 def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
-    """Make the next version of `known` with what the newcomer shows; the known name and identity stay."""
+    """Merge a newcomer into `known`; the known name and identity stay."""
     pairs = aligned(newcomer.steps, known.steps)
     keyed: dict[str, Any] = {
         field: _by_key(key, getattr(known, field), getattr(newcomer, field), later=field in _COUNTED)
@@ -191,14 +190,14 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
 
 
 def moved(path: str, new_paths: Mapping[str, str]) -> str:
-    """Where a field of one side, such as ``steps.2.arguments``, stands after merging."""
+    """Return the path of a field, such as ``steps.2.arguments``, after merging."""
     parts = path.split(".")
     head = ".".join(parts[:2])
     return ".".join([new_paths.get(head, head), *parts[2:]])
 
 
 def shapes(steps: Sequence[SkillStep]) -> list[Hashable]:
-    """What each step does, without its values: the tool, and for a shell its programs and subcommands."""
+    """Return the shape of each step without its values: the tool, and for a shell its programs and subcommands."""
     return [_shape(step) for step in steps]
 
 
@@ -226,7 +225,7 @@ _Pair = tuple[int | None, int | None]
 
 
 def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
-    """Put both in one order that keeps the order of each: index in the old one and in the new one, or nothing."""
+    """Align two lists of steps: pairs of the old and the new index, None where one side has no counterpart."""
     pairs: list[_Pair] = []
     matcher = difflib.SequenceMatcher(a=shapes(old), b=shapes(new), autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -239,7 +238,7 @@ def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
 
 
 def _merged_steps(pairs: Sequence[_Pair], new: Sequence[SkillStep], old: Sequence[SkillStep]) -> tuple[SkillStep, ...]:
-    """What both sides require in the same order stays required, even where repeats keep the two from lining up."""
+    """Merge aligned steps; what both sides require in the same order stays required even where repeats prevent alignment."""
     merged = [_merged_step(pair, new, old) for pair in pairs]
     found, sides = shapes(merged), (_required(new), _required(old))
     for shape in dict.fromkeys(sides[0]):
@@ -265,7 +264,7 @@ def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]
 
 
 def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
-    """Where the parameters, conditions, files and examples of one side went; what found no room went nowhere."""
+    """Return the new paths of the parameters, conditions, files and examples of one side; empty for what was dropped."""
     examples = {text: i for i, text in enumerate(whole.example_queries)}
     new_paths = {
         f"example_queries.{i}": f"example_queries.{examples[text]}" if text in examples else ""
@@ -290,7 +289,7 @@ def _united(known: Capabilities, more: Capabilities) -> Capabilities:
 def _by_key(
     key: Callable[[Any], Hashable], known: Sequence[Any], more: Sequence[Any], *, later: bool = False
 ) -> tuple[Any, ...]:
-    """Both sides' entries, the known ones first; of two with one key the known one stays, or the later one."""
+    """Return the entries of both sides, known ones first; with `later`, the new one wins where both have a key."""
     merged = {key(item): item for item in known}
     for item in more:
         if later:
@@ -301,7 +300,7 @@ def _by_key(
 
 
 def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Tell parameters where their values come from, where only the newcomer knows."""
+    """Add the source of parameter values where only the newcomer knows it."""
     found = {parameter.name: parameter for parameter in newcomers if parameter.reading}
     return tuple(
         dataclasses.replace(each, reading=found[each.name].reading, key=found[each.name].key)
@@ -312,12 +311,12 @@ def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) ->
 
 
 def _in_both(known: tuple[str, ...], newcomer: tuple[str, ...]) -> tuple[str, ...]:
-    """What both name; where one names nothing it was not noted there, and the other stands."""
+    """Return what both name; where one side was not recorded, the other side counts."""
     return tuple(name for name in known if name in newcomer) if known and newcomer else known or newcomer
 
 
 def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """Both sides' names in one order, each once."""
+    """Return the names of both sides in one order, each once."""
     merged: list[str] = []
     matcher = difflib.SequenceMatcher(a=known, b=more, autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -326,7 +325,7 @@ def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _merge_lines(known: str, new: str) -> str:
-    """Keep the known body whole, and add the newcomer's lines that it lacks while there is room."""
+    """Keep the known body, and add missing lines of the newcomer up to the limit."""
     merged, have = known, set(known.splitlines())
     for line in new.splitlines():
         longer = f"{merged}\n{line}".strip("\n")

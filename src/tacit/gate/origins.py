@@ -1,7 +1,7 @@
-"""Origins of what somebody writes over an earlier version: only what they changed is theirs. Pure.
+"""Origins after an edit: only what the writer changed gets the writer's origin. Pure.
 
-Entries of lists each have an origin (``cases.0``, ``pitfalls.2``), but for lists of many small things, which have one
-together (``cues``, ``after``, ``surroundings``): the lowest of their entries'.
+Entries of lists have an origin each (``cases.0``, ``pitfalls.2``). Lists of many small entries (``cues``, ``after``,
+``surroundings``) have one origin together, the lowest of their entries.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ from typing import Any
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent, SkillVersion, said_in
-from tacit.text.text_sources import Heard, texts_in
+from tacit.text.text_sources import TextLog, texts_in
 
-_Heard = tuple[Heard[str], list[str]]
-"""All that was said, and of it what nobody vouches for."""
+_LogWithTexts = tuple[TextLog[str], list[str]]
+"""Texts in order, of which some are untrusted."""
 _TOGETHER = frozenset({"cues", "after", "surroundings"})
 
 
 def origins_of_edit(
     content: SkillContent, writer: Origin, before: Sequence[SkillVersion], *, named: Sequence[SkillVersion] = ()
 ) -> dict[str, Origin]:
-    """Give each field its origin: the writer's where it is new, and the earlier one, never raised, where it was kept.
+    """Return the origin of each field: the writer's where it is new, the earlier one where it was kept.
 
-    What repeats a less trusted field in other dress is no more trusted than that: rewording raises nothing, nor does
-    putting together with others. Nor does it lower: what a field said before is its own, wherever else that stands. `named`
-    are the versions of skills that this one names as its parts or as what it extends.
+    Text copied from a less trusted field keeps that field's origin, even if it is reworded or combined. Text that a field
+    already had does not lower it. `named` are the versions of skills that this one has as parts or extends.
     """
     content_fields = said_in(content)
     if writer is Origin.EXTERNAL:
@@ -42,7 +41,7 @@ def origins_of_edit(
 
 
 def _kept(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin], dict[str, Origin]]:
-    """The lowest origin that a value had in its field, and in any field: what was left as it was keeps that."""
+    """Return the lowest origin that a value had in its field, and in any field."""
     at_place: dict[tuple[str, str], Origin] = {}
     anywhere: dict[str, Origin] = {}
     for version in before:
@@ -56,9 +55,9 @@ def _kept(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin]
 def _earlier_texts(
     content_fields: Mapping[str, Any], before: Sequence[SkillVersion]
 ) -> dict[str, list[tuple[str, Origin]]]:
-    """For each field that says something else now, the texts that stood there before, with their origin.
+    """Return for each changed field the earlier texts with their origin.
 
-    Entries of lists move: as many as came are taken for those that went, in order, and else each for the one in its place.
+    Entries of lists move: if as many came as went, they are paired in order, else by position.
     """
     found: dict[str, list[tuple[str, Origin]]] = {}
     for version in before:
@@ -75,7 +74,7 @@ def _earlier_texts(
 
 
 def _without(content_fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Fields whose value stands nowhere among the others, under the name of their list."""
+    """Return the fields whose value the others do not have, grouped by their list."""
     shown = {repr(value) for value in others.values()}
     found: dict[str, list[str]] = {}
     for field, value in content_fields.items():
@@ -85,14 +84,14 @@ def _without(content_fields: Mapping[str, Any], others: Mapping[str, Any]) -> di
 
 
 def _reworded(
-    value: Any, writer: Origin, *, own: Sequence[tuple[str, Origin]], lower: Mapping[Origin, _Heard]
+    value: Any, writer: Origin, *, own: Sequence[tuple[str, Origin]], lower: Mapping[Origin, _LogWithTexts]
 ) -> Origin:
-    """Origin of a field that says something else now: the lowest that it borrows from, or else the writer's."""
+    """Return the origin of a changed field: the lowest that it copies from, or else the writer's."""
     texts = list(texts_in(plain(value)))
-    for origin, (heard, lent) in lower.items():
-        borrowing = [text for text in texts if heard.lender(text) is not None]
+    for origin, (log, lent) in lower.items():
+        borrowing = [text for text in texts if log.copied_from(text) is not None]
         above = [text for text, each in own if each.rank > origin.rank]
-        if above and borrowing:  # what it said before is its own, and only the rest can be borrowed
+        if above and borrowing:  # only what the field did not have before can be copied
             borrowing = _borrowing_more(borrowing, above, lent)
         if borrowing:
             return origin
@@ -100,15 +99,15 @@ def _reworded(
 
 
 def _borrowing_more(texts: Sequence[str], above: Sequence[str], lent: Sequence[str]) -> list[str]:
-    """The texts that borrow something that their own field did not say before."""
-    heard: Heard[str] = Heard()
+    """Yield the texts that copy something that their own field did not have before."""
+    log: TextLog[str] = TextLog()
     for vouched, each in (*((True, each) for each in above), *((False, each) for each in lent)):
-        heard.add(each, each, vouched=vouched)
-    return [text for text in texts if text not in above and heard.lender(text) is not None]
+        log.add(each, each, vouched=vouched)
+    return [text for text in texts if text not in above and log.copied_from(text) is not None]
 
 
 def _together(found: Mapping[str, Origin]) -> dict[str, Origin]:
-    """The same with one entry for each list of many small things."""
+    """Return the origins with one entry for each list of many small entries."""
     shown: dict[str, Origin] = {}
     for field, origin in found.items():
         name = field.partition(".")[0]
@@ -117,28 +116,28 @@ def _together(found: Mapping[str, Origin]) -> dict[str, Origin]:
     return shown
 
 
-def _by_origin(versions: Sequence[SkillVersion], *, below: Origin) -> dict[Origin, _Heard]:
-    """What the versions say, for every origin below one, the lowest first: as texts that nobody above it vouches for."""
+def _by_origin(versions: Sequence[SkillVersion], *, below: Origin) -> dict[Origin, _LogWithTexts]:
+    """Return the texts of versions for every origin below one, the lowest first, each as untrusted texts."""
     written = [
         (origin_at(version.origins, field), text)
         for version in versions
         for field, value in said_in(version.content).items()
         for text in texts_in(plain(value))
     ]
-    written.sort(key=lambda entry: entry[0].rank)  # of a text in two places the lower origin counts
-    found: dict[Origin, _Heard] = {}
+    written.sort(key=lambda entry: entry[0].rank)  # for a text in two fields the lower origin counts
+    found: dict[Origin, _LogWithTexts] = {}
     for origin in sorted({each for each, _ in written if each.rank < below.rank}, key=lambda each: each.rank):
-        heard: Heard[str] = Heard()
+        log: TextLog[str] = TextLog()
         for each, text in written:
-            heard.add(text, text, vouched=each.rank > origin.rank)
-        found[origin] = heard, [text for each, text in written if each.rank <= origin.rank]
+            log.add(text, text, vouched=each.rank > origin.rank)
+        found[origin] = log, [text for each, text in written if each.rank <= origin.rank]
     return found
 
 
 def origin_at(origins: Mapping[str, Origin], field: str) -> Origin:
-    """Origin of a field, or the lowest among its parts, whichever is less trusted; unknown counts as external.
+    """Return the origin of a field, or the lowest among its parts, whichever is less trusted; unknown counts as external.
 
-    An entry without an origin of its own has that of what it belongs to.
+    An entry without its own origin has that of its list.
     """
     known = [origin for path, origin in origins.items() if path == field or path.startswith(f"{field}.")]
     while not known and "." in field:

@@ -1,8 +1,7 @@
-"""Portability: would this make sense outside the project it came from? Content → findings, and a suggested rewrite.
+"""Portability: does a skill make sense outside its project? Content → findings, and a suggested rewrite. Pure.
 
-A portable skill writes placeholders for what is local: absolute paths, private hosts, names of the repository, of its files and
-of people, ticket keys, accounts, secrets. What is the same on every machine (`/var/log`, `~/.ssh`, `localhost:8080`) is not
-local. The rewrite is a suggestion; whether it is taken is a person's choice.
+A portable skill has placeholders for what is local: absolute paths, private hosts, names of the repository, its files and
+people, ticket keys, accounts, secrets. What is the same everywhere (`/var/log`, `~/.ssh`, `localhost:8080`) is not local.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tacit.domain.skill import SkillContent, SkillFile, said_in
 from tacit.text.redaction import redact
 
 MOST_PER_FIELD = 8
-"""Findings told of one field."""
+"""Findings reported for one field."""
 SECRET = "secret"
 _SHOWN = 80
 _SHORTEST_NAME = 3
@@ -73,7 +72,7 @@ _DATE = r"(?<![\w.-])(?<!version[ =:])(?<!version: )20[12]\d-(?:0[1-9]|1[0-2])-(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
-    """What is known of the place that a skill comes from, so that its names are found where they stand."""
+    """What is known about the project that a skill comes from."""
 
     project: str = ""
     workspace: str = ""
@@ -82,11 +81,11 @@ class Local:
     branches: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     has_file: Callable[[str], bool] | None = None
-    """Whether a relative path is a file of the checkout; nothing where nobody can look."""
+    """Whether a relative path is a file of the checkout; None if there is no checkout to look at."""
 
 
 ANYWHERE = Local()
-"""Nothing is known of the place."""
+"""Nothing is known about the project."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,20 +93,20 @@ class _Rule:
     name: str
     pattern: re.Pattern[str]
     placeholder: str
-    """What is written instead; braces in it stand for the text itself."""
+    """The placeholder; `{}` in it is the matched text."""
     applies: Callable[[str], bool] | None = None
-    """Whether what looks like it is it."""
+    """A further test of the matched text."""
     keep: Callable[[str], str] | None = None
-    """What of the text stays behind the placeholder."""
+    """The part of the matched text that stays after the placeholder."""
     steps_only: bool = False
-    """Whether it matters only where something is done, not where something is told."""
+    """Whether it applies only to fields that are executed, not to descriptions."""
 
     def instead_of(self, text: str) -> str:
-        """The placeholder for a text that was found."""
+        """Return the placeholder for a matched text."""
         return self.placeholder.replace("{}", text)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it stands in a text; of a pattern with a part named `it` only that part."""
+        """Yield its matches in a text; of a pattern with a group `it` only that group."""
         part = "it" if "it" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
             if self.applies is None or self.applies(match.group(part)):
@@ -115,7 +114,7 @@ class _Rule:
 
 
 def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
-    """List what ties a skill to one project, person or machine."""
+    """Yield what ties a skill to one project, person or machine."""
     rules = _rules(local, _bundled(content))
     for field, value in said_in(content).items():
         if field.partition(".")[0] in _NOT_LOOKED_AT:
@@ -136,7 +135,7 @@ def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Find
 
 
 def suggest(content: SkillContent, local: Local = ANYWHERE) -> SkillContent:
-    """The same content with a placeholder for everything local; nothing else is changed."""
+    """Return the content with a placeholder for everything local."""
     rules = _rules(local, _bundled(content))
     changed: dict[str, Any] = {}
     for each in dataclasses.fields(content):
@@ -156,7 +155,7 @@ _NOT_LOOKED_AT = frozenset(
         "compatibility", "portable", "shareable", "capabilities",
     }
 )  # fmt: skip
-"""Fields that hold names of skills and tools, or what a program computed; capabilities are read from the others."""
+"""Fields with names of skills and tools or computed values; they are not rewritten."""
 _DOING = frozenset({"steps", "parameters", "preconditions", "postconditions", "cases"})
 
 
@@ -165,7 +164,7 @@ def _is_doing(field: str) -> bool:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in a value; of bundled files those that are text."""
+    """Yield every text in a value; of bundled files only those that are text."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, SkillFile):
@@ -182,7 +181,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _mapped(value: Any, rewrite: Callable[[str], str]) -> Any:
-    """The same value with every text rewritten."""
+    """Return the value with every text rewritten."""
     if isinstance(value, str):
         return rewrite(value)
     if isinstance(value, SkillFile) and value.encoding != "utf-8":
@@ -198,7 +197,7 @@ def _mapped(value: Any, rewrite: Callable[[str], str]) -> Any:
 
 
 def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, int, _Rule]]:
-    """Where something local stands, each place once; what an earlier rule has found is no longer looked at."""
+    """Yield the spans of local text, each once; earlier rules win."""
     found: list[tuple[int, int, _Rule]] = []
     taken = bytearray(len(text))
     for rule in rules:
@@ -212,7 +211,7 @@ def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, 
 
 
 def _rewritten(text: str, rules: Sequence[_Rule], doing: bool) -> str:
-    """A text with placeholders. Secrets go first, so that no piece of one is taken for something else."""
+    """Return a text with placeholders. Secrets are replaced first, so that no part of one matches another rule."""
     clean = redact(text)
     if clean.found:
         text = re.sub(r"<redacted:[a-z0-9-]+>", "<TOKEN>", clean.text)
@@ -225,7 +224,7 @@ def _rewritten(text: str, rules: Sequence[_Rule], doing: bool) -> str:
 
 
 def _slug(rules: Sequence[_Rule]) -> Callable[[str], str]:
-    """Rewrites a name, which can hold no brackets."""
+    """Rewrite a name, which cannot contain brackets."""
 
     def rewrite(name: str) -> str:
         new = _rewritten(name, rules, False)
@@ -288,13 +287,13 @@ _GENERAL = (
 
 
 def _bundled(content: SkillContent) -> frozenset[str]:
-    """Files that go along with a skill."""
+    """Files that are bundled with a skill."""
     return frozenset(file.path for file in content.files)
 
 
 @lru_cache(maxsize=64)
 def _rules(local: Local, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
-    """The rules for a place: its own names first, since they are known for certain."""
+    """Return the rules for a project: its own names first, since they are certain."""
     own: list[_Rule] = []
     if len(local.workspace) > 1:
         inside = re.compile(rf"{re.escape(local.workspace)}(?=/|\b)(?!-)")
@@ -320,7 +319,7 @@ def _rules(local: Local, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, 
 
 
 def _file_rule(has_file: Callable[[str], bool], bundled: frozenset[str]) -> _Rule:
-    """Finds files and programs of the checkout by their relative paths, unless every project has one of that name."""
+    """Find files and programs of the checkout by relative path, except those that every project has."""
 
     def applies(path: str) -> bool:
         plain = path.removeprefix("./").rstrip(".")
@@ -332,7 +331,7 @@ def _file_rule(has_file: Callable[[str], bool], bundled: frozenset[str]) -> _Rul
 _RELATIVE = re.compile(
     r"(?<![\w/\\.:{<>~$@-])(?:\./)?(?:[\w.@+-]{1,64}/){0,12}(?:[\w.@+-]{0,64}\.[A-Za-z]\w{0,15}|(?<=/)[\w-]{1,64})(?![\w/>-])"
 )
-"""A path below the folder: with a slash, or with an ending."""
+"""A path below the checkout: with a slash or a file extension."""
 _USUAL_FILES = frozenset(
     {
         "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "tsconfig.json", "pyproject.toml", "setup.py",
@@ -343,7 +342,7 @@ _USUAL_FILES = frozenset(
         "cmakelists.txt",
     }
 )  # fmt: skip
-"""Files that mean the same in every project that has them."""
+"""Files that mean the same in every project."""
 
 
 _USUAL_BRANCHES = frozenset({"main", "master", "develop", "trunk", "next", "dev", "HEAD"})
@@ -358,7 +357,7 @@ _USUAL_NAMES = frozenset(
 
 
 def _name(project: str) -> re.Pattern[str]:
-    """A project's name. An ordinary word is it as a place of a path, as whose something is, or where "the" stands before it."""
+    """Match a project's name. An ordinary word counts only in a path, as a possessive, or after "the"."""
     escaped = re.escape(project)
     if len(project) > 4 and re.search(r"[-_\d]|[a-z][A-Z]", project):
         return re.compile(rf"(?<![\w.]){escaped}(?![\w-])")
@@ -366,7 +365,7 @@ def _name(project: str) -> re.Pattern[str]:
     if project.lower() in _USUAL_NAMES or len(project) < _SHORTEST_NAME:
         return re.compile(in_path)
     spoken_of = r"(?:\b(?i:the|our|this)\s{1,3}(?:`|\"|')?|`)"
-    # a name that is a part of a longer one is another name
+    # part of a longer name is another name
     return re.compile(
         rf"(?:{spoken_of}|\b(?=(?i:{escaped})'s\b)|(?=(?<![\w.-]){escaped}/))(?P<it>(?i:{escaped}))(?![\w-]|\.\w)"
     )

@@ -1,7 +1,7 @@
-"""A file that comes with a skill → its bytes, and its text where it is one. One odd byte makes no text unreadable.
+"""Files bundled with a skill: their bytes, their text, and whether they are scripts, texts or data.
 
-A shell runs a script whatever bytes stand in its comments, so a text is read as far as it can be: bytes that are not UTF-8
-become U+FFFD, and UTF-16 and UTF-32 are known with and without their mark. Only what is mostly no text is left.
+A shell runs a script whatever bytes its comments contain, so text is read as far as possible: invalid UTF-8 becomes U+FFFD,
+and UTF-16 and UTF-32 are recognised with and without a byte order mark.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NULS = 0.4
 
 
 def bytes_of(file: SkillFile) -> bytes:
-    """The bytes of a bundled file; none where they are no base64."""
+    """Return the bytes of a bundled file; empty if its base64 is invalid."""
     if file.encoding != "base64":
         return file.content.encode("utf-8", "surrogatepass")
     try:
@@ -56,14 +56,14 @@ def bytes_of(file: SkillFile) -> bytes:
 
 
 def text_of(file: SkillFile) -> str | None:
-    """A bundled file as text; nothing where it is binary."""
+    """Return a bundled file as text; None if it is binary."""
     if file.encoding != "base64" and "\0" not in file.content:
         return file.content
     return read_as_text(bytes_of(file), file.path)
 
 
 def read_as_text(data: bytes, path: str = "") -> str | None:
-    """Bytes as text: as UTF-8, as UTF-16 or UTF-32, or as the UTF-8 that they mostly are; nothing where they are binary."""
+    """Decode bytes as UTF-8, UTF-16, UTF-32 or mostly UTF-8; None if they are binary."""
     wide = _wide(data)
     if wide:
         return data.decode(wide, "replace").removeprefix("\ufeff")
@@ -79,7 +79,7 @@ def read_as_text(data: bytes, path: str = "") -> str | None:
 
 
 def _wide(data: bytes) -> str:
-    """The encoding of a text with more than one byte to every character; empty for others."""
+    """Return the encoding of a text with several bytes per character; empty for others."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding
@@ -96,7 +96,7 @@ def _wide(data: bytes) -> str:
 
 
 def _is_mostly_text(data: bytes) -> bool:
-    """Whether most bytes are those of plain text; from the front and from the end, so that padding hides neither."""
+    """Whether most bytes are plain text, at the front and at the end, so that padding hides neither."""
     parts = (data[:_LOOKED_AT], data[-_LOOKED_AT:])
     return any(part and len(part.translate(None, _TEXT)) <= (1 - _MOSTLY) * len(part) for part in parts)
 
@@ -115,21 +115,21 @@ _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _STEERING = frozenset(
     {"package.json", ".mcp.json", "settings.json", "settings.local.json", "hooks.json", "plugin.json"}
 )
-"""Data that make something run."""
+"""Data files that make something run."""
 _STORED_BY_GIT = ("objects", "lfs")
 
 
 class FileKind(IntEnum):
-    """What a file is, in the order in which it is worth looking at."""
+    """What a file is, in the order in which files are examined."""
 
     SCRIPT = 0
     TEXT = 1
-    """And everything that is not known to be something else."""
+    """Also everything of unknown type."""
     DATA = 2
 
 
 def file_kind(path: str, head: bytes = b"", *, executable: bool = False) -> FileKind:
-    """The sort of a file; `head` are its first bytes, where they are known."""
+    """Return the kind of a file; `head` are its first bytes if known."""
     pure = PurePosixPath(path.lower())
     if head.startswith((*_SHEBANG, *_PROGRAMS)):
         return FileKind.SCRIPT
@@ -142,7 +142,7 @@ def file_kind(path: str, head: bytes = b"", *, executable: bool = False) -> File
 
 
 def _is_gits_own(path: PurePosixPath) -> bool:
-    """Whether Git keeps it packed for itself, so that nobody reads it as it lies there."""
+    """Whether it is one of Git's own packed files."""
     parts = path.parts
     at = parts.index(".git") if ".git" in parts else -1
     return at >= 0 and len(parts) > at + 1 and (parts[at + 1] in _STORED_BY_GIT or parts[at + 1 :] == ("index",))

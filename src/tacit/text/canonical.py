@@ -1,8 +1,8 @@
-"""Shell text or a path → a form that is the same on every machine, to compare by; not to run, and not to show.
+"""Canonical forms of shell commands and paths, the same on every machine: for comparing only, not for running or showing.
 
-Paths are seen from the workspace, whoever's home it lies in. `cd web && npm test` and `npm --prefix web test` come out
-alike, as `web$ npm test`. Left out is what only frames a command: changes of folder that are folded in, wrappers such as
-`sudo` and `timeout`, an environment's activation, a last `| tail`, where error output goes. What decides the effect stays.
+Paths are relative to the workspace. `cd web && npm test` and `npm --prefix web test` both become `web$ npm test`. Directory
+changes, wrappers such as `sudo` and `timeout`, activation of environments, a final `| tail` and redirected error output
+are left out; everything that decides the effect stays.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _HOME = re.compile(r"(?:/home/[^/]+|/Users/[^/]+|/root|\$HOME|\$\{HOME\}|~)(?=/|
 _PATH = re.compile(r"(?:[\w.@+~$-]*/)+[\w.@+*?-]*|\.{1,2}|[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}")
 _VERSIONED = re.compile(r"(python|pip|node|ruby|perl)[\d.]+")
 _OWN = re.compile(r"/.*\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)$|^(?!.*/s?bin/)\.{0,2}\w[^/]*/|^\./")
-"""A program of the project's own: named by where it lies, unless that is an environment's `bin`."""
+"""A program of the project, named by its path, unless that is an environment's `bin`."""
 _SCENERY = frozenset({"cd", "pushd", "popd", "set", ":", "true"})
 _ON_FILES = frozenset(
     "cat head tail less more bat nl wc stat file ls tree find fd du rm rmdir mkdir touch cp mv ln chmod chown diff cmp "
     "sed awk gawk grep egrep fgrep rg ag sort uniq cut tee xxd hexdump realpath readlink tar unzip zip".split()
 )
-"""Programs that care for the files they are given, not for the folder they run in."""
+"""Programs whose effect depends on their files, not on the working directory."""
 _SCRIPT_FIRST = frozenset("sed awk gawk grep egrep fgrep rg ag perl jq yq".split())
 _LAST_LOOK = frozenset({"head", "tail", "less", "more", "cat"})
 
 
 def canonical_path(path: str, *, workspace: str = "", directory: str = "") -> str:
-    """A path as seen from the workspace; `~/…` in anybody's home; `.` is the workspace itself."""
+    """Return a path relative to the workspace (`.`); `~/…` for any home folder."""
     root = _slashes(workspace).rstrip("/")
     seen = posixpath.normpath(inside(_slashes(directory), _slashes(path.removeprefix("file://"))) or ".")
     if root and (seen == root or seen.startswith(f"{root}/")):
@@ -42,7 +42,7 @@ def canonical_path(path: str, *, workspace: str = "", directory: str = "") -> st
 
 
 def canonical_command(text: str, *, workspace: str = "", directory: str = "") -> str:
-    """A shell text in the form to compare by; `directory` is where it started, if not in the workspace."""
+    """Return the canonical form of a shell text; `directory` is where it started, if not in the workspace."""
     commands = _working(parse_command(text))
     if len(commands) == 1 and (script := nested_script(commands[0][0])):
         return canonical_command(script, workspace=workspace, directory=inside(directory, commands[0][0].directory))
@@ -54,14 +54,14 @@ def canonical_command(text: str, *, workspace: str = "", directory: str = "") ->
         if connector == "&" or (connector and at < len(commands)):
             parts.append(connector)
     bare = without_heredocs(text)
-    if bare != text:  # what was fed in matters, but is data
+    if bare != text:  # the input matters, but is data
         fed = text.replace(workspace, "") if workspace else text
         parts.append(f"<<{blake2b(fed.encode(errors='replace'), digest_size=4).hexdigest()}")
     return " ".join(parts)
 
 
 def _working(commands: Sequence[Command]) -> list[tuple[Command, str]]:
-    """The commands that do something, each with what joins it to the next; without those that only set the scene."""
+    """Yield the commands that do something, each with the operator to the next; without preparation."""
     kept: list[tuple[Command, str]] = []
     for command in commands:
         activates = command.program in ("source", ".") and any(word.endswith("activate") for word in command.operands)
@@ -89,7 +89,7 @@ def _rendered(command: Command, *, workspace: str, directory: str) -> str:
 
 
 def _located(command: Command, *, workspace: str, directory: str) -> Iterator[str]:
-    """The words with their paths seen from the workspace, and without the flags that the folder was taken from."""
+    """Return the words with paths relative to the workspace, without the flags that set the directory."""
     taken = list(folders_named((command.program,), command.words))
     flags = FOLDER_FLAGS.get(command.program, frozenset())
     scripts = 1 if command.program in _SCRIPT_FIRST and not {"-e", "-f"} & set(command.flags) else 0
@@ -110,7 +110,7 @@ def _located(command: Command, *, workspace: str, directory: str) -> Iterator[st
 
 
 def _seen(word: str, *, workspace: str, directory: str) -> str:
-    path, mark, behind = word.partition("::")  # pytest's way to name a test in a file
+    path, mark, behind = word.partition("::")  # how pytest names a test in a file
     if "://" in word or not _PATH.fullmatch(path):
         return word.replace(f"{workspace.rstrip('/')}/", "") if workspace else word
     return canonical_path(path, workspace=workspace, directory=directory) + mark + behind

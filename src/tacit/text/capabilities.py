@@ -1,9 +1,9 @@
-"""What one may touch beside what another would: needs and an allowance → what goes beyond it. Pure but for its memory.
+"""Compare the capabilities that a skill needs with those that a caller allows. Pure, with a cache.
 
-A category that an allowance does not name allows nothing of it. Values may be patterns (`*.example.com`, `/srv/data/*`); a
-program covers all that it is called with, and a folder what lies in it. A command is its program, or the program and
-what it runs (`git push`, `npx prettier`, `python3 -m unittest`): `python3` allows Python of any kind, `prettier` does not
-allow `npx prettier`. What stands before a command (`sudo`) must be allowed by itself. Paths inside the workspace are no need.
+A category that an allowance does not name allows nothing. Values may be patterns (`*.example.com`, `/srv/data/*`); a
+program includes all its arguments, and a folder all its files. A command is a program, or a program and what it runs
+(`git push`, `npx prettier`): `python3` allows any Python, `prettier` does not allow `npx prettier`. A prefix (`sudo`) must
+be allowed by itself. Paths inside the workspace are no need.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KEPT = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashedContent:
-    """A content that is the same as another if its hash is: what was found out about it need not be found again."""
+    """A content that is compared by its hash, as a key for caches."""
 
     content: SkillContent
     hash: str
@@ -40,18 +40,18 @@ class HashedContent:
 
 @lru_cache(maxsize=_KEPT)
 def needed(keyed: HashedContent) -> Capabilities:
-    """What a content touches, as capabilities."""
+    """Return what a content uses, as capabilities."""
     return touches.needs(keyed.content, touched(keyed))
 
 
 @lru_cache(maxsize=_KEPT)
 def touched(keyed: HashedContent) -> tuple[Touch, ...]:
-    """Every place in a content that touches something."""
+    """Return every place in a content that uses something outside of it."""
     return touches.touches(keyed.content)
 
 
 def beyond(needs: Capabilities, allowed: Capabilities) -> Capabilities:
-    """What of the needs is not allowed."""
+    """Return the needs that are not allowed."""
     return Capabilities(
         **{
             name: tuple(
@@ -65,7 +65,7 @@ def beyond(needs: Capabilities, allowed: Capabilities) -> Capabilities:
 
 
 def added(now: Capabilities, before: Capabilities) -> Capabilities:
-    """What is named now and was not before, word for word."""
+    """Return the values that were not there before."""
     return Capabilities(
         **{
             name: tuple(value for value in getattr(now, name) if value not in getattr(before, name))
@@ -75,7 +75,7 @@ def added(now: Capabilities, before: Capabilities) -> Capabilities:
 
 
 def united(several: Iterable[Capabilities]) -> Capabilities:
-    """All that any of them names, each once."""
+    """Return all values of several capabilities, each once."""
     found = list(several)
     return Capabilities(
         **{name: tuple(dict.fromkeys(value for each in found for value in getattr(each, name))) for name in CATEGORIES}
@@ -83,7 +83,7 @@ def united(several: Iterable[Capabilities]) -> Capabilities:
 
 
 def narrowed(outer: Capabilities | None, inner: Capabilities | None) -> Capabilities | None:
-    """What both allow; who says nothing allows all."""
+    """Return what both allow; None allows everything."""
     if outer is None or inner is None:
         return inner if outer is None else outer
     covered = (added(inner, beyond(inner, outer)), added(outer, beyond(outer, inner)))
@@ -91,7 +91,7 @@ def narrowed(outer: Capabilities | None, inner: Capabilities | None) -> Capabili
 
 
 def capabilities_text(capabilities: Capabilities, *, most: int = 4) -> str:
-    """What is named, in words: `hosts a, b; commands git`; empty for nothing."""
+    """Return capabilities as text: `hosts a, b; commands git`; empty for none."""
     parts = []
     for name in CATEGORIES:
         values = getattr(capabilities, name)
@@ -102,7 +102,7 @@ def capabilities_text(capabilities: Capabilities, *, most: int = 4) -> str:
 
 
 def parse_allowance(texts: Iterable[str]) -> Capabilities:
-    """Read what is allowed from texts such as `hosts=api.example.com,*.example.org`; what none names is not allowed."""
+    """Parse an allowance from texts such as `hosts=api.example.com,*.example.org`; raises `Mistake`."""
     found: dict[str, list[str]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
@@ -115,7 +115,7 @@ def parse_allowance(texts: Iterable[str]) -> Capabilities:
 
 
 def allowance(allowed: Capabilities | Sequence[str] | None) -> Capabilities | None:
-    """What a caller allows, read from words where it came as words; nothing stays nothing, which means all."""
+    """Return what a caller allows, parsed if it is text; None stays None, which allows everything."""
     if allowed is None or isinstance(allowed, Capabilities):
         return allowed
     return parse_allowance([allowed] if isinstance(allowed, str) else allowed)
@@ -127,7 +127,7 @@ def _host(allowed: str, value: str) -> bool:
 
 
 def _path(allowed: str, value: str) -> bool:
-    inside = posixpath.normpath(value.replace("\\", "/"))  # `/srv/data/../../etc` lies in /etc
+    inside = posixpath.normpath(value.replace("\\", "/"))  # `/srv/data/../../etc` is in /etc
     if ".." in inside.split("/"):
         return allowed == "*"
     folder = posixpath.normpath(allowed)

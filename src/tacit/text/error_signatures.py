@@ -1,11 +1,10 @@
-"""Error output → its signature: the telling line with everything that differs from run to run masked.
+"""Error signatures: the most informative line of error output, with everything masked that differs between runs.
 
-Two runs that fail for the same reason give the same signature, whatever their paths, numbers, ids, times and names. It
-chooses and masks; it does not judge whether the text is an error at all, and gives the empty string for empty text.
+Two runs that fail for the same reason have the same signature, whatever their paths, numbers, ids, times and names. Empty
+text has the empty signature. The name of a missing module or program is kept, since the error is about it; `without_name`
+masks it too. The signature of a signature is itself, so stored ones can be updated by computing them again.
 
-One name is kept: that of the module or program that the error says is missing, since it is what the error is about. A
-remedy for whatever is missing is filed under the signature `without_name`. A signature is its own signature, so one that
-was stored by earlier rules is brought up to these by taking it again.
+`templates` groups signatures that differ in a few words (a small version of Drain, He et al., 2017).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterable
 
 MAX_LENGTH = 200
 _HEAD = 16_000  # compilers name the cause first …
-_TAIL = 64_000  # … interpreters last; what lies between in a huge log tells nothing more
+_TAIL = 64_000  # … interpreters last; the middle of a huge log adds nothing
 _MAX_LINE = 1_000
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -46,7 +45,7 @@ _COUNTED = re.compile(
     r"command|process|exit(?:ed)?|code|status|build|fatal|critical|npm|err|finished|done|found|not ok|ran|deselected)\b)*+",
     re.IGNORECASE,
 )
-"""A line that only counts, or says that something failed and where: it holds whatever is wrong."""
+"""A line that only counts, or says that something failed, whatever the cause."""
 _FAILED_AT = re.compile(
     r"(?:FAIL(?:ED)?\s+(?=\S*[./<])\S{1,300}?(?::|\s+[-–])|ERROR\s+(?=\S*[./<])\S{1,300}?\s+[-–])\s+(?=\S)"
 )
@@ -82,9 +81,9 @@ _MASKED = re.compile(
 
 
 def error_signature(text: str, *, command: str = "") -> str:
-    """Reduce error output to the line that tells most, with its variable parts masked.
+    """Reduce error output to its most informative line, with its variable parts masked.
 
-    That time ran out says nothing of the cause, so there the program that was run is named too, if the command is given.
+    A timeout does not show the cause, so there the program is named too, if `command` is given.
     """
     signature = _signature(_telling_line(_bounded(text)))
     if command and ran_out_of_time(signature):
@@ -93,17 +92,17 @@ def error_signature(text: str, *, command: str = "") -> str:
 
 
 def tells(signature: str) -> bool:
-    """Whether a signature says what is wrong, and not only that something is."""
+    """Whether a signature says what is wrong, not only that something is."""
     return not (_COUNTED.fullmatch(signature) or _SUMMARY.search(signature))
 
 
 def without_place(line: str) -> str:
-    """What a line says of a failure, without the test or file in front that it was seen in."""
+    """Return a line without the test or file in front of its message."""
     return line[found.end() :] if (found := _FAILED_AT.match(line)) else line
 
 
 def ran_out_of_time(signature: str) -> bool:
-    """Whether an error says no more than that something took too long."""
+    """Whether an error is only a timeout."""
     return _TIMED_OUT.search(signature) is not None
 
 
@@ -116,12 +115,12 @@ def _program_in(command: str) -> str:
 
 
 def missing_name(text: str) -> str:
-    """The module or program that the error says is not there; empty where it says nothing of the kind."""
+    """Return the module or program that the error reports as missing; empty if there is none."""
     return _missing_in(_telling_line(_bounded(text)))
 
 
 def without_name(signature: str) -> str:
-    """The signature of the same error about anything: what is missing masked; empty where nothing is missing."""
+    """Return the signature with the missing name masked; empty where nothing is missing."""
     name = _missing_in(signature)
     if not name:
         return ""
@@ -140,7 +139,7 @@ def _missing_in(line: str) -> str:
 
 
 def _signature(line: str) -> str:
-    for _ in range(MAX_LENGTH):  # a mask can uncover another; each round masks at least one thing
+    for _ in range(MAX_LENGTH):  # one mask can uncover another; each round masks at least one thing
         masked = _masked(line)
         if masked == line:
             break
@@ -152,7 +151,7 @@ def _masked(line: str) -> str:
     line = without_place(line)
     name = _missing_in(line)
     if name and _NO_PROGRAM.fullmatch(line):
-        return f"{name}: command not found"  # each shell words it otherwise
+        return f"{name}: command not found"  # each shell words it differently
     line = _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], _HERE), line, count=1)
     return _clean(_clean(_MASKED.sub(_mask, line)).replace(_HERE, name))
 
@@ -177,13 +176,13 @@ def _says_why(line: str) -> bool:
 
 
 def _below_heading(lines: list[str]) -> str:
-    """What a test runner says below the name of the file that failed."""
+    """Return the message that a test runner prints below the failed file."""
     at = next((number for number, line in enumerate(lines) if _HEADING.fullmatch(line)), len(lines))
     return next((line for line in lines[at + 1 :] if _says_why(line)), "")
 
 
 def _clean(line: str) -> str:
-    """One line, single blanks, within bounds, no wrapping left."""
+    """Return one line with single blanks and limited length."""
     line = " ".join(_WRAPPING.sub("", line[:_MAX_LINE]).split())
     return line[:MAX_LENGTH].rstrip()
 
@@ -196,7 +195,7 @@ def _mask(match: re.Match[str]) -> str:
 
 
 ANY = "<*>"
-"""Stands in a template where its lines differ."""
+"""Marks where the lines of a template differ."""
 LEAST_ALIKE = 0.7
 """The share of words that must agree; masks count, words that already differ do not."""
 
@@ -209,7 +208,7 @@ class _Group:
         self.lines: list[str] = []
 
     def alike(self, words: list[str]) -> float:
-        """The share of places at which both say the same."""
+        """Return the share of positions with the same word."""
         return sum(one == other for one, other in zip(self.words, words, strict=True)) / len(words)
 
     def take(self, line: str, words: list[str]) -> None:
@@ -218,7 +217,7 @@ class _Group:
 
 
 def templates(lines: Iterable[str], *, least_alike: float = LEAST_ALIKE) -> dict[str, tuple[str, ...]]:
-    """Every template with its distinct lines, both sorted. No line is lost, and none stands in two."""
+    """Return every template with its distinct lines, both sorted; each line belongs to one template."""
     leaves: dict[tuple[int, str], list[_Group]] = {}
     for line in sorted(set(lines)):
         words = line.split()
@@ -238,6 +237,6 @@ def templates(lines: Iterable[str], *, least_alike: float = LEAST_ALIKE) -> dict
 
 
 def _key(words: list[str]) -> str:
-    """What leads to a leaf: the first word, unless it is one that varies."""
+    """Return the first word as the key of a group, unless it varies."""
     first = words[0]
     return ANY if first.startswith("<") or any(sign.isdigit() for sign in first) else first

@@ -1,6 +1,6 @@
-"""Shell text → does its exit status 0 prove anything? Follows the status of each check through the line it stands in.
+"""Does exit status 0 of a shell text prove that its checks passed? Follows the status of each check through the line.
 
-It reads what `shell` has parsed and runs nothing. In doubt the status proves nothing.
+It works on the parsed commands and runs nothing. In doubt the status proves nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from tacit.text.shell import BARE, MAX_TEXT, Command, is_check, nested_script, p
 
 
 def masks_exit(text: str) -> bool:
-    """Tell whether exit status 0 of this text proves nothing about the checks in it (or, without any, its commands)."""
+    """Whether exit status 0 proves nothing about the checks in a text (or, without checks, its commands)."""
     if len(without_heredocs(text)) > MAX_TEXT:
-        return True  # what nobody read to the end proves nothing
+        return True  # a text that was not parsed to the end proves nothing
     commands = parse_command(text, bare=True)
     if not any(command.program != BARE for command in commands):
         return True
@@ -43,7 +43,7 @@ _USUAL_FOLDER = re.compile(r"\$PATH|\$\{PATH\}|(?:.*/)?(?:\.?venv/bin|node_modul
 
 
 def _last_real(commands: tuple[Command, ...]) -> int:
-    """Index of the first command that does work: what follows it in a pipe or list must not swallow its status."""
+    """Return the index of the first command that does work; what follows must not hide its status."""
     return next((i for i, command in enumerate(commands) if command.program not in _SILENT), len(commands) - 1)
 
 
@@ -52,7 +52,7 @@ def _shell_options(commands: tuple[Command, ...], *, before: int) -> frozenset[s
     for at, command in enumerate(commands):
         if command.program == "set":
             if any(word.startswith("+") for word in command.operands):
-                return frozenset()  # switched off again somewhere: count on nothing
+                return frozenset()  # switched off again somewhere
             if at > before:
                 continue
             if "pipefail" in command.operands:
@@ -80,14 +80,14 @@ def _masked(commands: tuple[Command, ...], at: int) -> bool:
         if connector == ";" and ("errexit" not in options or in_list) and not _passes_on(commands[i + 1 :], "last"):
             return True
         if connector == ";":
-            return False  # the shell ends here, or its last command hands the status on
-        # `set -e` does not look at what stands left of `&&` or `||`.
+            return False  # the shell ends here, or its last command passes the status on
+        # `set -e` ignores what is left of `&&` or `||`.
         in_list = in_list or connector in ("&&", "||")
     return commands[-1].connector == "&"
 
 
 def _pipe_passes(commands: tuple[Command, ...], at: int, *, pipe: int) -> bool:
-    """Whether the line ends with the status of the first command of this pipe, and that is the one watched."""
+    """Whether the line ends with the status of the first command of this pipe, and it is the watched one."""
     end = pipe
     while end < len(commands) - 1 and commands[end].connector == "|":
         end += 1
@@ -96,7 +96,7 @@ def _pipe_passes(commands: tuple[Command, ...], at: int, *, pipe: int) -> bool:
 
 
 def _passes_on(rest: tuple[Command, ...], kind: str) -> bool:
-    """Whether what follows hands on the status, at once or by way of a variable that is set to nothing else."""
+    """Whether what follows passes the status on, directly or in a variable."""
     passed = _PASSES_STATUS.fullmatch(rest[-1].text.strip(" (){}") if rest[-1].text.endswith(")") else rest[-1].text)
     if not passed or any(command.connector != ";" for command in rest[:-1]):
         return False
@@ -114,7 +114,7 @@ def _fails(command: Command) -> bool:
 
 
 def _meddled(commands: tuple[Command, ...]) -> bool:
-    """Whether something before the last check ends the line, replaces the check or tells it to do nothing."""
+    """Whether something before the last check ends the line, replaces the check or disables it."""
     for command in commands:
         for name, _, value in (setting.partition("=") for setting in _settings(command)):
             if MEDDLING.fullmatch(name.rstrip("+")) or (name.rstrip("+") == "PATH" and not _usual_path(value)):
@@ -131,12 +131,12 @@ def _meddled(commands: tuple[Command, ...]) -> bool:
 
 
 def _usual_path(value: str) -> bool:
-    """Whether the search path gains nothing but a project's own environment."""
+    """Whether only the project's own environment is added to the search path."""
     return "$PATH" in value.replace("{", "") and all(_USUAL_FOLDER.fullmatch(part) for part in value.split(":"))
 
 
 def _may_be_skipped(commands: tuple[Command, ...], at: int) -> bool:
-    """Tell whether the line can end with status 0 although this command was skipped."""
+    """Whether the line can end with status 0 although this command was skipped."""
     for earlier in reversed(commands[:at]):
         if earlier.connector in (";", "&"):
             return False
@@ -151,5 +151,5 @@ def _settings(command: Command) -> tuple[str, ...]:
 
 
 def _blank_quotes(text: str) -> str:
-    """Single-quoted runs as blanks, so that what is only data is not taken for shell syntax."""
+    """Replace single-quoted text by blanks, so that data is not read as shell syntax."""
     return re.sub(r"'[^']*'", "''", without_heredocs(text))

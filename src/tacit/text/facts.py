@@ -1,9 +1,8 @@
-"""An answer of a tool → facts (key → values), and whether a condition holds on them. Pure; does not decide what matters.
+"""Facts in a tool's answer (key → values), and whether a condition holds on them. Pure.
 
-Read as facts: JSON by its paths; lines of `Key: value` and `key=value`; lists after a colon, between bars or as bullets; what
-is left as sentences under the key `says`. One key holds a tuple of values: one for a plain field, several for a list.
-Values are compared without regard to case. Work is bounded whatever the answer looks like: `MAX_CHARS` are looked at and
-`MAX_FACTS` values kept.
+Reads JSON by its paths, lines of `Key: value` and `key=value`, lists after a colon, between bars or as bullets, and the rest
+as sentences under the key `says`. Every key has a tuple of values. Values are compared ignoring case. Work is bounded:
+`MAX_CHARS` characters are read and `MAX_FACTS` values kept.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Facts = Mapping[str, tuple[str, ...]]
 SAYS = "says"
 """The key of sentences that name no field."""
 TASK = "task"
-"""The reading that stands for the words of the task itself."""
+"""The reading for the words of the task itself."""
 
 MAX_CHARS = 20_000
 MAX_JSON_CHARS = 1_000_000
@@ -33,7 +32,7 @@ MAX_VALUE = 160
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _FIELD = re.compile(r"^\W*([^\W\d_][^:=|{}]{0,78}?)\s*(?::|=)(?:\s+|$|(?<=[=])(?=\S))(.*)$")
 _PLAIN = re.compile(r"[^\w\s.,:;'\"()/%+\-@#$€£&=<>*?!\[\]{}\\|]+|[²³¹⁰-₎]+")
-"""Pictures and signs that only decorate: what stands beside them carries the meaning."""
+"""Decorative symbols without meaning."""
 _SHORTEST_NAME = 4
 _ASIDE = re.compile(r"\(([^()]{1,60})\)")
 _NUMBER = re.compile(r"^[$€£]?\s?(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?[%A-Za-z/]{1,8})?(?=$|\s|\()")
@@ -43,7 +42,7 @@ _NAMED = re.compile(r"[\w@+.#-]+")
 
 
 def facts(text: str) -> dict[str, tuple[str, ...]]:
-    """What one answer shows."""
+    """Return the facts of one answer."""
     stripped = text.strip()
     if stripped[:1] in ("{", "[") and len(stripped) <= MAX_JSON_CHARS:
         try:
@@ -54,9 +53,9 @@ def facts(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def gathered(answers: Iterable[tuple[str, str, str]], task: str = "") -> dict[str, dict[str, tuple[str, ...]]]:
-    """Answers in order, as (tool, arguments, text) → tool → facts, as they stand after the last answer.
+    """Return tool → facts after the last of these answers, given as (tool, arguments, text).
 
-    The same call made again replaces what it showed before; of a tool that was asked about several things see `merged`.
+    A repeated call replaces its earlier answer; answers to different calls of one tool are `merged`.
     """
     latest: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {}
     for tool, arguments, text in answers:
@@ -68,9 +67,9 @@ def gathered(answers: Iterable[tuple[str, str, str]], task: str = "") -> dict[st
 
 
 def merged(answers: Sequence[Facts], named: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """What several answers of one tool show together: those alone that name what the task names, if any does.
+    """Merge several answers of one tool: only those with an identifier from the task, if any has one.
 
-    So of a person's three accounts the one stands that was asked about. Later answers go before earlier ones.
+    So of three accounts the one counts that the task names. Later answers win.
     """
     telling = [shown for shown in answers if _names(shown, named)]
     together: dict[str, tuple[str, ...]] = {}
@@ -84,13 +83,13 @@ def _names(shown: Facts, named: Sequence[str]) -> bool:
 
 
 def identifiers(task: str) -> list[str]:
-    """Words of a task that name one particular thing: at least four characters, with a digit in them."""
+    """Return the words of a task with at least four characters and a digit: identifiers."""
     words = (word.strip(".-") for word in _NAMED.findall(task[:MAX_CHARS]))
     return [word for word in words if len(word) >= _SHORTEST_NAME and any(sign.isdigit() for sign in word)]
 
 
 def holds(condition: Condition, known: Mapping[str, Facts], *, task: str = "") -> bool | None:
-    """Whether a condition holds on what was read; None where that reading was not taken, or no program can tell."""
+    """Whether a condition holds; None if its tool was not called or it cannot be evaluated."""
     if not condition.relation:
         return None
     if condition.reading == TASK:
@@ -101,7 +100,7 @@ def holds(condition: Condition, known: Mapping[str, Facts], *, task: str = "") -
 
 
 def satisfied(relation: str, shown: Facts, key: str, value: str) -> bool:
-    """Whether the values at a key stand in this relation to a value or, for `over` and `under`, to another key's value."""
+    """Whether the values of a key have this relation to a value or, for `over` and `under`, to another key's value."""
     values = shown.get(key, ())
     if relation in ("over", "under"):
         mine, other = comparable(values), comparable(shown[value]) if value in shown else comparable((value,))
@@ -122,7 +121,7 @@ def satisfied(relation: str, shown: Facts, key: str, value: str) -> bool:
 
 
 def comparable(values: Sequence[str]) -> tuple[str, float | str] | None:
-    """A single number or date in a form that can be compared with another of its kind; None for anything else."""
+    """Return a single number or date in a comparable form; None for anything else."""
     if not values:
         return None
     if _DATE.match(values[0]):
@@ -151,7 +150,7 @@ def _of_json(document: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _below(path: str, key: str) -> str:
-    """A name below a path; a name that is itself the name of one thing (`variants.1001`) stands as `*`."""
+    """Append a name to a path; an identifier (`variants.1001`) becomes `*`."""
     name = "*" if _ONE_THING.fullmatch(key) else key
     return f"{path}.{name}" if path else name
 
@@ -180,7 +179,7 @@ def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _values(text: str) -> list[str]:
-    """The values of a field: parts between bars or commas, then what stands in brackets beside a number."""
+    """Return the values of a field: parts between bars or commas, and text in brackets after a number."""
     parts = text.split("|") if "|" in text else re.split(r",\s+", text)
     values: list[str] = []
     for part in parts[:MAX_FACTS]:

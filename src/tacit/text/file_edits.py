@@ -1,7 +1,7 @@
-"""The arguments of an editing tool → the files it changes and what is replaced in each; the same for every client.
+"""Parse the arguments of editing tools of all clients: which files change, and what is replaced in each.
 
-Knows edits by old and new text, several of them in a list, whole files, patches in `*** Begin Patch` and in unified form,
-and lists of hunks. Lines that stay are left out of a hunk. It applies nothing, and does not know whether it worked.
+Reads edits by old and new text, lists of edits, whole files, `*** Begin Patch` patches, unified diffs, and lists of hunks.
+Unchanged lines are left out of a hunk. It applies nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNIFIED = re.compile(r"^--- .*\n\+\+\+ ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place: the lines that go, and the lines that come instead."""
+    """One change: the removed lines, and the added lines."""
 
     old: str
     new: str
@@ -33,19 +33,19 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEdit:
-    """What happens to one file."""
+    """The edits of one file."""
 
     file: str
-    """As seen from the workspace."""
+    """Relative to the workspace."""
     hunks: tuple[Hunk, ...] = ()
     whole: bool = False
-    """The file is written anew."""
+    """The whole file is written."""
     deleted: bool = False
     moved_to: str = ""
 
 
 def edits_of(arguments: Mapping[str, Any], *, workspace: str = "") -> tuple[FileEdit, ...]:
-    """The edits that a tool was asked for; nothing if the arguments tell of none."""
+    """Return the edits in a tool's arguments; empty if there are none."""
     patch = next((text for text in _texts(arguments) if _is_patch(text)), "")
     if patch:
         return tuple(_of_patch(patch[:_MAX_TEXT], workspace=workspace))
@@ -66,7 +66,7 @@ def edits_of(arguments: Mapping[str, Any], *, workspace: str = "") -> tuple[File
 
 
 def hunk_of(old: str, new: str) -> Hunk:
-    """A hunk without the lines that are the same at both ends."""
+    """Return a hunk without the equal lines at both ends."""
     before, after = old.split("\n"), new.split("\n")
     while before and after and before[0] == after[0]:
         del before[0], after[0]
@@ -120,7 +120,7 @@ def _file_edit(how: str, file: str, lines: list[str], *, moved: str, workspace: 
 
 
 def _of_lines(lines: Sequence[str]) -> Iterator[Hunk]:
-    """The hunks of lines marked with a blank, `-` or `+`."""
+    """Yield the hunks of lines marked with a blank, `-` or `+`."""
     old: list[str] = []
     new: list[str] = []
     for line in [*lines, "@@"]:

@@ -1,8 +1,7 @@
-"""Two texts that say how to work → why both cannot be done, or nothing. Pure; compares sentences, judges nobody.
+"""Opposition between two texts with rules: why both cannot be followed, or nothing. Pure; compares sentences.
 
-Three ways to disagree are seen: one bans what the other asks for, one takes what the other puts aside ("use pnpm, not
-npm"), and both fix one thing in different ways ("use port 8080 for the preview", "the preview listens on port 9090" against
-another port of it). What is only about the same subject is no disagreement.
+Finds three kinds: one bans what the other asks for; one uses what the other replaces ("use pnpm, not npm"); both set one
+thing differently ("use port 8080 for the preview" against port 9090). Texts on the same subject alone are not opposed.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import lru_cache
 from tacit.text.words import STOP_WORDS, terms
 
 ALIKE, IN_A_ROW = 0.8, 0.6
-"""A ban and a request are about the same thing if they share this part of their words; less, where these stand in a row."""
+"""Shared part of the words from which a ban and a request are about the same thing; less for adjacent words."""
 MOST_SENTENCES = 40
 LONGEST = 400
 
@@ -56,7 +55,7 @@ _EXCLUSIVE = tuple(
         "eslint biome", "rest graphql grpc", "maven gradle",
     )
 )  # fmt: skip
-"""Of each group one is used for one thing; stems."""
+"""Groups of alternatives (stems): one of each is used for one purpose."""
 _EMPTY = frozenset(
     {"never", "always", "avoid", "stop", "must", "should", "only", "don", "not", "instead", "rather", "prefer"}
 )
@@ -64,26 +63,26 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """One sentence that lays something down."""
+    """One sentence that states a rule."""
 
     text: str
     banned: bool
     about: frozenset[str]
-    """Its words, without those that ask or ban."""
+    """Its words, without those of the request or ban."""
     chosen: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
-    """What is to be taken in place of what."""
+    """What is used instead of what."""
     verb: str = ""
     object: frozenset[str] = frozenset()
     purpose: frozenset[str] = frozenset()
-    """Of a plain request: what is to be done with what, and for what."""
+    """For a plain request: what to do with what, and for what."""
     subject: frozenset[str] = frozenset()
     stated: frozenset[str] = frozenset()
-    """Of a plain statement: what it is about, with its verb, and what it says of that."""
+    """For a plain statement: its subject with the verb, and the rest."""
 
 
 def opposed(left: str, right: str) -> str:
-    """Say which sentences of two texts cannot both be followed; empty where all can."""
+    """Return which sentences of two texts cannot both be followed; empty where all can."""
     ours, theirs = sayings(left), sayings(right)
     for one in ours:
         for other in theirs:
@@ -94,7 +93,7 @@ def opposed(left: str, right: str) -> str:
 
 @lru_cache(maxsize=4096)
 def sayings(text: str) -> tuple[Saying, ...]:
-    """The sentences of a text that lay something down."""
+    """Return the sentences of a text that state a rule."""
     found = (_read(sentence.strip(" \t>*-")) for sentence in _SENTENCE.split(text)[:MOST_SENTENCES])
     return tuple(each for each in found if each is not None)
 
@@ -125,7 +124,7 @@ def _fixed(sentence: str) -> tuple[str, frozenset[str], frozenset[str]]:
 
 
 def _bans(ban: Saying, other: Saying) -> bool:
-    """Whether one sentence bans what another asks for, or puts forward."""
+    """Whether one sentence bans what another asks for or prefers."""
     if not ban.banned or other.banned:
         return False
     if other.chosen:  # "use A, not B": only A is asked for
@@ -145,14 +144,14 @@ def _near(ban: Saying, asked: frozenset[str], text: str) -> bool:
 
 
 def _in_a_row(words: frozenset[str], text: str) -> bool:
-    """Whether these words stand together in a text, nothing of weight between them."""
+    """Whether these words are adjacent in a text, ignoring stop words."""
     order = [term for term in terms(text) if term not in _EMPTY and term not in STOP_WORDS]
     at = [number for number, term in enumerate(order) if term in words]
     return bool(at) and max(at) - min(at) < len(at)
 
 
 def _swaps(one: Saying, other: Saying) -> bool:
-    """Whether one takes what the other puts aside."""
+    """Whether one uses what the other replaces."""
     if one.chosen and other.chosen:
         return bool(one.chosen & other.left and one.left & other.chosen)
     return _puts_aside(one, other) or _puts_aside(other, one)
@@ -164,7 +163,7 @@ def _puts_aside(swap: Saying, plain: Saying) -> bool:
 
 
 def _fixes_otherwise(one: Saying, other: Saying) -> bool:
-    """Whether both fix the same thing and differ in nothing but how."""
+    """Whether both set the same thing to different values."""
     if one.subject and one.subject == other.subject:  # the preview listens on …
         pair = _differing(one.stated, other.stated)
         return bool(pair) and all(map(_VALUE.search, pair))
@@ -184,7 +183,7 @@ def _fixes_otherwise(one: Saying, other: Saying) -> bool:
 
 
 def _differing(ours: frozenset[str], theirs: frozenset[str]) -> frozenset[str]:
-    """The one word of each side that the other has not; nothing where that is not all."""
+    """Return the single word by which each side differs; None if they differ in more."""
     one, other = ours - theirs, theirs - ours
     return one | other if len(one) == 1 and len(other) == 1 else frozenset()
 

@@ -1,8 +1,10 @@
-"""Texts in order of time, each vouched for or not → whether another text borrows from one that nobody vouches for. Pure.
+"""Where a text comes from: copied from an untrusted text, an instruction to the reader, or written by Tacit itself. Pure.
 
-A copy need not be literal: case, quotes, blanks, escapes and the usual encodings are seen through, pieces that were put
-together again too. What somebody who is vouched for said first is theirs, whoever repeats it. It compares letters and
-digits and understands nothing: a paraphrase is no copy.
+`TextLog` takes trusted and untrusted texts in order and finds copies of untrusted ones, also with other case, quotes, blanks,
+escapes, encodings or joined parts. What a trusted text contained first is not a copy. A paraphrase is not found.
+
+`directive_in` finds the first sentence that could tell a reader what to do. Any long enough run of words counts, in any
+language, and a shorter one if it orders or advises; code, lists and usual tool output do not.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from typing import Any, Generic, TypeVar
 from tacit.text.words import STOP_WORDS
 
 P = TypeVar("P")
-_Three = tuple[str, str, str]
+_Triple = tuple[str, str, str]
 _RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\s'\"`(){}\[\],;=|&<>]+")
 _ODD = re.compile(r"[^\W_][\W_]+[^\W_]|\d")
-"""What a plain word does not have: something other than letters inside it, or a digit."""
+"""Matches words that are unusual: with a digit or a sign inside."""
 _LEAST = 6
-"""Letters and digits of an odd word that is looked for; shorter ones stand everywhere by chance."""
+"""Least length of an unusual word; shorter ones occur by chance."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -35,24 +37,24 @@ _ASSIGNED = re.compile(r"(?<![\w$])([A-Za-z_]\w{0,40})=(?:'([^']{1,200})'|\"([^\
 _USED = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _PLACED = re.compile(r"[./@:]")
 _GENERIC = frozenset("http https www com org net git ssh main master src bin usr html json".split())
-_NOBODYS = "qxnobodysxq"
-"""Stands for an exempt word, so that its neighbours do not become neighbours."""
+_EXEMPT_MARK = "qxnobodysxq"
+"""Replaces an exempt word, so that its neighbours do not become adjacent."""
 _LAYERS = 2
-"""Encodings around encodings that are taken off."""
+"""Nested encodings that are decoded."""
 
 
 @dataclass(slots=True)
-class Heard(Generic[P]):
-    """What was said and read, in order; `P` is what tells the caller where."""
+class TextLog(Generic[P]):
+    """Trusted and untrusted texts in order; `P` is the caller's position of a text."""
 
     _places: list[P] = field(default_factory=list)
     _vouched: list[bool] = field(default_factory=list)
     _squeezed: list[str] = field(default_factory=list)
     _single: dict[str, int] = field(default_factory=dict)
-    _threes: dict[_Three, int] = field(default_factory=dict)
+    _triples: dict[_Triple, int] = field(default_factory=dict)
 
     def add(self, text: str, place: P, *, vouched: bool) -> None:
-        """Take in the next text."""
+        """Add the next text."""
         if not text:
             return
         number = len(self._places)
@@ -63,13 +65,13 @@ class Heard(Generic[P]):
         for runs in forms:
             for run in runs:
                 self._single.setdefault(run, number)
-            for three in zip(runs, runs[1:], runs[2:], strict=False):
-                self._threes.setdefault(three, number)
+            for triple in zip(runs, runs[1:], runs[2:], strict=False):
+                self._triples.setdefault(triple, number)
 
-    def lender(self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False) -> P | None:
-        """Where a text borrows from, if it does; `exempt` words are nobody's. Of `prose` a turn of phrase is no copy yet."""
-        for form in _asked(text):
-            left = _WORD.sub(lambda match: _NOBODYS if _is_exempt(match.group(), exempt) else match.group(), form)
+    def copied_from(self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False) -> P | None:
+        """Return where a text was copied from; None if it was not. `exempt` words do not count; `prose` needs longer runs."""
+        for form in _cached_forms(text):
+            left = _WORD.sub(lambda match: _EXEMPT_MARK if _is_exempt(match.group(), exempt) else match.group(), form)
             number = self._phrase(left, least=2 if prose else 1)
             if number is None:
                 number = self._odd_word(left)
@@ -78,18 +80,18 @@ class Heard(Generic[P]):
         return None
 
     def _phrase(self, form: str, *, least: int) -> int | None:
-        """The first text that this has a run of words from: three, or where more are asked for, that many threes on end."""
+        """Return the first text with a common run of words: one triple, or as many adjacent triples as asked for."""
         runs, together = _RUN.findall(form), 0
-        for three in zip(runs, runs[1:], runs[2:], strict=False):
-            number = self._threes.get(three)
-            telling = sum(len(run) > 2 and run not in STOP_WORDS for run in three) > 1
+        for triple in zip(runs, runs[1:], runs[2:], strict=False):
+            number = self._triples.get(triple)
+            telling = sum(len(run) > 2 and run not in STOP_WORDS for run in triple) > 1
             together = together + 1 if number is not None and telling and not self._vouched[number] else 0
             if together >= least:
                 return number
         return None
 
     def _odd_word(self, form: str) -> int | None:
-        """The first text that names such a thing, whole or in pieces."""
+        """Return the first text with an unusual word of this text, whole or in parts."""
         for word in dict.fromkeys(_WORD.findall(form)):
             bare = "".join(_RUN.findall(word))
             if len(bare) < _LEAST or not _ODD.search(word):
@@ -102,7 +104,7 @@ class Heard(Generic[P]):
         return None
 
     def _joined(self, word: str) -> int | None:
-        """The text that the last of its pieces was read in, where a name of a place was put together from what was read."""
+        """Return the text with the last part of a path or address that was joined from untrusted parts."""
         if not _PLACED.search(word):
             return None
         pieces = [run for run in _RUN.findall(word) if len(run) > 2 and run not in _GENERIC]
@@ -123,7 +125,7 @@ def _is_exempt(word: str, exempt: Callable[[str], bool]) -> bool:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text in a nest, the names of its parts too."""
+    """Yield every text in a nested value, keys included."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
@@ -136,7 +138,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def forms_of(text: str, *, original: str = "") -> list[str]:
-    """A text in plain letters of one case, and again with what is encoded in it read; `original` where that is another."""
+    """Return a text normalised to one case, and again with its encodings decoded; `original` is the unprocessed text."""
     found = dict.fromkeys(_plain(each) for each in (original, text) if each)
     layer = list(dict.fromkeys(each for each in (original, text) if each))
     for _ in range(_LAYERS):
@@ -146,13 +148,13 @@ def forms_of(text: str, *, original: str = "") -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _asked(text: str) -> tuple[str, ...]:
-    """The forms of a text that is looked for: it is held against one attempt after another."""
+def _cached_forms(text: str) -> tuple[str, ...]:
+    """Return the forms of a text, cached, since it is compared with many attempts."""
     return tuple(forms_of(assembled(text), original=text))
 
 
 def assembled(command: str) -> str:
-    """A command with the values of its own variables in their places."""
+    """Return a command with its own variables filled in."""
     values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(command)}
     return _USED.sub(lambda match: values.get(match[1], match[0]), command) if values else command
 
@@ -162,7 +164,7 @@ def _plain(text: str) -> str:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """What a text holds in another writing."""
+    """Yield the decoded parts of a text."""
     unescaped = _ESCAPED.sub(
         lambda match: chr(int(match[1] or match[2], 16)), html.unescape(_PERCENT.sub(_from_percent, text))
     )
@@ -187,7 +189,7 @@ def _from_base64(run: str) -> str:
 
 
 def _readable(data: bytes) -> str:
-    """The bytes as a text, if they are one."""
+    """Return bytes as text; empty if they are not text."""
     return data.decode("ascii") if all(32 <= byte < 127 or byte in (9, 10, 13) for byte in data) else ""
 
 
@@ -198,7 +200,7 @@ _LETTER_WORD = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
 _SENTENCE = re.compile(
     rf"(?:{_LETTER_WORD},? ){{5,}}{_LETTER_WORD}|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{{8,}}"
 )
-"""Six words on end, or as much of a script without blanks."""
+"""Six words in a row, or as much of a script without blanks."""
 _JOINED = re.compile(r"(?<![\w/.-])(?:[^\W\d_]+[_-]){5,}[^\W\d_]+")
 """A sentence written as one word."""
 _PHRASE = re.compile(rf"(?:{_LETTER_WORD},? ){{2,}}{_LETTER_WORD}")
@@ -211,7 +213,7 @@ _USUAL = re.compile(
     r"(?:[a-z]+ ){1,8}[a-z]+\)?|already up to date|everything up-to-date|traceback \(most recent call last\)",
     re.IGNORECASE,
 )
-"""What usual tools answer, whole: nobody can say anything of their own in it."""
+"""Usual complete answers of tools, without free text."""
 _TELLS = re.compile(
     r"\b(?:must|should|shall|ought|always|never|please|make sure|be sure|remember|remind|ensure|don['’]t|do not|need(?:s)? to|"
     r"ha(?:ve|s) to|had better|advis\w+|recommend\w*|suggest\w*|prefer\w*|require[sd]?|requirement|mandatory|important|"
@@ -237,7 +239,7 @@ _ORDER = re.compile(
 
 
 def directive_in(text: str) -> str:
-    """The first sentence that could tell what to do; empty if there is none."""
+    """Return the first sentence that could tell a reader what to do; empty if there is none."""
     for piece in _BORDER.split(text):
         sentence = _LEAD.sub("", piece[:_MAX_SENTENCE]).strip()
         if _USUAL.fullmatch(sentence.rstrip(".:!")):
@@ -250,7 +252,7 @@ def directive_in(text: str) -> str:
 
 
 TACIT_TOOL_PREFIXES = ("mcp__tacit__", "tacit__", "tacit.")
-"""How the names of its MCP tools begin, as clients write them in lower case."""
+"""Prefixes of Tacit's MCP tools, as clients write them in lower case."""
 _FOLDER = re.compile(r"(?:^|[\s/\\'\"=])\.tacit(?:[/\\]|$)")
 _MARK = re.compile(r"^[^\w\n]*(?:\d+[^\w\n]+)?tacit-[a-z-]+:", re.MULTILINE)
 _MARK_REACH = 8_000
@@ -262,5 +264,5 @@ def names_tacit_folder(text: str) -> bool:
 
 
 def is_tacit_skill(text: str) -> bool:
-    """Whether a SKILL.md, as a tool shows it, carries Tacit's metadata at its head."""
+    """Whether a SKILL.md, as a tool shows it, has Tacit's metadata in its head."""
     return _MARK.search(text, 0, _MARK_REACH) is not None

@@ -1,15 +1,15 @@
-"""A tool's answer or a person's words, and a key → the values that stand at that place; a parameter → its value.
+"""A tool's answer or a person's words, and a key → the values at that place; a parameter → its value.
 
 Keys are paths of names: `customer_id`, `address.zip`, `line_ids[]`, `items[].item_id`. `*` is a name that is itself a value
 (`variants.*.price`) and `@` that name (`variants.@`); `.` is an answer that is one value, `~AB-0000` what has this shape in
 an answer of prose. Which of several records is meant follows after `where`, conditions joined by `and`:
 
-    line_id where phone_number in task                  the task speaks of what the field says
-    items[].item_id where order_id = {order_id}         it is what another parameter has
-    order_id where status = "pending"                   it is this value
+    line_id where phone_number in task                  the task mentions the field's value
+    items[].item_id where order_id = {order_id}         the value of another parameter
+    order_id where status = "pending"                   this value
 
-A field is looked for in the record around the value, then further out. For the task the key is a shape (see `text.shapes`).
-Answers may be JSON, lines of "Name: value", or prose. Nothing here decides which place a value comes from.
+A field is looked up in the record around the value, then in outer ones. For the task the key is a shape (`value_shapes`).
+Answers may be JSON, lines of "Name: value", or prose.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ __all__ = [
 ]
 
 TASK = "task"
-"""The reading of a parameter that the task's own words give."""
+"""The reading for values from the task's own words."""
 WHOLE = "."
 _MAX_DEPTH = 24
 _MAX_LEAVES = 20_000
 _MAX_ANSWER = 2_000_000
-_MAX_KEPT = 20_000  # of longer answers only a few are kept in memory
+_MAX_KEPT = 20_000  # only a few longer answers are cached
 _MAX_PROSE = 400
-_MANY_KEYS = 16  # a record has fewer names than this; what has more is a table
+_MANY_KEYS = 16  # more keys than this make a table, not a record
 _LINE = re.compile(r"^[ \t]*(?:[-*•][ \t]*)?([^\W\d][^:\n]{0,59}):[ \t]+(\S[^\n]{0,400})$", re.MULTILINE)
 _CONDITION = re.compile(r'(?P<field>.+?)(?: = \{(?P<name>\w+)\}| = "(?P<value>[^"]*)"| (?P<task>in task))')
 _NOTHING: Mapping[str, Any] = {}
@@ -55,7 +55,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One value of an answer, where it stands, and the records around it, the nearest first."""
+    """One value of an answer, its path, and the records around it, innermost first."""
 
     path: str
     value: Any
@@ -83,10 +83,10 @@ def resolve(
     answers: Mapping[str, Sequence[str]],
     known: Mapping[str, Any] = _NOTHING,
 ) -> Any | None:
-    """The value of a parameter here and now; None where its place offers none, or several and nothing tells which.
+    """Return the value of a parameter; None if there is none, or several without a way to choose.
 
-    `answers` are all the answers of each tool so far, `known` the parameters resolved before. Of several values the
-    only one that the task names is meant.
+    `answers` are all answers of each tool so far, `known` the parameters resolved before. Of several values the one that
+    the task mentions is chosen.
     """
     found = candidates(parameter, task, answers=answers, known=known)
     if len(found) > 1 and parameter.reading != TASK:
@@ -103,7 +103,7 @@ def candidates(
     answers: Mapping[str, Sequence[str]],
     known: Mapping[str, Any] = _NOTHING,
 ) -> list[Any]:
-    """Every value that a parameter's place offers, in order, without repeats."""
+    """Return every possible value of a parameter, in order, without repeats."""
     if not parameter.reading or not parameter.key:
         return []
     if parameter.reading == TASK:
@@ -116,7 +116,7 @@ def candidates(
 
 
 def value_at(answer: str, key: str, *, task: str = "", known: Mapping[str, Any] = _NOTHING) -> list[Any]:
-    """All values that stand at a key in one answer."""
+    """Return all values at a key in one answer."""
     parsed = _parsed(key)
     if parsed.path.startswith("~"):
         return list(values_of_shape(answer, parsed.path[1:]))
@@ -128,7 +128,7 @@ def value_at(answer: str, key: str, *, task: str = "", known: Mapping[str, Any] 
 
 
 def field_of(leaf: Leaf, name: str) -> Any | None:
-    """What a field says in the record around a value, or in one further out."""
+    """Return the value of a field in the record around a leaf, or in an outer one."""
     for record in leaf.records:
         if name in record:
             value = record[name]
@@ -137,7 +137,7 @@ def field_of(leaf: Leaf, name: str) -> Any | None:
 
 
 def leaves_of(answer: str, *, most: int = _MAX_LEAVES) -> tuple[Leaf, ...]:
-    """The values of an answer with their places, at most so many; of what is too long or too deep only the beginning."""
+    """Return the values of an answer with their paths, up to a limit; of long or deep answers only the beginning."""
     if len(answer) > _MAX_ANSWER:
         return ()
     return _kept_leaves(answer)[:most] if len(answer) <= _MAX_KEPT else _leaves(answer, most)
@@ -163,7 +163,7 @@ def _leaves(answer: str, most: int) -> tuple[Leaf, ...]:
 
 
 def plain(value: Any) -> str:
-    """A value as it is compared: whatever its type, case and blanks around it."""
+    """Return a value as text for comparing, without case and surrounding blanks."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -173,12 +173,12 @@ def plain(value: Any) -> str:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two values are the same, though one may be a number and the other its text."""
+    """Whether two values are equal, even if one is a number and the other its text."""
     return plain(left) == plain(right)
 
 
 def typed(value: Any, kind: str) -> Any:
-    """A value as the type of its parameter wants it, where that can be done."""
+    """Convert a value to the type of its parameter, if possible."""
     if not isinstance(value, str) or kind not in ("integer", "number", "boolean"):
         return value
     if kind == "boolean":
@@ -198,7 +198,7 @@ def _document(answer: str) -> Any | None:
 
 
 def _walk(document: Any) -> Iterator[Leaf]:
-    """Every scalar in order; records are shared, not copied, so that deep answers stay cheap."""
+    """Yield every scalar in order; records are shared, not copied, so that deep answers stay cheap."""
     waiting: list[tuple[str, Any, tuple[Mapping[str, Any], ...], int]] = [("", document, (), 0)]
     count = 0
     while waiting and count < _MAX_LEAVES:
@@ -230,7 +230,7 @@ def _parts(
 
 
 def _is_table(record: Mapping[str, Any]) -> bool:
-    """Whether the names of a record are values themselves: ids, or more of one kind than a record has."""
+    """Whether the keys of a record are values: ids, or more keys than a record has."""
     if not record:
         return False
     if all(re.search(r"\d{3}", name) for name in record):
@@ -259,7 +259,7 @@ def _parsed(key: str) -> _Key:
     for part in rest.split(" and ") if rest else ():
         match = _CONDITION.fullmatch(part.strip())
         if match is None:
-            # A rule that cannot be read must not let everything through.
+            # A rule that cannot be parsed must not match everything.
             return _Key("\x00")
         found.append(
             _Condition(match["field"], match["name"] or "", match["value"] or "", in_task=match["task"] is not None)

@@ -1,10 +1,9 @@
-"""Values → the shape they share, as a person can read it; a text and a shape → the values of that shape in the text.
+"""Shapes of values, readable by people: the shape that values share, and the values of a shape in a text.
 
-A shape is literal text in which `0` stands for a digit and `0+` for some digits, `<word>` for a word, `<Word>` for one with a
-capital, `<WORD>` for one in capitals, `<Word>+` for a few such in a row; `<email>`, `<phone>`, `<date>` and `<number>` are what
-they say. `"no longer needed"` in quotes is this very text. ` | ` parts alternatives. `<text>` stands for free words, which no
-shape can find. A sign before the first letter or digit, as in `#W0000000`, may be missing in the text and is put back.
-It only looks at characters: what a value means is for the caller.
+In a shape `0` is a digit and `0+` several, `<word>` a word, `<Word>` a capitalised one, `<WORD>` one in capitals, `<Word>+` a
+few in a row; also `<email>`, `<phone>`, `<date>` and `<number>`. Text in quotes is literal, ` | ` separates alternatives.
+`<text>` is free text, which no shape can find. A sign before the first letter or digit, as in `#W0000000`, may be missing in
+the text and is added.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from functools import lru_cache
 from tacit.text.words import term_set, terms
 
 FREE = "<text>"
-_MAX_TEXT = 40_000  # what somebody says; beyond that it is pasted text
+_MAX_TEXT = 40_000  # longer text is pasted, not written
 _MAX_VALUE = 120
 _MAX_FOUND = 500
 _ALTERNATIVES = 3
@@ -43,7 +42,7 @@ _QUOTED = re.compile(r'"([^"]*)"')
 
 
 def shape_of(*values: str) -> str:
-    """The shape of one value, or what several have in common; words that three or more all share are kept."""
+    """Return the shape of one value or of several; words that three or more values share are kept."""
     kept = [value.strip() for value in values if value.strip()]
     if not kept or any(len(value) > _MAX_VALUE or re.search(r'[<>"|\n]', value) for value in kept):
         return FREE
@@ -64,17 +63,17 @@ def shape_of(*values: str) -> str:
 
 
 def one_of(values: Iterable[str]) -> str:
-    """The shape of a value that is always one of these, word for word."""
+    """Return the shape of a value that is always one of these."""
     return " | ".join(f'"{value}"' for value in values if '"' not in value)
 
 
 def named_in(shape: str) -> tuple[str, ...]:
-    """The values that a shape made by `one_of` names."""
+    """Return the values of a shape made by `one_of`."""
     return tuple(_QUOTED.findall(shape))
 
 
 def values_of_shape(text: str, shape: str) -> list[str]:
-    """The values of this shape in a text, in order, without repeats."""
+    """Return the values of this shape in a text, in order, without repeats."""
     pattern, sign = _compiled(shape)
     found: dict[str, None] = {}
     if pattern is None:
@@ -83,7 +82,7 @@ def values_of_shape(text: str, shape: str) -> list[str]:
         value = match.group()
         if shape == "<number>":
             value = value.replace(",", "")
-        if match.lastgroup == "said":  # word for word: as the shape writes it, not as the text does
+        if match.lastgroup == "said":  # literal: as written in the shape, not in the text
             heard = " ".join(value.casefold().split())
             value = next((name for name in named_in(shape) if " ".join(name.casefold().split()) == heard), value)
         elif sign and not value.startswith(sign):
@@ -95,7 +94,7 @@ def values_of_shape(text: str, shape: str) -> list[str]:
 
 
 def stands_in(value: object, text: str) -> bool:
-    """Whether a value stands in a text as words of its own, whatever the case; a leading `#` may be missing there."""
+    """Whether a text contains a value as separate words, ignoring case; a leading `#` may be missing."""
     wanted = str(value).strip()
     if not wanted or len(wanted) > 4 * _MAX_VALUE:
         return False
@@ -103,9 +102,9 @@ def stands_in(value: object, text: str) -> bool:
 
 
 def is_mentioned(value: object, text: str) -> bool:
-    """Whether a text speaks of a value: it stands there, or, where it is a name of several words, its last one does.
+    """Whether a text mentions a value, or the last word of a name of several words.
 
-    "The keyboard and both lamps" speaks of a "Mechanical Keyboard" and of a "Desk Lamp".
+    "The keyboard and both lamps" mentions a "Mechanical Keyboard" and a "Desk Lamp".
     """
     if stands_in(value, text):
         return True
@@ -125,7 +124,7 @@ def _runs(value: str) -> tuple[tuple[str, str], ...]:
 
 
 def _shared(values: Sequence[tuple[tuple[str, str], ...]]) -> frozenset[str]:
-    """The words that every value has."""
+    """Return the words that every value has."""
     words = [{text for kind, text in runs if kind == "letters"} for runs in values]
     return frozenset(set.intersection(*words)) if words else frozenset()
 
@@ -151,7 +150,7 @@ def _written(runs: tuple[tuple[str, str], ...], common: frozenset[str]) -> str:
 
 
 def _with_lengths_left_open(shapes: Sequence[str]) -> list[str]:
-    """The same shapes; where two differ only in how many digits or words they have, one that leaves it open."""
+    """Merge shapes that differ only in the number of digits or words."""
     groups: dict[str, list[str]] = {}
     for shape in shapes:
         groups.setdefault(re.sub(r"<Word>(?!\+)", "<Word>+", re.sub(r"0+", "0+", shape)), []).append(shape)
@@ -160,7 +159,7 @@ def _with_lengths_left_open(shapes: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _compiled(shape: str) -> tuple[re.Pattern[str] | None, str]:
-    """A pattern for a shape, and the sign that the text may leave out."""
+    """Return a pattern for a shape, and the sign that the text may omit."""
     parts: list[str] = []
     if shape.startswith('"'):
         parts = [rf"(?P<said>{'|'.join(_whole(name).pattern for name in named_in(shape) if name)})"]

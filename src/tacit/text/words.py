@@ -1,8 +1,9 @@
-"""Text → index terms, for any language and any punctuation; and an estimate of tokens.
+"""Index terms of a text in any language, query expansion for compounds, and an estimate of tokens.
 
-The same terms feed the full-text index, the query and the similarity measures, so what is stored and what is asked
-always meet. Identifiers are kept whole and also split (``makeMigration``, ``make_migration`` → make, migration).
-Scripts without blanks (Chinese, Japanese, Korean, Thai) become overlapping pairs of characters.
+The full-text index, queries and similarity measures use the same terms. Identifiers are kept whole and also split
+(``makeMigration``, ``make_migration`` → make, migration). Scripts without blanks (Chinese, Japanese, Korean, Thai) become
+overlapping pairs of characters. "alarm clock" also finds alarmclock, and "keychain" key and chain; this happens in the
+query only, so nothing stored depends on it.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ _MARKS = (
     "\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0971-\u0df3\u0e00-\u0e4e\u0e80-\u0ece\u0f71-\u0fbc"
     "\u1000-\u1049\u1050-\u109f\u1780-\u17d3\u1dc0-\u1dff\u3099\u309a\ua8e0-\ua8ff"
 )
-"""Accents, vowel signs and the like: part of the word they stand in, though no letters to the regular expressions."""
+"""Accents and vowel signs: part of a word, but not letters for regular expressions."""
 _PIECE = rf"(?:[^\W_]++|[{_MARKS}]++)++"
 _WORD = rf"{_PIECE}(?:[_'’.\-]{_PIECE})*"
 _ASCII_PIECE = re.compile(r"[A-Za-z0-9]++")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]++(?:[_'.\-][A-Za-z0-9]++)*")
-"""The same for plain text, in half the time; the others are compiled when first met, which hooks seldom wait for."""
+"""The same for ASCII text, twice as fast; the other patterns are compiled on first use."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+"
 _MAX_TERM = 64
 BYTES_PER_TOKEN = 4
 TOKENS_MAX = 10**9
-"""Nothing that is read or written at once takes so many."""
+"""More tokens than any single text has."""
 
 
 def terms(text: str, *, keep_stop_words: bool = False) -> list[str]:
@@ -48,17 +49,17 @@ def terms(text: str, *, keep_stop_words: bool = False) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The terms of a request: what is left of contractions ("Peter's", "don't") is no word that anybody looks for."""
+    """Return the terms of a query, without the remains of contractions ("Peter's", "don't")."""
     return terms(re.sub(r"(?<=[A-Za-z])['’](?:s|t|d|m|ll|re|ve)\b", " ", text))
 
 
 def term_set(text: str) -> frozenset[str]:
-    """The distinct terms of a text, without stop words."""
+    """Return the distinct terms of a text, without stop words."""
     return frozenset(terms(text))
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many model tokens a text takes; letters beyond ASCII weigh more, scripts without blanks most."""
+    """Estimate the model tokens of a text; non-ASCII letters count more, scripts without blanks most."""
     if text.isascii():
         return -(-len(text) // BYTES_PER_TOKEN)
     rest, unspaced = re.sub(_UNSPACED, "", text), sum(len(run) for run in re.findall(_UNSPACED, text))
@@ -66,7 +67,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def credible_tokens(reported: object, *, otherwise: int) -> int:
-    """How many tokens somebody says that something took; another number where what is said cannot be true."""
+    """Return a reported number of tokens, or `otherwise` if it is not credible."""
     if isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported < TOKENS_MAX:
         return reported
     return otherwise
@@ -104,7 +105,7 @@ def _undouble(word: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def _usual(word: str) -> tuple[str, ...]:
-    """The terms of a word of usual length, kept: texts repeat themselves."""
+    """Return the terms of a word of usual length, cached."""
     return tuple(_terms_of(word))
 
 
@@ -134,13 +135,13 @@ def _normal(piece: str) -> Iterable[str]:
 
 
 def _word(folded: str) -> str:
-    """One word as it is indexed: without accents, cut to length, stemmed."""
+    """Return a word as it is indexed: without accents, cut to length, stemmed."""
     word = _strip_marks(folded)[:_MAX_TERM]
     return word if word in STOP_WORDS else stem(word)
 
 
 def _strip_marks(word: str) -> str:
-    """Take accents off; the vowel signs of scripts further east carry the word and stay."""
+    """Remove accents; the vowel signs of Indic and similar scripts stay."""
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFD", word)
@@ -149,14 +150,14 @@ def _strip_marks(word: str) -> str:
 
 
 CountTerms = Callable[[Sequence[str]], Mapping[str, int]]
-"""Terms → in how many rows each occurs; those that occur in none may be left out."""
+"""Returns in how many rows each term occurs; terms without rows may be left out."""
 FindLonger = Callable[[Sequence[str]], Mapping[str, int]]
-"""Words → index terms that `holds` one of them, with their counts; the most common ones are enough."""
+"""Returns the most common index terms of which a word is a part (`is_part_of_compound`), with their counts."""
 
 SHORTEST_PART = 3
-"""Letters of the shortest part that a word is taken apart into."""
+"""Letters of the shortest part of a compound."""
 LONGER_TERMS_MAX = 16
-"""How many longer terms are taken at most for all strange words of a request."""
+"""Longer terms that are added for all unknown words of a query."""
 
 _USUAL = 1.0
 _HALF = 0.5
@@ -169,7 +170,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 def expand_query(text: str, count: CountTerms, *, longer: FindLonger | None = None) -> dict[str, float]:
-    """Terms to look for and how much each counts. The terms of the text itself count 1, unless a compound stands for them."""
+    """Return the terms to search for with their weights. Terms of the text count 1, unless a compound replaces them."""
     pairs = joined_words(text)
     weights = dict.fromkeys(terms(text), 1.0)
     known = count([*weights, *pairs])
@@ -177,7 +178,7 @@ def expand_query(text: str, count: CountTerms, *, longer: FindLonger | None = No
     for compound, parts in pairs.items():
         if not known.get(compound) or compound in weights:
             continue
-        if all(known[compound] >= known.get(part, 0) for part in parts):  # this is how they are usually written here
+        if all(known[compound] >= known.get(part, 0) for part in parts):  # this is the usual spelling here
             weights[compound] = _USUAL
             weights.update((part, _HALF) for part in parts if part in weights)
             spoken_for |= parts
@@ -190,7 +191,7 @@ def expand_query(text: str, count: CountTerms, *, longer: FindLonger | None = No
 
 
 def joined_words(text: str) -> dict[str, frozenset[str]]:
-    """Each two neighbouring words written as one → the terms of the two. Unless it is the second, neither is a stop word."""
+    """Return adjacent words joined into one → the terms of both; the first is no stop word."""
     found: dict[str, frozenset[str]] = {}
     words = list(_LETTERS.finditer(text))[: _MAX_PAIRS + 1]
     for left, right in pairwise(words):
@@ -209,7 +210,7 @@ def is_part_of_compound(term: str, word: str) -> bool:
 
 
 def _substitutes(strange: Sequence[str], count: CountTerms, longer: FindLonger | None) -> Iterable[tuple[str, float]]:
-    """What words stand for that the index does not know: two words that it knows, or else longer ones."""
+    """Yield replacements for words that the index does not have: two known words, or else longer terms."""
     if not strange:
         return
     splits = {word: list(_splits(word)) for word in strange}

@@ -1,6 +1,6 @@
-"""Where the commands of a line run: follows `cd`, `pushd`, subshells and flags such as `-C` and `--prefix`.
+"""The working directory of each command in a line: follows `cd`, `pushd`, subshells and flags such as `-C`, `--prefix`.
 
-Works on paths as text; looks at no disk.
+Works on paths as text, without looking at the disk.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _STANDS_ALONE = re.compile(r"[/~$]|[A-Za-z]:[\\/]")
 
 
 def inside(directory: str, path: str) -> str:
-    """A path seen from where its directory was entered: `../b` in `a` is `b`; what stands by itself stays."""
+    """Return a path relative to the start of the line: `../b` in `a` is `b`; an absolute path stays."""
     if not directory or len(directory) > _LONGEST or _STANDS_ALONE.match(path):
         return path
     return posixpath.normpath(f"{directory}/{path}")
 
 
 def folders_named(programs: Sequence[str], words: Sequence[str]) -> Iterator[str]:
-    """The folders that a command's own flags name: `-C web`, `--prefix=web`."""
+    """Yield the folders in a command's flags: `-C web`, `--prefix=web`."""
     flags = frozenset[str]().union(*(FOLDER_FLAGS.get(program, ()) for program in programs))
     for word, following in zip(words, [*words[1:], ""], strict=True) if flags else ():
         name, given, behind = word.partition("=")
@@ -33,7 +33,7 @@ def folders_named(programs: Sequence[str], words: Sequence[str]) -> Iterator[str
 
 
 class Here:
-    """Where a line stands: moved by `cd` and `pushd`, moved back by `popd` and by the end of a subshell."""
+    """The current directory of a line: changed by `cd` and `pushd`, restored by `popd` and the end of a subshell."""
 
     def __init__(self) -> None:
         self.directory = ""
@@ -41,18 +41,18 @@ class Here:
         self._around: list[str] = []
 
     def enter(self, segment: str) -> None:
-        """Go into the subshells that begin with this piece of the line."""
+        """Enter the subshells that begin with this part of the line."""
         opened = re.match(r"[\s({]*", segment)
         self._around.extend([self.directory] * (opened.group().count("(") if opened else 0))
 
     def leave(self, segment: str) -> None:
-        """Come out of the subshells that end with it."""
+        """Leave the subshells that end with it."""
         closed = segment.count(")") - len(re.findall(r"(?<=[^\s({])\(", segment))
         for _ in range(min(closed, len(self._around))):
             self.directory = self._around.pop()
 
     def follow(self, program: str, operands: Sequence[str]) -> None:
-        """Move where a command moves to."""
+        """Apply the directory change of a command."""
         if program == "popd":
             self.directory = self._pushed.pop() if self._pushed else ""
         elif program in ("cd", "pushd"):

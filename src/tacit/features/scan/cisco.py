@@ -1,9 +1,8 @@
-"""The Cisco skill scanner as a safety check: a skill's content → its findings in our terms. Opt-in, and not a dependency.
+"""The Cisco skill scanner as a safety check: a skill's content → findings. Optional, and not a dependency.
 
-It is large (658 MB with what it needs) and takes seconds to open, so it is imported at the first skill and then kept. Only
-what runs offline is used: its static, bytecode, pipeline and behavioural analysers. The skill is written to a folder
-that lives as long as one examination; nothing in it is run. An analyser that failed on a skill is a finding of its own,
-since what the others saw still counts; a scanner that fails as a whole is an outage. Neither is "nothing found".
+It is large (658 MB with its dependencies) and takes seconds to open, so it is imported once, at the first skill. Only its
+offline analysers are used. The skill is written to a temporary folder, and nothing in it is run. An analyser that fails is
+a finding; a scanner that fails as a whole is an outage. Neither counts as "nothing found".
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ SKILL_MD = "SKILL.md"
 
 
 class CiscoScanner:
-    """Cisco's rules behind our port; opening it needs the package, and says how to get it."""
+    """Cisco's scanner as a `SafetyCheck`; raises `Mistake` with the install command if the package is missing."""
 
     name = "cisco"
 
     def __init__(self) -> None:
-        """Note which version is installed; raises `Mistake` where none is."""
+        """Read the installed version; raises `Mistake` where there is none."""
         try:
             self.version = version(PACKAGE)
         except PackageNotFoundError:
@@ -42,7 +41,7 @@ class CiscoScanner:
         self._scanner: Any = None
 
     def examine(self, content: SkillContent) -> Iterable[Finding]:
-        """List what the scanner finds in a copy of the skill; raises `Outage` where it could not look."""
+        """Return what the scanner finds in a copy of the skill; raises `Outage` where it fails."""
         self._scanner = self._scanner or _open()
         with TemporaryDirectory(prefix="tacit-cisco-") as scratch:
             folder = Path(scratch) / "skill"
@@ -56,7 +55,7 @@ class CiscoScanner:
 
 
 class _Locations:
-    """Where the scanner's files and lines lie in a content."""
+    """Maps the scanner's files and lines to fields of a content."""
 
     def __init__(self, content: SkillContent, folder: Path, *, above: int) -> None:
         self._fields = {file.path: f"files.{number}" for number, file in enumerate(content.files)}
@@ -65,7 +64,7 @@ class _Locations:
         self._body_lines = content.body.count("\n") + 1
 
     def of(self, path: str | None, line: int | None) -> tuple[str, int]:
-        """Field and line; what is said of SKILL.md outside the body keeps no line."""
+        """Return field and line; a finding in SKILL.md outside the body has no line."""
         name = (path or SKILL_MD).removeprefix(self._folder).lstrip("/")
         if name in self._fields:
             return self._fields[name], line or 0
@@ -88,7 +87,7 @@ def _errors() -> type[Exception]:
 
 
 def _write(content: SkillContent, folder: Path) -> int:
-    """Write the skill as a folder and say how many lines stand above its body."""
+    """Write the skill to a folder, and return the number of lines above its body."""
     head = ["---", f"name: {json.dumps(content.name)}", f"description: {json.dumps(content.description)}"]
     head += [f"license: {json.dumps(content.license)}"] if content.license else []
     head += [f"allowed-tools: {json.dumps(list(content.allowed_tools))}"] if content.allowed_tools else []
@@ -102,7 +101,7 @@ def _write(content: SkillContent, folder: Path) -> int:
 
 
 def _apart(content: SkillContent) -> Iterator[str]:
-    """What a content says beside its body, as lines of Markdown."""
+    """Return the fields of a content other than the body, as lines of Markdown."""
     for number, step in enumerate(content.steps, 1):
         given = f" `{step.tool} {json.dumps(dict(step.arguments), default=str)}`" if step.tool else ""
         yield f"{number}. {step.text}{given}"
@@ -113,10 +112,10 @@ def _apart(content: SkillContent) -> Iterator[str]:
 
 
 def _place(folder: Path, name: str, data: bytes) -> None:
-    """Write one file below the folder; a name that would lead out of it is an outage, for it would not be looked at."""
+    """Write one file below the folder; raises `Outage` for a name outside it, since it could not be scanned."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
-        raise Outage(f"the Cisco scanner cannot be given the file {name!r}", hint="rename it")
+        raise Outage(f"the Cisco scanner cannot scan the file {name!r}", code="file_not_scannable", hint="rename it")
     target = folder.joinpath(*parts)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +134,7 @@ def _bytes_of(file: SkillFile) -> bytes:
 
 
 def _failed(failures: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
-    """Tell of analysers that gave up; one whose finding is merely not in the scanner's own list has looked."""
+    """Yield a finding for each analyser that failed; an unknown finding type is not a failure."""
     real_failures = [each for each in failures if not each.get("error", "").startswith("FindingContract:")]
     for name in sorted({each.get("analyzer", "unknown") for each in real_failures}):
         message = f"the Cisco scanner's {name} analyser failed on this skill, so it was not looked at in full"
@@ -156,6 +155,6 @@ def _finding(found: Any, locations: _Locations) -> Finding:
 
 
 def _visible(text: str) -> str:
-    """One line, with an escape in place of what a terminal would obey or a reader would not see."""
+    """Return a text as one line with control and invisible characters escaped."""
     flat = " ".join(text.split())
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in flat)

@@ -1,4 +1,4 @@
-"""What scripts do: rules for Python, JavaScript, PowerShell and package files, and the flow of secrets through them."""
+"""The `code` check: rules for Python, JavaScript, PowerShell and package files, and secrets that scripts send."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         "fetch_and_run",
         Severity.CRITICAL,
-        "runs text that it fetched from the network",
+        "runs text that it downloaded",
         r"\b(?:exec|eval)\( ?[^\n]{0,40}(?:requests\.get|urlopen|httpx\.get|urllib\.request)",
         r"\beval\( ?await \(?(?:await )?fetch\(",
         r"\bnew Function\( ?(?:await|\w{1,20}\.(?:data|body|text))",
@@ -33,14 +33,14 @@ RULES: tuple[Rule, ...] = (
     rule(
         "fetch_then_run",
         _HIGH,
-        "writes a fetched file, makes it a program and starts it",
+        "downloads a file, makes it executable and starts it",
         r"(?:urlretrieve\(|\.content\b|\.read\(\)|urlopen\(|createWriteStream\()[\s\S]{0,600}(?:os\.chmod|chmodSync|fs\.chmod)\([^\n]{0,60}(?:0o?[57][0-7]{2}|S_I[XRE]|[57]{3})[\s\S]{0,400}(?:subprocess\.|os\.system|os\.exec|Popen|spawn|exec)",
         languages="python javascript",
     ),
     rule(
         "fixed_inbox",
         _HIGH,
-        "sends to an inbox of a messenger that is written into the code",
+        "sends to a hard-coded messenger webhook",
         r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/[\w-]{6,}",
         r"api\.telegram\.org/bot\d{3,12}:[\w-]{3,}",
         r"https?://[\w.-]{3,80}/api/webhooks/\d{1,25}/\w",
@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         "remote_orders",
         _HIGH,
-        "runs what another machine tells it",
+        "runs commands that another machine sends",
         r"TCPSocket\.(?:new|open)\([\s\S]{0,400}(?:IO\.popen|\bexec\b|\bsystem\b|\bspawn\b)",
         r"\bnet\.(?:connect|createConnection|Socket)\b[\s\S]{0,400}(?:child_process|spawn\(|exec\()",
         r"(?:child_process|spawn\()[\s\S]{0,400}\bnet\.(?:connect|createConnection|Socket)\b",
@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         "command_in_data",
         _HIGH,
-        "starts a program from within a text that should hold none",
+        "starts a program from a text that should contain none",
         r"require\( ?\\?[\"']child_process\\?[\"'] ?\)\.(?:exec|spawn)\w{0,8}\(",
         r"process\.mainModule\.require\(",
         r"__import__\( ?\\?[\"'](?:os|subprocess)\\?[\"'] ?\)\.(?:system|popen|run|call|Popen|check_output)\(",
@@ -76,14 +76,14 @@ RULES: tuple[Rule, ...] = (
     rule(
         "injects_code",
         _HIGH,
-        "puts code into the memory of a program",
+        "injects code into the memory of a program",
         r"\bVirtualAlloc(?:Ex)?\b[^\n]{0,200}|\bCreateRemoteThread\b|\bWriteProcessMemory\b|\bctypes\.windll\.kernel32\b[^\n]{0,80}Alloc|\bmmap\.mmap\([^\n]{0,80}PROT_EXEC",
         languages=_CODE,
     ),
     rule(
         "browser_theft",
         _HIGH,
-        "opens the store in which a browser keeps logins",
+        "reads the logins that a browser stores",
         r"\bbrowser_cookie3\b|\bCryptUnprotectData\b|(?:Login Data|Web Data|cookies\.sqlite|key4\.db|logins\.json)[\"'`]",
         languages=_CODE,
     ),
@@ -97,19 +97,19 @@ RULES: tuple[Rule, ...] = (
     rule(
         "no_certificate",
         _LOW,
-        "does not check who it talks to",
+        "does not verify certificates",
         r"\bverify ?= ?False\b|NODE_TLS_REJECT_UNAUTHORIZED\W{1,6}0|rejectUnauthorized: ?false|ServerCertificateValidationCallback|\bcurl [^\n]{0,60} (?:-k|--insecure)\b|_create_unverified_context",
     ),
     rule(
         "hides_its_run",
         _LOW,
-        "runs something out of sight",
+        "runs something hidden or in the background",
         r"\bcreationflags ?= ?(?:subprocess\.)?CREATE_NO_WINDOW|-WindowStyle Hidden|\bstart_new_session ?= ?True|windowsHide: ?true|\bnohup\b[^\n]{1,200}&|\bdetached: ?true|\bsetsid\b|&>? ?/dev/null 2>&1 &",
     ),
     rule(
         "waits_for_its_time",
         _MEDIUM,
-        "acts by date, machine or place",
+        "acts only on a certain date or machine",
         r"\bif [^\n]{0,60}(?:datetime\.(?:now|today|utcnow)\(\)|Date\.now\(\)|time\.time\(\)) ?[<>]=? ?[^\n]{0,40}(?:20[2-4]\d|1[6-9]\d{8})|\bif [^\n]{0,40}(?:gethostname|getuser|platform\.node)\(\)[^\n]{0,20}(?:==|!=|in )",
         languages="python javascript",
     ),
@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         "open_admission",
         _HIGH,
-        "says itself that it is an attack",
+        "describes itself as an attack",
         r"\b(?:exfiltrat(?:e|es|ing)|steal|harvest)\w{0,3}[ _](?:the |all |user(?:'s)? )?(?:credentials?|secrets?|tokens?|passwords?|data|env\w{0,10}|keys?|wallets?)\b|\b(?:def|function|class|const|sub) \w{0,20}(?:exfil|backdoor|keylog|steal|stealer|harvest_(?:cred|secret|tok|key)|payload_drop|c2_)\w{0,30}|\bc2[_ ](?:server|url|host|domain|channel)\b|\bBACKDOOR\b",
         languages="python javascript powershell shell code",
     ),
@@ -138,10 +138,12 @@ class CodeCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List what the code does that a reviewer must know."""
+        """Yield what the code does that a reviewer must know."""
         looked = looked_at(content)
         yield from apply(RULES, looked)
-        yield from secret_flows(piece for piece in looked if piece.path or piece.way)  # the skill's own text: see gate
+        yield from secret_flows(
+            piece for piece in looked if piece.path or piece.way
+        )  # gate's commands check covers the skill's own text
         yield from python_flows(piece for piece in looked if not piece.way or piece.language == "python")
         yield from packages(looked)
         for piece in looked:
@@ -206,7 +208,7 @@ _FALSE = frozenset(
 
 
 def packages(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """What of these texts installs from strange places or under false names."""
+    """Yield findings on packages from unknown indexes or with misleading names."""
     for piece in pieces:
         if piece.is_block:
             continue
@@ -248,7 +250,7 @@ def _installed(piece: TextPiece, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _resembled(name: str) -> str:
-    """The well-known package that a name differs from by one letter, or by two that changed places."""
+    """Return the known package whose name differs by one letter or two swapped letters; empty if there is none."""
     if len(name) < 6:
         return ""
     for known in _KNOWN:

@@ -1,6 +1,6 @@
-"""`tacit check PATH…`: let every check look at skills on disk before anything else does. Stores nothing.
+"""`tacit check PATH…` runs every check on skills on disk; `tacit check --library` rechecks the approvals in the store.
 
-It runs nothing either, unless asked to detonate, and then only in the sandbox.
+Checking skills on disk stores nothing, and runs nothing except in the sandbox with --detonate.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from rich.text import Text
 
 from tacit import gate
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.coded_reason import CodedReason
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.sandbox import Sandbox
 from tacit.domain.stored import Stored
 from tacit.domain.trust import SafetyCheck
-from tacit.features.scan.detonation import Detonation, detonate
+from tacit.features.scan.detonation import SKIP_SENTENCES, Detonation, SkipReason, detonate
 from tacit.gate import checks
 from tacit.gate.approvals import BY_ITSELF, Rechecked
 from tacit.gate.findings import reason_sentence
@@ -39,9 +40,9 @@ _STYLE = {
     Severity.INFO: "dim",
 }
 _SHOWN = 12
-"""Findings of one skill that a person sees without `--all`; there are always those that weigh most."""
+"""Findings of one skill that are shown without `--all`, most severe first."""
 _LISTED = 6
-"""Things of one kind that a skill touches, likewise."""
+"""Capabilities of one kind that are shown without `--all`."""
 _REFUSED = frozenset({Severity.HIGH, Severity.CRITICAL})
 _FAULTS = {
     "archive-zip-slip": Severity.HIGH,
@@ -55,16 +56,18 @@ _FAULTS = {
     "file-left-out": Severity.LOW,
     "link-broken": Severity.MEDIUM,
 }
-"""What a fault of folder or archive weighs; one of the format is good to know."""
+"""Severity of problems with folders and archives; problems of the format are low or info."""
 
 
 class _Place(click.Path):
-    """A path that names something: an empty one would mean the folder one stands in, as an unset variable gives it."""
+    """A path that must not be empty: an unset shell variable must not mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; raises `Mistake` for an empty one."""
+        """Return the path; raises `Mistake` for an empty one."""
         if not str(value).strip():
-            raise Mistake("a PATH is empty", hint="give a skill's folder, or . for the one you are in")
+            raise Mistake(
+                "a PATH is empty", code="empty_path", hint="give a skill's folder, or . for the one you are in"
+            )
         return super().convert(value, param, ctx)
 
 
@@ -75,15 +78,15 @@ class Checked:
     skill: Inspected
     findings: tuple[Finding, ...]
     detonation: Detonation | None = None
-    """What its scripts did in the sandbox; None where nobody asked."""
+    """What its scripts did in the sandbox; None without --detonate."""
 
     @property
     def worst(self) -> Severity | None:
-        """The heaviest weight."""
+        """The highest severity."""
         return checks.worst(self.findings)
 
     def place(self, finding: Finding) -> tuple[str, int]:
-        """File and line, from 1, of a finding; line 0 for a file as a whole."""
+        """Return file and line (from 1) of a finding; line 0 for a file as a whole."""
         content = self.skill.content
         if finding.field.startswith("files."):
             index = finding.field.removeprefix("files.")
@@ -100,29 +103,27 @@ class Checked:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=_Place(path_type=Path))
-@click.option("--all", "everything", is_flag=True, help="Show every finding, not only the heaviest.")
-@click.option("--detonate", "run", is_flag=True, help="Run its scripts too, in the sandbox, among fake secrets.")
+@click.option("--all", "everything", is_flag=True, help="Show every finding, not only the most severe.")
+@click.option("--detonate", "run", is_flag=True, help="Also run its scripts, in a sandbox with fake secrets.")
 @click.option(
-    "--with", "names", multiple=True, metavar="NAME", help="Ask a further scanner too, e.g. cisco; repeatable."
+    "--with", "names", multiple=True, metavar="NAME", help="Also use another scanner, such as cisco; repeatable."
 )
+@click.option("--library", is_flag=True, help="Recheck everything recallable: do its approvals still hold?")
 @click.option(
-    "--library", is_flag=True, help="Look again at everything that may be recalled: do its approvals still hold?"
+    "--apply", is_flag=True, help="With --library: versions whose approval no longer holds wait for review again."
 )
-@click.option("--apply", is_flag=True, help="With --library: what no longer holds waits for a person again.")
-@click.option("--by", default="", help="With --apply: your name, kept with the decision.")
+@click.option("--by", default="", help="With --apply: your name, stored with the decision.")
 @command_options
 def check(
     ctx: CommandContext, *, paths: tuple[Path, ...], everything: bool, names: tuple[str, ...], **how: Any
 ) -> None:
-    """Look for danger in skills: PATH is a skill's folder or SKILL.md, a folder of skills, or an archive.
+    """Check skills for danger: PATH is a skill's folder or SKILL.md, a folder of skills, or an archive.
 
-    Nothing is stored, and nothing is run unless --detonate asks for it: then every script, in a sandbox without network.
-    Ends with 3 if any skill has a finding that weighs high or more.
+    Nothing is stored. Nothing is run, except with --detonate: then every script runs in a sandbox without network.
+    Exits with 3 if any skill has a finding of severity high or critical.
     """
     run = how["run"]
-    wrong = _contradiction(how, paths=bool(paths), disk_only=bool(run or names))
-    if wrong:
-        raise Mistake(wrong, hint="tacit check PATH, or tacit check --library [--apply]")
+    _check_options(how, paths=bool(paths), disk_only=bool(run or names))
     if how["library"]:
         recheck(ctx, apply=how["apply"], by=how["by"])
         return
@@ -139,24 +140,38 @@ def check(
         ctx.end_with(
             Refusal(
                 f"do not trust {names_text}{more} as {'they are' if len(refused) > 1 else 'it is'}",
-                hint="read the places above; what you do not know, remove",
+                code="dangerous_skill",
+                hint="read the findings above, and remove what you do not understand",
             )
         )
 
 
-def _contradiction(how: Mapping[str, Any], *, paths: bool, disk_only: bool) -> str:
-    """What of the options does not go together; empty if all does."""
+_OPTION_MISTAKES = {
+    "path_with_library": "--library checks the store, so it takes no PATH",
+    "apply_without_library": "--apply belongs to --library",
+    "disk_option_with_library": "--detonate and --with check skills on disk, not --library",
+    "nothing_to_check": "give skills to check, or --library",
+}
+
+
+def _check_options(how: Mapping[str, Any], *, paths: bool, disk_only: bool) -> None:
+    """Raise `Mistake` for options that contradict each other."""
+    code = ""
     if how["library"] and paths:
-        return "--library looks at what is stored, so it takes no PATH: one or the other"
-    if how["apply"] and not how["library"]:
-        return "--apply belongs to --library"
-    if how["library"] and disk_only:
-        return "--detonate and --with look at skills on disk, not at --library"
-    return "" if how["library"] or paths else "give skills to look at, or --library"
+        code = "path_with_library"
+    elif how["apply"] and not how["library"]:
+        code = "apply_without_library"
+    elif how["library"] and disk_only:
+        code = "disk_option_with_library"
+    elif not (how["library"] or paths):
+        code = "nothing_to_check"
+    if code:
+        hint = "tacit check PATH, or tacit check --library [--apply]"
+        raise Mistake(_OPTION_MISTAKES[code], code=code, hint=hint)
 
 
 def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None) -> Checked:
-    """Let checks look at one skill, and run its scripts where there is a sandbox to run them in."""
+    """Run checks on one skill, and its scripts if a sandbox is given."""
     faults = tuple(_fault(problem) for problem in skill.problems)
     detonation = detonate(skill.content.files, sandbox) if sandbox else None
     findings = (*faults, *checks.examine(skill.content, checks=asked), *(detonation.findings if detonation else ()))
@@ -191,7 +206,7 @@ def _skill_json(checked: Checked, asked: Sequence[SafetyCheck]) -> dict[str, Any
 
 
 def _detonation_json(seen: Detonation) -> dict[str, Any]:
-    skipped = [{"path": path, "reason": reason} for path, reason in seen.skipped]
+    skipped = [{"path": path, "reason": _skip_sentence(reason), "code": reason.code} for path, reason in seen.skipped]
     return {"level": seen.level, "ran": list(seen.ran), "skipped": skipped, "seconds": round(seen.seconds, 2)}
 
 
@@ -218,7 +233,7 @@ def _print_skills(ctx: CommandContext, looked: list[Checked], *, everything: boo
     if len(looked) > 1:
         bad = sum(each.worst in _REFUSED for each in looked)
         ctx.console.print(
-            f"\n{counted(len(looked), 'skill')}, {bad} not to be trusted as {'it is' if bad == 1 else 'they are'}."
+            f"\n{counted(len(looked), 'skill')}, {bad} should not be trusted as {'it is' if bad == 1 else 'they are'}."
         )
 
 
@@ -230,7 +245,7 @@ def _print_skill(ctx: CommandContext, checked: Checked, *, everything: bool) -> 
     )
     if any(problem.rule == "file-missing" for problem in checked.skill.problems):
         ctx.console.print(
-            "  [yellow]there is no SKILL.md: looked at as files only; no agent loads this as a skill[/yellow]"
+            "  [yellow]there is no SKILL.md: checked as files only, no agent loads this as a skill[/yellow]"
         )
     kept = [f for f in checked.findings if everything or f.severity is not Severity.INFO]
     for finding in kept if everything else kept[:_SHOWN]:
@@ -248,8 +263,8 @@ def _print_finding(ctx: CommandContext, checked: Checked, finding: Finding) -> N
     file, line = checked.place(finding)
     where = f"{file}:{line}" if line else file
     weight = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
-    names_text = Text.assemble("  ", weight, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
-    ctx.console.print(names_text, soft_wrap=True)
+    summary = Text.assemble("  ", weight, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
+    ctx.console.print(summary, soft_wrap=True)
     excerpt = one_line(finding.excerpt, max(40, ctx.console.width - 14 - len(where)))
     ctx.console.print(
         Text.assemble(" " * 12, (clean(where), "blue"), "  " if excerpt else "", (excerpt, "dim")), soft_wrap=True
@@ -263,7 +278,11 @@ def _detonation_lines(seen: Detonation | None) -> Iterator[str]:
     more = f" and {len(seen.ran) - 6} more" if len(seen.ran) > 6 else ""
     nothing = "nothing" if seen.skipped else "nothing: there is no script"
     yield f"ran       {shown}{more} in {seen.level}" if seen.ran else f"ran       {nothing}"
-    yield from (f"not run   {one_line(path, 40)}: {reason}" for path, reason in seen.skipped)
+    yield from (f"not run   {one_line(path, 40)}: {_skip_sentence(reason)}" for path, reason in seen.skipped)
+
+
+def _skip_sentence(reason: CodedReason) -> str:
+    return SKIP_SENTENCES[SkipReason(reason.code)].format_map(reason.values)
 
 
 def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
@@ -323,6 +342,7 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
         ctx.end_with(
             Refusal(
                 f"{counted(len(leaving), 'approval')} no longer {'hold' if len(leaving) > 1 else 'holds'}",
+                code="approvals_no_longer_hold",
                 hint="tacit check --library --apply takes them out of use until a person decides again",
             )
         )

@@ -1,7 +1,7 @@
-"""What a text hides by its spelling → the plain text, at the place it was hidden. Runs nothing, judges nothing.
+"""Decode text that a skill hides, with the position where it was hidden. Runs nothing.
 
-Undoes what attackers do to slip past a reader: base64, hex, character codes, percent and backslash escapes, rot13, reversed
-text, compressed data, text built from pieces, letters of other alphabets. Two levels deep, bounded in size and number.
+Undoes base64, hex, character codes, percent and backslash escapes, rot13, reversed text, compressed data, text built from
+parts, and letters of other alphabets. Two levels deep, bounded in size and number.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tacit.gate.checks.pieces import TEXT_MAX, Spot, TextPiece, pieces
 from tacit.gate.safety import fold
 
 VIEWS_MAX = 2000
-"""Decoded texts of one piece; more than that is data, not hiding."""
+"""Decoded texts of one piece; more than that is data."""
 DECODED_MAX = 1 << 18
 _DEPTH = 2
 
 Range = tuple[int, int]
 Hidden = tuple[Range, str, str]
-"""Where, what, and how it was hidden."""
+"""Position, text, and how it was hidden."""
 
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,200000}={0,2}(?![\w+/=])")
 _SPLIT_BASE64 = re.compile(
@@ -66,7 +66,7 @@ _TAGS = re.compile("[\U000e0020-\U000e007e]{3,}")
 
 
 def decoded(piece: TextPiece) -> Iterator[TextPiece]:
-    """Every text hidden in a piece, one view for each way of hiding; then those hidden in these."""
+    """Yield the texts hidden in a piece, one view per encoding; then those hidden in these."""
     level = [piece]
     for _ in range(_DEPTH):
         level = [view for outer in level for view in _views(outer)]
@@ -83,7 +83,7 @@ def _views(outer: TextPiece) -> Iterator[TextPiece]:
 
 
 def view(outer: TextPiece, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> TextPiece:
-    """One piece of several decoded texts, each of which knows where it was hidden."""
+    """Return one piece for several decoded texts, each with its position."""
     at = 0
     texts: list[str] = []
     spots: list[Spot] = []
@@ -115,7 +115,7 @@ def _hidden(piece: TextPiece) -> Iterator[Hidden]:
 
 
 def _rejoined(piece: TextPiece) -> Iterator[Hidden]:
-    """The same text with broken words mended, line by line, so that a finding stays on its line."""
+    """Yield lines with split words joined, line by line, so that a finding keeps its line."""
     folded = (
         fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", piece.text))) if not piece.text.isascii() else piece.text
     )
@@ -131,7 +131,7 @@ def _rejoined(piece: TextPiece) -> Iterator[Hidden]:
 
 def _changed_lines(before: str, after: str, *, way: str) -> Iterator[Hidden]:
     old, new = before.split("\n"), after.split("\n")
-    if len(old) != len(new):  # a joint went over the end of a line
+    if len(old) != len(new):  # a join crossed the end of a line
         yield (0, len(before)), after, way
         return
     at = 0
@@ -142,7 +142,7 @@ def _changed_lines(before: str, after: str, *, way: str) -> Iterator[Hidden]:
 
 
 def _with_values(text: str) -> Iterator[Hidden]:
-    """Lines whose words are glued from variables, with the values in their place."""
+    """Yield lines that join variables to words, with the values filled in."""
     values = {match[1]: match[3] for match in _ASSIGNED.finditer(text)}
     if not values:
         return
@@ -156,7 +156,7 @@ def _with_values(text: str) -> Iterator[Hidden]:
 
 
 def _turned(text: str) -> Iterator[Hidden]:
-    """Literals that are read backwards or by rot13, where the text speaks of such a thing."""
+    """Yield literals reversed or in rot13, where the text mentions such an encoding."""
     lowered = text.lower()
     backwards = any(word in lowered for word in ("[::-1]", "reverse", "| rev", "|rev", "strrev"))
     rot13 = any(word in lowered for word in ("rot13", "rot_13", "rot-13", "a-za-z' 'n-za-m", "n-za-mn-za-m"))
@@ -174,13 +174,13 @@ def _turned(text: str) -> Iterator[Hidden]:
 
 
 def _in_picture(text: str, at: int) -> bool:
-    """Whether encoded data stands in an address of an image, font or sound."""
+    """Whether encoded data belongs to an image, font or sound."""
     before = text[max(0, at - 60) : at].lower()
     return "data:image" in before or "data:font" in before or "data:application/font" in before or "sha" in before[-14:]
 
 
 def readable(data: bytes) -> str:
-    """Data as text if it is text, unpacked first if it is compressed; else empty."""
+    """Return data as text, decompressed first if needed; empty if it is not text."""
     for unpack in (None, zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
         plain = data
         if unpack is not None:
@@ -210,7 +210,7 @@ def _from_base64(found: str) -> str:
     bare = re.sub(r"[^A-Za-z0-9+/_-]", "", found).translate(str.maketrans("-_", "+/"))
     if bare.isdigit() or not _is_mixed(bare):
         return ""
-    for cut in range(4):  # a blob that was cut or grew in front
+    for cut in range(4):  # the data was cut or has something in front
         piece = bare[: len(bare) - cut]
         if len(piece) % 4 == 1:
             continue
@@ -222,7 +222,7 @@ def _from_base64(found: str) -> str:
 
 
 def _is_mixed(blob: str) -> bool:
-    """Whether it is no word, path or number: base64 of text has both cases."""
+    """Whether it looks like base64, not like a word, path or number."""
     return any(c.islower() for c in blob) and any(c.isupper() for c in blob)
 
 
@@ -286,7 +286,7 @@ def hidden_pieces(content: SkillContent) -> tuple[TextPiece, ...]:
 
 
 def _built(scripts: list[TextPiece]) -> Iterator[TextPiece]:
-    """The texts that Python scripts put together, from each other's constants too, and what is hidden in those."""
+    """Yield the texts that Python scripts build, also from each other's constants, and what those hide."""
     if not any(SUSPECT.search(piece.text) for piece in scripts):
         return
     modules = [module for piece in scripts if (module := parsed(piece))]
@@ -301,5 +301,5 @@ def _built(scripts: list[TextPiece]) -> Iterator[TextPiece]:
 
 
 def _is_block(piece: TextPiece) -> bool:
-    """A block of a Markdown text, whose hidden texts are found in that text already."""
+    """Whether it is a code block whose hidden texts are found in the surrounding text anyway."""
     return piece.start > 0 and piece.language not in ("shell", "powershell")

@@ -15,10 +15,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from importlib import resources
 from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
+from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import Mistake
 from tacit.domain.sandbox import Alteration, Ended, Sandbox, SandboxFile, SandboxLimits, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
@@ -86,13 +88,32 @@ def _of_the_system(program: str) -> str | None:
     return shutil.which(program, path=_SYSTEM)
 
 
+class SkipReason(StrEnum):
+    """Why a script was not run."""
+
+    UNREADABLE = "unreadable"
+    NO_KNOWN_PROGRAM = "no_known_program"
+    PROGRAM_MISSING = "program_missing"
+    TIME_USED_UP = "time_used_up"
+    DOES_NOT_FIT = "does_not_fit"
+
+
+SKIP_SENTENCES = {
+    SkipReason.UNREADABLE: "its path is outside the skill or too long, or its content is unreadable",
+    SkipReason.NO_KNOWN_PROGRAM: "no known program runs it",
+    SkipReason.PROGRAM_MISSING: "{program} is not installed in {folder}",
+    SkipReason.TIME_USED_UP: "the {seconds:g} s for all scripts are used up",
+    SkipReason.DOES_NOT_FIT: "{why}",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detonation:
     """What a skill's scripts tried."""
 
     findings: tuple[Finding, ...] = ()
     ran: tuple[str, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, CodedReason], ...] = ()
     """Paths that were not run, each with the reason."""
     level: str = ""
     """The kind of sandbox; empty where nothing was run."""
@@ -116,7 +137,7 @@ def detonate(
     given = tuple(box for file in files if (box := _box_file(file)))
     found: list[Finding] = []
     ran: list[str] = []
-    skipped: list[tuple[str, str]] = []
+    skipped: list[tuple[str, CodedReason]] = []
     level = ""
     for number, file in enumerate(files):
         runner = runner_of(file)
@@ -127,13 +148,13 @@ def detonate(
             skipped.append((file.path, reason))
             continue
         if total_s <= clock() - begun:
-            skipped.append((file.path, f"the {total_s:g} s for all scripts are used up"))
+            skipped.append((file.path, coded(SkipReason.TIME_USED_UP, seconds=total_s)))
             continue
         bait = lay_bait(token)
         try:
             results = _run(file, program, given=given, bait=bait, sandbox=sandbox)
         except Mistake as error:  # this script does not fit into the sandbox; the next one may
-            skipped.append((file.path, error.message))
+            skipped.append((file.path, coded(SkipReason.DOES_NOT_FIT, why=error.message)))
             continue
         for result in results:
             level = result.level
@@ -148,15 +169,15 @@ def detonate(
     )
 
 
-def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> str:
-    """Return why a script cannot be run; empty if it can."""
+def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> CodedReason | None:
+    """Return why a script cannot be run; None if it can."""
     if not _box_file(file):
-        return "its path is outside the skill or too long, or its content is unreadable"
+        return coded(SkipReason.UNREADABLE)
     if not runner[0]:
-        return "no known program runs it"
+        return coded(SkipReason.NO_KNOWN_PROGRAM)
     if not program:
-        return f"there is no {runner[0]} in {_SYSTEM.partition(':')[0]}"
-    return ""
+        return coded(SkipReason.PROGRAM_MISSING, program=runner[0], folder=_SYSTEM.partition(":")[0])
+    return None
 
 
 def runner_of(file: SkillFile) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Bundled files that cannot be read as text, or are not what their name says: programs, archives, pictures with a tail."""
+"""The `files` check: bundled programs, archives, misleading names, images with appended data, files that are not read."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ _STEERING = re.compile(
 )
 _SCRIPT = re.compile(r"#!/|<\?php|import os\b|\bcurl |powershell|<script|\beval\(")
 _DOCUMENTS = _OFFICE - {"whl"}
-"""Archives of pictures and markup, which may be larger than is looked at; macros in them are found by name."""
+"""Archives of images and markup, which may exceed the limits; macros in them are found by name."""
 _LOCK = "\0"
 _TAIL = 64
 
 
 class FilesCheck:
-    """Programs, archives, false names, and files that start or steer something by lying there."""
+    """Programs, archives, misleading names, and files that take effect by being present."""
 
     name = "files"
     version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List files that a reviewer cannot read, and those that act without being called."""
+        """Yield files that a reviewer cannot read, and files that act without being called."""
         paths = {file.path for file in content.files}
         yield from _not_looked_at(content)
         for index, file in enumerate(content.files):
@@ -65,7 +65,7 @@ class FilesCheck:
 
 
 def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
-    """What is too much to be looked at: grave where it can be run or read, since padding is an old way to hide."""
+    """Yield what exceeds the limits: severe for code and text, since padding is a way to hide."""
     taken, left = taken_files(content.files)
     for severity, kept in (
         (_HIGH, [file.path for file in left if file_kind(file.path) is not FileKind.DATA]),
@@ -161,7 +161,7 @@ def _archive(data: bytes, suffix: str) -> Iterator[tuple[str, Severity, str]]:
 
 
 def _listed(data: bytes) -> list[str]:
-    """What a zip lists, whether or not it can be unpacked; locked members with a mark before their name."""
+    """Return the names in a zip, even if it cannot be unpacked; encrypted members have a mark before their name."""
     if not data.startswith(b"PK"):
         return []
     try:
@@ -172,7 +172,7 @@ def _listed(data: bytes) -> list[str]:
 
 
 def _tail(data: bytes) -> Iterator[tuple[str, Severity, str]]:
-    """A picture with something behind its end."""
+    """Find images with data after their end."""
     for head, end in _PICTURES.items():
         if not data.startswith(head):
             continue

@@ -1,6 +1,6 @@
-"""Text made unreadable on purpose: programs hidden in encodings, packed scripts, blank runs, comments that only models read.
+"""The `obfuscation` check: programs hidden in encodings, packed scripts, long blanks, comments that only models read.
 
-What is decoded is looked at by the other checks too; here the hiding itself is weighed.
+Reports the hiding itself, and applies the rules on commands to the decoded text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         "blank_run",
         _MEDIUM,
-        "hides text behind a long run of blanks",
+        "hides text after a long run of blanks",
         r"\n(?:[ \t\r]{0,4}\n){60}",
         r"(?<=\S)[ \t]{160,2000}[A-Za-z<$(\"'`#/;]",
         unless=r"\|[^\n]{0,40}$",
@@ -52,14 +52,14 @@ RULES: tuple[Rule, ...] = (
     rule(
         "hidden_comment",
         _HIGH,
-        "gives orders in a comment that people do not see on the page",
+        "gives orders in a comment that readers of the page do not see",
         r"<!--[^>]{0,600}\b(?:curl |wget |base64|eval\(|ignore (?:all|any|previous|prior)|system prompt|do not (?:tell|mention|reveal|inform)|secretly|silently|without (?:telling|informing)|fetch https?|exfiltrat|send (?:the|all|it|them) to|POST to)",
         languages="markdown",
     ),
     rule(
         "decode_and_follow",
         _HIGH,
-        "has the reader decode something and act on it",
+        "tells the reader to decode something and act on it",
         r"\bdecode\b[^\n]{0,100}\b(?:follow|run|execute|apply|obey|act on)\b",
         r"\b(?:base64|rot ?13|hex)[^\n]{0,80}\b(?:then|and) (?:follow|run|execute|obey)\b",
         languages="markdown",
@@ -89,13 +89,13 @@ _PICTURE = re.compile(
 
 
 class ObfuscationCheck:
-    """What is written so that people cannot read it."""
+    """Text that people cannot read."""
 
     name = "obfuscation"
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List what hides, and where."""
+        """Yield hidden text, and dangerous commands in it."""
         looked = looked_at(content)
         yield from apply(RULES, looked)
         for piece in looked:
@@ -106,19 +106,19 @@ class ObfuscationCheck:
 def _hidden(piece: TextPiece) -> Iterator[Finding]:
     ways = piece.way
     if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
-        return  # these are looked at by the other rules; by themselves they are ordinary
+        return  # ordinary by themselves; the other rules examine their text
     encoded = "escapes" not in ways and "percent" not in ways and "entities" not in ways
     if match := _PROGRAM.search(piece.text):
         weight = _HIGH if encoded or piece.is_code else _MEDIUM
-        yield piece.finding("hidden_program", weight, reason="holds a program that is hidden", span=match.span())
+        yield piece.finding("hidden_program", weight, reason="contains a hidden program", span=match.span())
     elif (
         encoded
         and ways.startswith(("base64", "hex", "character", "rot13", "reversed"))
         and (match := _ADDRESS.search(piece.text))
     ):
-        yield piece.finding("hidden_address", _HIGH, reason="holds an address that is hidden", span=match.span())
+        yield piece.finding("hidden_address", _HIGH, reason="contains a hidden address", span=match.span())
     elif encoded and (match := _ORDER.search(piece.text)):
-        yield piece.finding("hidden_order", _HIGH, reason="holds instructions that are hidden", span=match.span())
+        yield piece.finding("hidden_order", _HIGH, reason="contains hidden instructions", span=match.span())
 
 
 def _packed(piece: TextPiece) -> Iterator[Finding]:

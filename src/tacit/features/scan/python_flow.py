@@ -1,7 +1,7 @@
-"""Python scripts of one skill, read as one program → where secrets are sent, and where fetched or hidden text is run.
+"""Data flow through the Python scripts of one skill: where secrets are sent, and where fetched or hidden text is run.
 
-Follows values by name through assignments, calls, returns and attributes, over all files, without running anything. It
-errs towards seeing a flow: names are not told apart by branch or order.
+Follows values by name through assignments, calls, returns and attributes across all files, and evaluates constant
+expressions, without running anything. It ignores branches and order, so it reports too many flows rather than too few.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class _Module:
 
 @dataclass(slots=True)
 class _Program:
-    """What is known of values, by name: locals by module and function, functions and attributes for all modules."""
+    """Kinds of values by name: locals by module and function, functions and attributes for all modules."""
 
     modules: list[_Module]
     kinds: dict[str, Kinds] = field(default_factory=dict)
     parameters: dict[str, list[str]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
-    """Names that a function is given."""
+    """Parameter names of each function."""
     changed: bool = False
 
     def add(self, key: str, kinds: Kinds) -> None:
@@ -89,7 +89,7 @@ class _Program:
 
 
 def python_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """What the Python files and blocks of a skill do with secrets, and with text that is not in them."""
+    """Yield findings on what Python code does with secrets and with fetched or decoded text."""
     program = _Program([module for index, piece in enumerate(pieces) if (module := parsed(piece, index))])
     if not any(SUSPECT.search(module.piece.text) for module in program.modules):
         return
@@ -111,7 +111,7 @@ def python_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
 
 
 def parsed(piece: TextPiece, index: int = 0) -> _Module | None:
-    """A piece as a Python module, if it is one."""
+    """Parse a piece as a Python module; None if it is none."""
     if piece.language != "python" or len(piece.text) > SIZE_MAX:
         return None
     try:
@@ -130,14 +130,14 @@ def _learn_signatures(program: _Program, module: _Module) -> None:
 
 
 class _Reader(ast.NodeVisitor):
-    """One pass over a module that notes what each name may hold."""
+    """One pass over a module that collects the kinds of values of each name."""
 
     def __init__(self, program: _Program, module: _Module) -> None:
         self.program, self.module, self.values = program, module, module.values
         self.scope = ""
 
     def visit(self, node: ast.AST) -> None:
-        """Note what one node says, then go into it."""
+        """Record one node, then visit its children."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             outer, self.scope = self.scope, node.name
             self.generic_visit(node)
@@ -163,7 +163,7 @@ class _Reader(ast.NodeVisitor):
             self._note_call(node)
 
     def _note_call(self, node: ast.Call) -> None:
-        """What goes into a function's parameters, or by a method into the thing it belongs to."""
+        """Pass the kinds of arguments on to a function's parameters, or to the object of a method."""
         short = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for key, argument in zip(self.program.parameters.get(short, ()), node.args, strict=False):
             self.program.add(key, self.kinds(argument))
@@ -176,7 +176,7 @@ class _Reader(ast.NodeVisitor):
                 self.hold(node.func.value, self.kinds(argument))
 
     def hold(self, target: ast.expr, kinds: Kinds) -> None:
-        """Note that a target may hold such values."""
+        """Record that a target may have such values."""
         if not kinds:
             return
         if isinstance(target, ast.Name):
@@ -193,7 +193,7 @@ class _Reader(ast.NodeVisitor):
         return f"{self.module.index}.{self.scope}.{name}"
 
     def kinds(self, node: ast.AST | None) -> Kinds:
-        """What sorts of values an expression may give."""
+        """Return the kinds of values that an expression may have."""
         if node is None:
             return _NONE
         if isinstance(node, ast.Constant):
@@ -231,7 +231,7 @@ class _Reader(ast.NodeVisitor):
         inputs += [self.kinds(word.value) for word in node.keywords if word.arg not in ("env", "headers", "auth")]
         flowing = frozenset().union(own, receiver, *inputs)
         if name.startswith("subprocess.") or _SENDS.search(name):
-            flowing = flowing - {_ENVIRONMENT, _FILE} | own  # what comes back is the other side's answer
+            flowing = flowing - {_ENVIRONMENT, _FILE} | own  # the result is the server's answer
         if _FETCHES.search(name):
             flowing |= {_FETCHED}
         if _DECODES.search(name):
@@ -244,7 +244,7 @@ class _Reader(ast.NodeVisitor):
 
 
 class _Judge(_Reader):
-    """The last pass: what is sent, and what is run."""
+    """The last pass: finds what is sent and what is run."""
 
     def findings(self) -> Iterator[Finding]:
         found: list[Finding] = []
@@ -254,7 +254,7 @@ class _Judge(_Reader):
         return iter(found)
 
     def visit(self, node: ast.AST) -> None:
-        """Judge one node, then go into it."""
+        """Judge one node, then visit its children."""
         if isinstance(node, ast.Try):
             self._guarded += 1
             super().visit(node)
@@ -349,7 +349,7 @@ _ENDS = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 
 
 def _pauses(node: ast.AST) -> bool:
-    """Whether a call waits for somebody or something, as a server's loop does."""
+    """Whether a call waits for input, as a server's loop does."""
     name = getattr(getattr(node, "func", None), "attr", "") or getattr(getattr(node, "func", None), "id", "")
     return name in (
         "sleep",
@@ -368,7 +368,7 @@ def _pauses(node: ast.AST) -> bool:
 
 
 def span_of(text: str, node: ast.AST) -> tuple[int, int]:
-    """The characters of a node; columns are counted in bytes by ast, which differs only behind other letters."""
+    """Return the character span of a node; `ast` counts columns in bytes, which differs only after non-ASCII letters."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     end_line, end_column = getattr(node, "end_lineno", line) or line, getattr(node, "end_col_offset", column) or column
     lines = text.split("\n")
@@ -378,19 +378,19 @@ def span_of(text: str, node: ast.AST) -> tuple[int, int]:
 
 
 LONGEST = 1 << 17
-"""Of a text that is followed."""
+"""Characters of a text that is evaluated."""
 _DEPTH = 40
 Value = str | bytes | int | list[object] | None
 
 
 class Values:
-    """What the names of one module are known to hold."""
+    """Constant values of the names of one module."""
 
     def __init__(self, tree: ast.AST) -> None:
         self.aliases: dict[str, str] = {}
         """Local name → the dotted name of what was imported."""
         self.others: Mapping[str, Values] = {}
-        """The other modules of the same skill, by their last name."""
+        """The other modules of the skill, by their stem."""
         self._constants: dict[str, ast.expr | None] = {}
         for node in ast.walk(tree):
             self._note(node)
@@ -409,14 +409,14 @@ class Values:
             self._constants[name] = None if name in self._constants else node.value
 
     def text(self, node: ast.expr | None, depth: int = _DEPTH) -> str | None:
-        """The text an expression builds; bytes read as Latin-1; nothing where that is not known."""
+        """Return the text that an expression builds (bytes as Latin-1); None if unknown."""
         value = self._value(node, depth)
         if isinstance(value, bytes):
             return value.decode("latin-1")
         return value if isinstance(value, str) else None
 
     def dotted(self, node: ast.AST, depth: int = _DEPTH) -> str:
-        """The full name of what is called or read, imports and look-ups undone; empty if it is not known."""
+        """Return the full dotted name of what is called or read, with imports and lookups resolved; empty if unknown."""
         if depth <= 0:
             return ""
         if isinstance(node, ast.Name):
@@ -477,7 +477,7 @@ class Values:
         return value if not isinstance(value, str | bytes | list) or len(value) <= LONGEST else None
 
     def _imported(self, node: ast.expr, depth: int) -> Value:
-        """A name that another module of the skill assigns."""
+        """Return the value of a name that another module of the skill assigns."""
         owner, _, name = self.dotted(node, depth - 1).rpartition(".")
         other = self.others.get(owner.rpartition(".")[2])
         return other._value(other._constants.get(name), depth - 5) if other is not None else None
@@ -518,7 +518,7 @@ class Values:
         return value[::-1] if backwards and isinstance(value, str | bytes) else None
 
     def _comprehended(self, node: ast.ListComp | ast.GeneratorExp, depth: int) -> list[object] | None:
-        """`chr(c) for c in [104, 116]`, also with a key that each number is combined with."""
+        """Evaluate `chr(c) for c in [104, 116]`, also with a key for each number."""
         loop = node.generators[0]
         items = self._value(loop.iter, depth - 1)
         if (
@@ -606,7 +606,7 @@ def _function(name: str, first: object, arguments: Sequence[object]) -> str | by
 
 
 def built_texts(tree: ast.AST, values: Values) -> Iterator[tuple[ast.expr, str]]:
-    """Texts that a module puts together instead of writing them down."""
+    """Yield the texts that a module builds from parts."""
     found = 0
     for node in ast.walk(tree):
         if not isinstance(node, ast.BinOp | ast.Call | ast.Subscript) or found > 300:

@@ -1,12 +1,12 @@
-"""Runs inside the sandbox beside a script and writes down what it tries: hosts, requests, command lines, files of the home.
+"""Runs inside the sandbox next to a script and records what it tries: hosts, requests, command lines, files of the home folder.
 
-It is given to the sandbox as a text and run there by the system's Python, so it imports nothing of Tacit. It writes lines of
-JSON to descriptor 4, forks when it is ready, and ends on SIGTERM; see `providers.sandbox.profile`. It knows none of the
-canaries: whoever reads it inside learns nothing. It judges nothing.
+It is passed to the sandbox as text and run there by the system's Python, so it imports nothing of Tacit. It writes lines of
+JSON to descriptor 4, forks when it is ready, and ends on SIGTERM; see `providers.sandbox.profile`. It does not know the
+canaries, so a script that reads it learns nothing.
 
-Names are caught where the C library asks first, at the socket of the name service cache; requests by a proxy that the
-environment names, with a certificate of its own where `openssl` is at hand; and what goes round both by the counters of the
-network namespace, in which nothing else can have made a packet.
+Host names are caught at the socket of the name service cache, which the C library asks first; requests by a proxy that the
+environment names, with its own certificate if `openssl` is installed; everything else by the counters of the network
+namespace, in which nothing else sends packets.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ HOME, SCRATCH, PRIVATE = Path("/home", "user"), Path("/tmp"), Path("/run/witness
 RAN = SCRATCH / ".ran-what-was-fetched"
 CACHE = Path("/run/nscd/socket")
 LONGEST, MOST_FILES, LARGEST_FILE = 60_000, 60, 30_000
-# Read by a shell and by Python, it leaves a mark that it was run.
+# Valid for a shell and for Python; it leaves a mark when it is run.
 PAYLOAD = f'""":"\n: > {RAN}\nexit 0\n":"""\nopen("{RAN}", "w").close()\n'.encode()
 
 
 def note(saw: str, text: str) -> None:
-    """Write one line of testimony."""
+    """Record one observation."""
     with WRITING:
         COUNT[0] += 1
         tell(json.dumps({"saw": saw, "text": text[:LONGEST]}))
 
 
 def tell(line: str) -> None:
-    """Write a line to its end, however full the channel is."""
+    """Write a whole line, even if the channel is full for a while."""
     left = line.encode() + b"\n"
     while left:
         left = left[os.write(LOG, left) :]
 
 
 def hide() -> None:
-    """Let no process of the same user look into this one: not its memory, nor its descriptors."""
+    """Keep other processes of the same user from reading this one's memory and descriptors."""
     libc = ctypes.CDLL(None)
     libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def answer_names() -> None:
-    """Note every host that the C library looks up; it hears that there is none."""
+    """Record every host that the C library looks up, and answer that it does not exist."""
     CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(CACHE))
-        door.listen(64)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(CACHE))
+        listener.listen(64)
         while True:
-            caller, _ = door.accept()
+            caller, _ = listener.accept()
             with caller, contextlib.suppress(OSError, struct.error):
                 caller.settimeout(0.5)
                 _, kind, length = struct.unpack("=iii", caller.recv(12))
                 key = caller.recv(min(max(length, 0), 1024)).rstrip(b"\0").decode("utf-8", "replace")
                 if kind in (4, 5, 14):
                     note("host", key)
-                if kind == 14:  # an answer to getaddrinfo: found, but no address in it
+                if kind == 14:  # an answer to getaddrinfo without an address
                     caller.sendall(struct.pack("=iiiiii", 2, 0, 0, 0, 0, -2))
                 elif kind in (4, 5):
                     caller.sendall(struct.pack("=iiiiiiii", 2, 0, 0, 0, -1, 0, 0, 1))
@@ -77,19 +77,19 @@ def answer_names() -> None:
 
 
 def serve() -> None:
-    """Be the proxy that every program is told of."""
-    with socket.create_server(("127.0.0.1", PROXY_PORT), backlog=64) as door:
+    """Serve as the proxy of all programs."""
+    with socket.create_server(("127.0.0.1", PROXY_PORT), backlog=64) as listener:
         SERVING.set()
         while True:
-            caller, _ = door.accept()
+            caller, _ = listener.accept()
             threading.Thread(target=answer, args=(caller,), daemon=True).start()
 
 
 def answer(caller: socket.socket) -> None:
-    """Note one request and give it the payload."""
+    """Record one request and answer with the payload."""
     with caller, contextlib.suppress(OSError, ValueError):
         caller.settimeout(1.0)
-        look()  # whoever asks is alive now, with all of its command line
+        look()  # the process that asks is alive now
         request = receive(caller)
         note("request", request.decode("utf-8", "replace"))
         if not request.startswith(b"CONNECT "):
@@ -104,7 +104,7 @@ def answer(caller: socket.socket) -> None:
 
 
 def reply(caller: socket.socket, request: bytes) -> None:
-    """Give JSON to who asks for it, else a text that shows when it is run."""
+    """Answer with JSON if it was asked for, else with a text that leaves a mark when it is run."""
     head = request.partition(b"\r\n\r\n")[0].lower()
     body = b"{}" if b"application/json" in head or b".json" in head.split(b"\r\n")[0] else PAYLOAD
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: "
@@ -112,7 +112,7 @@ def reply(caller: socket.socket, request: bytes) -> None:
 
 
 def receive(caller: socket.socket) -> bytes:
-    """The head of a request, and of its body what comes soon."""
+    """Return the head of a request, and as much of its body as arrives soon."""
     found = b""
     while len(found) < LONGEST:
         try:
@@ -131,7 +131,7 @@ def receive(caller: socket.socket) -> bytes:
 
 
 def make_authority() -> None:
-    """A certificate of our own, trusted by what the environment tells programs to trust."""
+    """Make a certificate authority that the environment tells programs to trust."""
     (PRIVATE / "req.cnf").write_text(
         "[req]\ndistinguished_name=dn\nx509_extensions=ca\n[dn]\n[ca]\nbasicConstraints=critical,CA:TRUE\n"
     )
@@ -140,7 +140,7 @@ def make_authority() -> None:
 
 
 def context_for(host: str) -> ssl.SSLContext:
-    """A server's side for one host."""
+    """Return a TLS server context for one host."""
     plain = "".join(sign for sign in host if sign.isalnum() or sign in ".-")[:200] or "localhost"
     with LOCK:
         if not (PRIVATE / f"{plain}.pem").exists():
@@ -155,13 +155,13 @@ def context_for(host: str) -> ssl.SSLContext:
 
 
 def openssl(*arguments: str) -> None:
-    """Call the program, if it is there."""
+    """Call openssl, if it is installed."""
     with contextlib.suppress(OSError):
         subprocess.run(["/usr/bin/openssl", *arguments], cwd=PRIVATE, capture_output=True, check=False)
 
 
 def look() -> None:
-    """Note every command line that was not seen before, and how many processes there are."""
+    """Record every new command line, and the number of processes."""
     lines = list(Path("/proc").glob("[0-9]*/cmdline"))
     MOST.append(max(MOST.pop(), len(lines)))
     for path in lines:
@@ -173,14 +173,14 @@ def look() -> None:
 
 
 def keep_looking() -> None:
-    """Look again and again; what lives for a millisecond may be missed."""
+    """Look repeatedly; a process of a millisecond may be missed."""
     while True:
         look()
         time.sleep(0.004)
 
 
 def marks() -> dict[Path, tuple[int, int, int]]:
-    """Of every file of the home, when it was last read, written and changed in any way."""
+    """Return the access, write and change times of every file of the home folder."""
     found = {}
     for root, _, names in os.walk(HOME):
         for path in (Path(root, name) for name in names):
@@ -191,7 +191,7 @@ def marks() -> dict[Path, tuple[int, int, int]]:
 
 
 def compare(before: dict[Path, tuple[int, int, int]]) -> None:
-    """Note what became of the home, what lies in the scratch folder, and what the network's counters say."""
+    """Record changes of the home folder, files in the scratch folder, and the network counters."""
     after = marks()
     for path, then in before.items():
         name = str(path.relative_to(HOME))
@@ -215,7 +215,7 @@ def compare(before: dict[Path, tuple[int, int, int]]) -> None:
 
 
 def counters() -> dict[str, int]:
-    """Attempts that went round the proxy: without a route, and questions to a name server; and processes at once."""
+    """Return attempts that bypassed the proxy, datagrams, and the highest number of processes."""
     lines = Path("/proc/net/snmp").read_text().splitlines()
     found: dict[str, int] = {}
     for names, values in zip(lines[::2], lines[1::2], strict=False):
@@ -228,7 +228,7 @@ def counters() -> dict[str, int]:
 
 
 def main() -> None:
-    """Make ready, let go, wait for the end."""
+    """Prepare, signal that it is ready, and wait for the end."""
     PRIVATE.mkdir(parents=True)
     make_authority()
     child = os.fork()

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from tacit.config.extensions import load_entry_points
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
-from tacit.domain.errors import ConfigError, Mistake, Outage
+from tacit.domain.errors import Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 
@@ -36,21 +37,8 @@ def built_in() -> tuple[SafetyCheck, ...]:
 @cache
 def every_check() -> tuple[SafetyCheck, ...]:
     """Return the built-in checks and those of entry points; raises `ConfigError` for one that does not load."""
-    from importlib.metadata import entry_points  # slow to import, and seldom needed
-
     own = {f"{type(check).__module__}:{type(check).__qualname__}" for check in built_in()}
-    others: list[SafetyCheck] = []
-    for entry in sorted(entry_points(group=_GROUP), key=lambda entry: entry.name):
-        if entry.value in own:
-            continue
-        try:
-            others.append(entry.load()())
-        except (ImportError, AttributeError, TypeError) as error:
-            raise ConfigError(
-                f"the check {entry.name!r} ({entry.value}) does not load: {error}",
-                code="check_not_loadable",
-                hint="update or remove the package that brings it",
-            ) from error
+    others = [check for _, check in load_entry_points(_GROUP, kind="check", skip=own, create=True)]
     return (*built_in(), *others)
 
 

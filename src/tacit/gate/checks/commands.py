@@ -62,11 +62,11 @@ _WEIGHT = {
 
 _ORDER = list(Severity)
 _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
-"""How a list of allowed tools names a command; nothing is run there."""
+"""How a list of allowed tools names a command; it runs nothing."""
 
 
 def downloads(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """What of these texts fetches something to run it, at once or later."""
+    """Yield findings on texts that fetch something and run it, at once or later."""
     for piece in pieces:
         if piece.is_code or piece.is_hidden:
             yield from _data_run(piece)
@@ -86,12 +86,12 @@ def _at_once(piece: TextPiece) -> Iterator[Finding]:
                 continue
             place, address = _source(match[0])
             weight = Severity.HIGH if piece.is_hidden and place is HostKind.CODE else _WEIGHT[place]
-            reason = f"fetches a program from {place} ({address}) and runs it unseen"
+            reason = f"downloads a program from {place} ({address}) and runs it unseen"
             yield piece.finding("fetch_and_run", weight, reason=reason, span=match.span())
 
 
 def _source(line: str) -> tuple[HostKind, str]:
-    """The worst place a command fetches from. Plain http lets anybody on the way put in a program of his own."""
+    """Return the most dangerous address that a command fetches from."""
     found = addresses_in(line)
     if not found:
         bare = re.search(r"\b((?:[\w-]{1,60}\.){1,4}[a-z]{2,8})(/[^\s|\"']{0,200})?", line)
@@ -102,7 +102,7 @@ def _source(line: str) -> tuple[HostKind, str]:
 
 
 def _later(piece: TextPiece) -> Iterator[Finding]:
-    """A file that is fetched and, some lines further, made to run."""
+    """Find files that are fetched and run some lines later."""
     for count, match in enumerate(_SAVED.finditer(piece.text, piece.lowered)):
         if count == 4 * PER_RULE_MAX:
             return
@@ -120,12 +120,12 @@ def _later(piece: TextPiece) -> Iterator[Finding]:
         weight = (
             _WEIGHT[place] if honest and not piece.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
         )
-        reason = f"fetches {name[:40]} from {place} ({host}) and runs it"
+        reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
         yield piece.finding("fetch_then_run", weight, reason=reason, span=(match.start(), ran))
 
 
 def _unpacked(piece: TextPiece) -> Iterator[Finding]:
-    """A file that is decoded and then run."""
+    """Find files that are decoded and then run."""
     for match in list(_UNPACKED.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         target = _TARGET.search(match[1])
         name = re.split(r"[/\\]", target[1])[-1] if target else ""
@@ -136,14 +136,14 @@ def _unpacked(piece: TextPiece) -> Iterator[Finding]:
 
 
 def _data_run(piece: TextPiece) -> Iterator[Finding]:
-    """A file that is named as data, and run as a program."""
+    """Find files that are named like data but run as programs."""
     for match in list(_DATA_RUN.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         reason = f"runs {match[1][-60:]}, which is named as data, as a program"
         yield piece.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
 
 
 def _run_of(name: str, text: str, fetched: re.Match[str]) -> int | None:
-    """Where, behind the command that made it, a file is started or made to run."""
+    """Return where a file is started or made executable after the command that wrote it."""
     escaped = re.escape(name)
     after = text[fetched.start() : fetched.end() + 500]
     ran = re.search(
@@ -191,7 +191,7 @@ _MARKS = tuple(
 
 
 def lures(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """What of these texts sends the reader for a program."""
+    """Yield findings on texts that make the reader download and start a program."""
     for piece in pieces:
         if piece.is_code:
             continue
@@ -207,14 +207,14 @@ def _locked(piece: TextPiece) -> Iterator[Finding]:
     for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
         if _ARCHIVE.search(around) or _NAMED.search(around):
-            reason = "asks for an archive locked with a password, which no scanner can look into"
+            reason = "asks for a password-protected archive, which no scanner can open"
             yield piece.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
 
 
 def _lure_at(
     piece: TextPiece, place: HostKind, *, match: re.Match[str], around: str
 ) -> tuple[str, Severity, str] | None:
-    """What one address in its surroundings amounts to."""
+    """Judge one address by the text around it."""
     host, path = match[1][:60], match[2]
     started = bool(_NEED.search(around) and _START.search(around))
     if place is HostKind.PASTE and _PASTE_STEP.search(around):
@@ -227,9 +227,9 @@ def _lure_at(
     if started and (_RUNNABLE.search(path) or _ARCHIVE.search(path)):
         plain = _PACKAGE.search(path) or not (_RUNNABLE.search(path) or "releases/download" in path)
         severity = Severity.LOW if plain else Severity.HIGH
-        return "wanted_program", severity, f"wants a program fetched from {host} and started before the skill works"
+        return "wanted_program", severity, f"requires a program from {host} to be downloaded and started first"
     if place in (HostKind.UNKNOWN, HostKind.CODE) and sum(bool(mark.search(around)) for mark in _MARKS) >= 3:
-        reason = f"will not go on unless something from {host} is fetched and started by hand"
+        reason = f"requires something from {host} to be downloaded and started by hand"
         return "wanted_program", Severity.MEDIUM, reason
     return None
 
@@ -441,7 +441,7 @@ HARM = (
     rule(
         "quarantine_removed",
         _HIGH,
-        "takes away the mark by which the system warns of downloaded programs",
+        "removes the mark by which the system warns about downloaded programs",
         r"\bxattr (?:-\w{1,4} ){0,2}(?:-c\b|-d ?com\.apple\.quarantine|-\w{0,3}c\w{0,2} )",
         r"com\.apple\.quarantine",
         r"\bUnblock-File\b",
@@ -449,7 +449,7 @@ HARM = (
     rule(
         "privileges",
         _HIGH,
-        "takes rights beyond its task",
+        "takes more rights than its task needs",
         r"\becho [^\n|]{1,60}\| ?sudo -S\b",
         r"\bchmod (?:-R )?(?:[ugo]*\+\w{0,2}s\w{0,2}|[24567][0-7]{3}) [^\n]{0,40}(?:/bin/|/tmp/|bash|sh\b)",
         r"\bdocker run [^\n]{0,160}-v ?/:/\w",
@@ -461,7 +461,7 @@ HARM = (
     rule(
         "osascript_prompt",
         _HIGH,
-        "asks the user for a password in a window of its own",
+        "asks the user for a password in its own window",
         r"osascript[^\n]{0,200}display dialog[^\n]{0,200}(?:password|hidden answer)",
         r"display dialog[^\n]{0,200}with hidden answer",
         r"\bdscl (?:/Local/Default|\.) -authonly",
@@ -484,7 +484,7 @@ class CommandsCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List the commands that a person must see before they run."""
+        """Yield the commands that a person must see before they run."""
         own = pieces(content)
         yield from dangerous_commands(own)
         yield from secret_flows(piece for piece in own if not piece.path)

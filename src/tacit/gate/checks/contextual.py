@@ -1,7 +1,7 @@
-"""Sentences that sound like business and harm: falsified results, weakened checks, copies sent elsewhere. Content → findings.
+"""Harmful instructions that sound ordinary: falsified results, weakened checks, copies sent elsewhere. Content → findings.
 
-The same words are at home in one skill and alien in another: a skill about deleting mail may delete mail. What a skill's
-name and description announce weighs little here; what stands in one line and has nothing to do with the rest weighs.
+The same words can be normal in one skill and wrong in another: a skill about deleting mail may delete mail. So a sentence
+that fits the skill's name and description counts little, and one that has nothing to do with them counts more.
 """
 
 from __future__ import annotations
@@ -172,13 +172,13 @@ _CONTEXTUAL_RULES = parse_rules(
 
 
 class ContextualCheck:
-    """Orders that are alien to their skill."""
+    """Instructions that do not fit their skill."""
 
     name = "contextual"
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List the sentences that must be looked at one by one."""
+        """Yield the sentences that a reviewer must read one by one."""
         topic = _stems(f"{content.name} {content.description}")
         usual = _usual(content)
         for piece, levels in prose_pieces(content):
@@ -187,7 +187,7 @@ class ContextualCheck:
 
 
 _WEIGHT = {"hidden": Severity.HIGH}
-"""What stands in a comment that no page shows is meant for the agent alone."""
+"""A hidden comment is addressed to the agent alone."""
 _AGAINST = re.compile(
     r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
     r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?|rationali[sz]ations?"
@@ -219,7 +219,7 @@ def _of_piece(piece: TextPiece, levels: int, *, home: tuple[frozenset[str], Coun
             yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
             severity = Severity.MEDIUM if is_risky and not light else Severity.LOW
-            reason = "an order for every time" + (" that has consequences" if is_risky else "")
+            reason = "applies to every task" + (", and has consequences" if is_risky else "")
             yield piece.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
 
 
@@ -231,11 +231,11 @@ _COMMON = frozenset(
 _STEM = 5
 _ENOUGH = 0.6
 _AGAIN = 5
-"""Lines that speak of something, from which on it is at home."""
+"""A word in so many lines belongs to the skill's subject."""
 
 
 def _at_home(text: str, topic: frozenset[str], *, usual: Counter[str] | None = None) -> bool:
-    """Whether most of what is said is what the skill announces in its name and description, or says again and again."""
+    """Whether most words of a sentence belong to the skill's subject."""
     words = _stems(text)
     known = words & topic
     if usual is not None:
@@ -244,12 +244,12 @@ def _at_home(text: str, topic: frozenset[str], *, usual: Counter[str] | None = N
 
 
 def _usual(content: SkillContent) -> Counter[str]:
-    """How many lines of a body hold each word: what several speak of is what the skill is about."""
+    """Count in how many lines of the body each word occurs."""
     return Counter(stem for line in content.body[:PROSE_MAX].split("\n") for stem in _stems(line))
 
 
 def _announced(meaning: Meaning, topic: frozenset[str]) -> bool:
-    """Whether the skill is about what a host or path is named after."""
+    """Whether a host or path in the sentence has a name from the skill's subject."""
     return any(_stems(meaning.text[start:end]) & topic for start, end in meaning.spans("literal"))
 
 

@@ -1,6 +1,6 @@
-"""What kind of place an address leads to: a well-known installer, a paste site, a collector of stolen data, a bare number.
+"""Classify the host of an address by built-in lists: known installer, paste site, data collector, bare IP address, unknown.
 
-Lists of hosts with a reputation; everything else is unknown. Nothing is looked up.
+No name is resolved and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _LOCAL = re.compile(
 
 
 class HostKind(StrEnum):
-    """What kind of place an address leads to."""
+    """What kind of host an address leads to."""
 
     INSTALLER = "a well-known installer"
     PASTE = "a site where anybody leaves text or files for a while"
@@ -93,7 +93,7 @@ _KNOWN = (
 
 
 def host_kind(host: str, path: str = "") -> HostKind:
-    """The kind of place of one host, with the path where that tells more."""
+    """Return the kind of one host; some hosts are classified by their path."""
     name = host.rpartition("@")[2].lower().removesuffix(".")
     bare = name.partition(":")[0] if not name.startswith("[") else name.strip("[]")
     if _LOCAL.match(name):
@@ -114,12 +114,12 @@ def host_kind(host: str, path: str = "") -> HostKind:
 
 
 def addresses_in(text: str) -> list[tuple[HostKind, re.Match[str]]]:
-    """The kind of every address in a text."""
+    """Return the kind of every address in a text, with its match."""
     return [(host_kind(match[1], match[2]), match) for match in URL.finditer(text)]
 
 
 def is_well_known(text: str) -> bool:
-    """Whether a text names addresses, and nothing but well-known installers."""
+    """Whether all addresses in a text are known installers, and there is at least one."""
     found = addresses_in(text)
     return bool(found) and all(place is HostKind.INSTALLER for place, _ in found)
 
@@ -131,7 +131,7 @@ def _ends(host: str) -> list[str]:
 
 def _is_number(host: str) -> bool:
     if host.isdigit() and len(host) > 7:
-        return True  # an address as one number
+        return True  # an IP address written as one number
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A skill's content → the pieces of text that checks look at, each with its language and its place. Judges nothing.
+"""Split a skill's content into the pieces of text that checks examine, each with its language and position.
 
-Every field is one piece; a code block of Markdown is a further piece in the language of its fence. A piece knows where it
-stands in its field, so that a finding can point at the characters a reviewer must read.
+Every field is one piece, every code block of Markdown one more. Bundled archives are unpacked in memory, within limits. A
+piece knows its position in the field, so that a finding can point at the exact characters.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from tacit.text.bundled_files import FileKind, bytes_of, file_kind, read_as_text
 
 MEMBERS_MAX = 200
 BYTES_MAX = 4 << 20
-"""Unpacked, of one archive and all that are in it."""
+"""Unpacked bytes of one archive and all archives inside it."""
 _DEPTH = 2
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 _CLOSED = (b"Rar!", b"7z\xbc\xaf")
 _FAULTS = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError),
-    *(RuntimeError, NotImplementedError),  # locked, or packed in a way that is not known here
+    *(RuntimeError, NotImplementedError),  # encrypted, or an unknown compression
 )
 
 
 @dataclass(slots=True)
 class Unpacked:
-    """What an archive holds, as far as it was looked at."""
+    """The files of an archive, as far as they were read."""
 
     files: list[tuple[str, bytes]] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    """Members that are code or text, or archives in turn, and were not looked at; an empty name is the archive itself."""
+    """Members that are code, text or archives and were not read; an empty name is the archive itself."""
     room: int = BYTES_MAX
 
 
 def is_packed(data: bytes) -> bool:
-    """Whether these bytes are an archive, or begin as one."""
+    """Whether these bytes begin like an archive."""
     return data.startswith((*_MAGIC, *_CLOSED)) or data[257:262] == b"ustar"
 
 
 def members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of the files in an archive; nothing where it is none, is locked or cannot be read."""
+    """Yield name and bytes of the files in an archive; nothing if it is locked, unreadable or no archive."""
     yield from unpacked(data).files
 
 
 def unpacked(data: bytes) -> Unpacked:
-    """Open an archive, and those in it."""
+    """Unpack an archive and the archives inside it."""
     found = Unpacked()
     _open(data, "", found, depth=_DEPTH)
     return found
@@ -138,7 +138,7 @@ def _leave(name: str, found: Unpacked) -> None:
 
 
 def _unpacked(data: bytes, found: Unpacked) -> bytes:
-    """The first bytes of what was packed; more than there is room for is told as left."""
+    """Return the unpacked bytes up to the limit; a longer stream is noted as not read."""
     most = max(1, found.room)
     if data.startswith(b"\x1f\x8b"):
         plain = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, most)
@@ -155,9 +155,9 @@ def _unpacked(data: bytes, found: Unpacked) -> bytes:
 
 EXCERPT_MAX = 120
 TEXT_MAX = 1 << 20
-"""Characters of one field that are looked at; what is longer is told by a finding of `files`."""
+"""Characters of one field that are examined; the `files` check reports longer ones."""
 TOTAL_MAX = 6 << 20
-"""Characters of all files together; what comes behind them is not looked at, which is told too."""
+"""Characters of all files together that are examined; the `files` check reports the rest."""
 
 _LANGUAGES = {
     **dict.fromkeys(("py", "pyw", "pyi", "python", "python3", "ipython"), "python"),
@@ -180,7 +180,7 @@ _CODE = frozenset({"python", "shell", "javascript", "powershell", "code"})
 
 
 class Spot(NamedTuple):
-    """From which character of a decoded text on its part was hidden at which characters of the whole."""
+    """Maps a part of a decoded text to the characters of the field that it was decoded from."""
 
     at: int
     start: int
@@ -189,7 +189,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class TextPiece:
-    """A text to be looked at, and where it stands."""
+    """A text to examine, and its position in the content."""
 
     field: str
     text: str
@@ -197,11 +197,11 @@ class TextPiece:
     """The field's whole text."""
     language: str = "markdown"
     path: str = ""
-    """Of a bundled file, below the skill's folder."""
+    """Path of a bundled file below the skill's folder."""
     start: int = 0
     """Where the text begins in the whole."""
     spots: tuple[Spot, ...] = ()
-    """For a text that had to be decoded, by its parts: the characters of the whole that each was decoded from."""
+    """For a decoded text: where each of its parts came from."""
     way: str = ""
     """How it was decoded, such as `base64`."""
 
@@ -216,21 +216,21 @@ class TextPiece:
 
     @property
     def is_code(self) -> bool:
-        """Whether a program would run it, rather than a person read it."""
+        """Whether it is code."""
         return self.language in _CODE
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its text had to be decoded: an honest text has no need of that."""
+        """Whether its text was encoded to hide it."""
         return bool(self.way) and self.way not in ("an archive", "text put together", "variables")
 
     @property
     def is_block(self) -> bool:
-        """Whether it is a code block of a text that is a piece of its own."""
+        """Whether it is a code block of another piece."""
         return not self.way and len(self.text) < len(self.whole) and self.is_code and (self.start > 0)
 
     def finding(self, rule: str, severity: Severity, *, reason: str, span: tuple[int, int]) -> Finding:
-        """A finding on these characters of this piece."""
+        """Make a finding on these characters."""
         start, end = self.place(span)
         shown = self.text[span[0] : span[1]]
         message = f"{reason} (decoded from {self.way})" if self.way else reason
@@ -246,19 +246,19 @@ class TextPiece:
         )
 
     def place(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Where these characters of this piece stand in the whole, or stood before they were decoded."""
+        """Return the position of these characters in the field, before decoding if they were decoded."""
         if not self.spots:
             return self.start + span[0], self.start + span[1]
         spot = self.spots[max(0, bisect_right(self.spots, span[0], key=lambda spot: spot.at) - 1)]
         return spot.start, spot.end
 
     def line(self, at: int) -> int:
-        """The line of the whole, from 1, that holds this character."""
+        """Return the line of a character in the field, from 1."""
         return bisect_right(self._lines, at)
 
 
 def excerpt(text: str) -> str:
-    """A text as one short visible line."""
+    """Return a text as one short line of visible characters."""
     short = text[: EXCERPT_MAX * 2]
     visible = "".join(c if c.isprintable() else " " if c.isspace() else f"\\u{ord(c):04x}" for c in short)
     line = " ".join(visible.split())
@@ -294,17 +294,17 @@ def _split(content: SkillContent) -> Iterator[TextPiece]:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A bundled file that is looked at."""
+    """A bundled file that is examined."""
 
     index: int
     file: SkillFile
     text: str | None
     packed: Unpacked
-    """Where it is an archive, what it holds."""
+    """The contents, if it is an archive."""
 
 
 def taken_files(files: Sequence[SkillFile]) -> tuple[list[Taken], list[SkillFile]]:
-    """The files that there is room to look at, scripts before texts before data; and those that are left."""
+    """Return the files within the limit, scripts before texts before data, and the files beyond it."""
     room = TOTAL_MAX
     taken: list[Taken] = []
     left: list[SkillFile] = []
@@ -325,7 +325,7 @@ def _sort(file: SkillFile) -> FileKind:
 
 
 def _packed(taken: Taken) -> Iterator[TextPiece]:
-    """The texts in an archive; a finding on one speaks of the archive as a whole."""
+    """Yield the texts in an archive; their findings point at the archive as a whole."""
     file = taken.file
     for name, data in taken.packed.files:
         text = read_as_text(data[:TEXT_MAX], name or file.path)
@@ -337,7 +337,7 @@ def _packed(taken: Taken) -> Iterator[TextPiece]:
 
 
 def blocks(piece: TextPiece) -> Iterator[TextPiece]:
-    """The fenced code blocks of a Markdown text, in lists and quotes too; one that nothing closes goes on to the end."""
+    """Yield the fenced code blocks of a Markdown text, also in lists and quotes; an open one extends to the end."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(piece.text):
         if opened is None:
@@ -357,7 +357,7 @@ def _block(piece: TextPiece, opened: re.Match[str], end: int) -> Iterator[TextPi
 
 
 def language_of(path: str, text: str) -> str:
-    """The language of a file by its first line, or else by its name."""
+    """Return the language of a file by its first line, or else by its name."""
     if match := _SHEBANG.match(text):
         return {"sh": "shell", "bash": "shell", "zsh": "shell", "python": "python", "pwsh": "powershell"}.get(
             match[1], "javascript" if match[1] in ("node", "deno", "bun") else "code"

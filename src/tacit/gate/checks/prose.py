@@ -1,8 +1,12 @@
-"""Prose that turns an agent against the people it works for: SkillContent → findings.
+"""Instructions in prose that turn an agent against its user: SkillContent → findings.
 
-Orders in plain words to ignore what was said before, to keep things from the user, to carry secrets out, to run what a
-stranger's host gives, to destroy. It reads classes of words and their order, not phrases, and leaves alone what a skill
-advises against. What only looks odd for its skill is the task of `contextual`.
+Finds orders to ignore earlier instructions, to hide things from the user, to leak secrets, to run remote code, to destroy
+data. Rules match classes of words in an order, not phrases, and skip what a skill advises against. A rule is written as
+conditions with `;` between them: `send! > secret > outside` needs words of these classes in this order, each near the one
+before; `quiet|always` needs any of these anywhere; `-advice` needs none. `!` marks an ordered action, `~` a negated one.
+
+Where a sentence occurs decides how severe it is: SKILL.md and its description instruct the agent; a reference is read on
+demand; an example, a test, a comment in a script or a person's request instructs nobody.
 """
 
 from __future__ import annotations
@@ -19,12 +23,12 @@ from tacit.gate.checks.pieces import TextPiece, pieces
 from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
 _NEAR = 70
-"""Characters between two words that still belong together."""
+"""The largest distance between two words of a chain, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProseRule:
-    """One way of ordering harm, how much it weighs, and a sentence for the reviewer."""
+    """One way of ordering harm, its severity, and a sentence for the reviewer."""
 
     id: str
     severity: Severity
@@ -33,12 +37,12 @@ class ProseRule:
     wanted: tuple[tuple[str, ...], ...]
     unwanted: tuple[str, ...]
     undone: tuple[tuple[tuple[str, ...], ...], ...] = ()
-    """Chains that take the weight away, such as a prohibition before the word."""
+    """Chains that cancel the rule, such as a prohibition before the word."""
     bits: tuple[int, ...] = ()
-    """Sets of classes of each of which one must be there."""
+    """Bit sets of classes; at least one class of each set must occur."""
 
     def span(self, meaning: Meaning) -> tuple[int, int] | None:
-        """The characters that it speaks of, or nothing."""
+        """Return the characters that match; None if the rule is not broken."""
         found: tuple[int, int] | None = None
         for chain in self.chains:
             reached = _follow(chain, meaning)
@@ -53,11 +57,11 @@ class ProseRule:
 
 
 ProseRules = tuple[tuple[int, tuple[ProseRule, ...]], ...]
-"""Rules by the classes of which they want one first."""
+"""Rules grouped by the word classes that they need first."""
 
 
 def broken_rules(rules: ProseRules, meaning: Meaning) -> Iterator[tuple[ProseRule, tuple[int, int]]]:
-    """The rules that a sentence breaks, the first of each name, with the characters they speak of."""
+    """Yield the rules that a sentence breaks, each name once, with the characters they match."""
     there, reported = meaning.possible, set()
     for first, those in rules:
         if not there & first:
@@ -71,7 +75,7 @@ def broken_rules(rules: ProseRules, meaning: Meaning) -> Iterator[tuple[ProseRul
 
 
 def parse_rules(severity: Severity, table: dict[tuple[str, str], str]) -> ProseRules:
-    """Read rules: their name and reason → alternatives, one a line."""
+    """Parse a table of rules: (name, reason) → alternatives, one per line."""
     groups: dict[int, list[ProseRule]] = {}
     for (name, reason), lines in table.items():
         for line in filter(None, map(str.strip, lines.splitlines())):
@@ -107,7 +111,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _follow(chain: tuple[tuple[str, ...], ...], meaning: Meaning) -> tuple[int, int] | None:
-    """Where a chain of words runs: the longest reach of any that follows it from link to link."""
+    """Return the longest span in which words of these classes follow each other; None if there is none."""
     reached = [span for name in chain[0] for span in meaning.spans(name)]
     for link in chain[1:]:
         if not reached:
@@ -123,16 +127,16 @@ def _follow(chain: tuple[tuple[str, ...], ...], meaning: Meaning) -> tuple[int, 
 
 
 INSTRUCTION, READ, ASIDE = 0, 1, 2
-"""Levels to take off: what the agent follows, what it may read, what is not meant for it."""
+"""Levels by which severity is reduced: what the agent follows, what it may read, what is not addressed to it."""
 PROSE_MAX = 200_000
-"""Characters of one text whose sentences are read; more is data, or hides something."""
+"""Characters of one text whose sentences are read."""
 FILES_MAX = 600_000
 """Characters of all files together whose sentences are read."""
 
 REQUESTS = frozenset({"example_queries", "cases", "cues", "tags"})
-"""Fields that hold a person's words or circumstances: they say when a skill is wanted, not what to do."""
+"""Fields with a person's request or circumstances: they say when a skill is used, not what to do."""
 _OBSERVED = frozenset({"pitfalls", "parameters", "preconditions", "postconditions", "signature"})
-"""Fields that tell of what was seen."""
+"""Fields that describe what was observed."""
 _LIGHTER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
 _ASIDE = re.compile(
     r"(?:^|/)(?:readme|changelog|licen[cs]e|notice|contributing|authors|security|code_of_conduct|third_party)[\w-]*(?:\.\w+)?$"
@@ -161,14 +165,14 @@ _CLOSING = tuple(f"{mark}{end}" for mark in '"”’' for end in ("", ".", ",", 
 
 
 def reduced(severity: Severity, levels: int) -> Severity:
-    """A weight with so many levels taken off; low is the least."""
+    """Reduce a severity by so many levels; low is the least."""
     for _ in range(levels):
         severity = _LIGHTER.get(severity, severity)
     return severity
 
 
 def severity_reduction(piece: TextPiece, content: SkillContent) -> int:
-    """Levels to take off all that a piece says."""
+    """Return by how many levels the findings of a piece are reduced."""
     if not piece.path:
         list_of, _, number = piece.field.partition(".")
         made = list_of == "steps" and bool(content.steps[int(number)].tool)
@@ -179,20 +183,20 @@ def severity_reduction(piece: TextPiece, content: SkillContent) -> int:
 
 
 def is_shown(sentence: Sentence) -> bool:
-    """Whether a sentence is an example of what is said rather than said: a quotation, or a comment in a block of code."""
+    """Whether a sentence is only an example: a quotation, or a comment in a code block."""
     return sentence.kind == "comment" or is_quoted(sentence.text)
 
 
 def is_quoted(text: str) -> bool:
-    """Whether a sentence is a quotation as a whole, or the first of several in one."""
+    """Whether a sentence is a quotation as a whole, or the first of several in one quotation."""
     return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
 
 
 def prose_pieces(content: SkillContent) -> Iterator[tuple[TextPiece, int]]:
-    """The pieces of a content that are read as words, with the levels to take off."""
+    """Yield the pieces of a content that are read as prose, with the levels of reduction."""
     room = FILES_MAX
     for piece in pieces(content):
-        if piece.start or piece.way:  # a code block is read where its whole text is
+        if piece.start or piece.way:  # a code block is read as part of its text
             continue
         if piece.path:
             room -= min(len(piece.text), PROSE_MAX)
@@ -203,12 +207,12 @@ def prose_pieces(content: SkillContent) -> Iterator[tuple[TextPiece, int]]:
 
 @lru_cache(maxsize=64)
 def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
-    """The sentences of a text, kept for the next check that asks."""
+    """Return the sentences of a text, cached for the next check."""
     return tuple(sentences(text[:PROSE_MAX], code=code))
 
 
 def unread_pieces(content: SkillContent) -> Iterable[TextPiece]:
-    """Pieces whose sentences are not all read for their length."""
+    """Yield the pieces that are too long to be read completely."""
     room = FILES_MAX
     for piece in pieces(content):
         if piece.start or piece.way:
@@ -222,7 +226,7 @@ def unread_pieces(content: SkillContent) -> Iterable[TextPiece]:
 _RULES_AGAINST_USERS = parse_rules(
     Severity.HIGH,
     {
-        ("instruction_override", "tells the agent to set aside what it was told"): """
+        ("instruction_override", "tells the agent to ignore its instructions"): """
             disregard! > instructions ; -embedded
             instructions > void
             self > override ; instructions|user|obey
@@ -231,7 +235,7 @@ _RULES_AGAINST_USERS = parse_rules(
             persona
             unheeding > instructions
         """,
-        ("secrecy", "tells the agent to keep something from the user"): """
+        ("secrecy", "tells the agent to hide something from the user"): """
             tell~ > user ; -advice ; -tell~ > others
             hush ; -advice|double
             conceal! ; kept_out ; -advice
@@ -266,11 +270,11 @@ _RULES_AGAINST_USERS = parse_rules(
             reveal!|grant!|run!|change!|send!|look!|delete!|plant! > harm ; -advice
             plant!|change!|reveal!|alter! > flaw ; -hunt|forbidding
         """,
-        ("extortion", "holds something back for money"): """
+        ("extortion", "demands a ransom"): """
             lock!|overwrite!|delete! ; ransom ; -advice|mild
             threaten! > user|private ; -forbidding
         """,
-        ("forgery", "forges what others rely on"): """
+        ("forgery", "forges data that others rely on"): """
             forge! > check|private|user ; -advice|mild|hunt|forbidding
         """,
         ("credential_phishing", "asks a person for secrets"): """
@@ -281,22 +285,22 @@ _RULES_AGAINST_USERS = parse_rules(
             pay! > money|literal ; -advice|mild
             money ; literal ; change|pay|approve! ; -advice|mild
         """,
-        ("persistence", "makes itself stay beyond its task"): """
+        ("persistence", "makes itself persist beyond its task"): """
             reveal!|send!|copy!|change!|install! > persist ; send|literal|self|obey|excuse|rights ; -advice|mild
             grant!|overwrite!|run! > persist ; send|literal|self|obey|excuse|rights ; -advice|mild
             persist ; literal ; -advice|mild
         """,
-        ("remote_control", "lets somebody else onto the machine"): """
+        ("remote_control", "gives others access to the machine"): """
             run!|publish!|use!|grant!|send!|change!|plant! > remote ; literal|quiet|secret|outside ; -advice|mild
         """,
     },
 )
 _TO_AN_AGENT = frozenset({"instruction_override", "secrecy"})
-"""What nobody asks a shop for: only an agent can be meant."""
+"""Rules that count in a person's request too: only an agent can be addressed."""
 _AT_HOME_ANYWHERE = frozenset(
     {"destruction", "disabled_safety", "forgery", "harmful_order", "payment", "persistence", "remote_instructions"}
 )
-"""What references and examples of honest skills speak of too."""
+"""Rules whose words also occur in references and examples of benign skills."""
 _STANDING = re.compile(
     r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
     r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
@@ -314,21 +318,21 @@ _ELSEWHERE = re.compile(
     r"|не говори пользователю|(?:不要|别)告诉用户|ユーザーに(?:言わ|伝え|知らせ)ない|لا تخبر المستخدم",
     re.IGNORECASE,
 )
-"""The plainest of these orders in other languages."""
+"""The most common of these orders in other languages."""
 
 
 class ProseCheck:
-    """Instructions against the user, in words."""
+    """Instructions against the user, in prose."""
 
     name = "prose"
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List the sentences that a careful person would refuse."""
+        """Yield the sentences that a careful person would refuse."""
         for piece, levels in prose_pieces(content):
             yield from _piece_findings(piece, levels if piece.path else INSTRUCTION)
         for piece in unread_pieces(content):
-            reason = f"too long to be read as words beyond {PROSE_MAX} characters"
+            reason = f"only the first {PROSE_MAX} characters were read as prose"
             yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
@@ -337,7 +341,7 @@ def _piece_findings(piece: TextPiece, levels: int) -> Iterator[Finding]:
     for sentence in sentences_in(piece.text, code=piece.is_code):
         span = (sentence.start, sentence.end)
         if _ELSEWHERE.search(sentence.text):
-            reason = "tells the agent to set aside what it was told, or to keep something from the user"
+            reason = "tells the agent to ignore its instructions, or to hide something from the user"
             yield piece.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":
             continue
@@ -351,7 +355,7 @@ def _piece_findings(piece: TextPiece, levels: int) -> Iterator[Finding]:
 
 
 def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
-    """The rules that a sentence breaks, by their names."""
+    """Return the rules that a sentence breaks, by name."""
     found = {rule.id: rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(text))}
     if "remote_instructions" in found and is_well_known(text):
         del found["remote_instructions"]
@@ -359,5 +363,5 @@ def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
 
 
 def is_standing_order(sentence: str) -> bool:
-    """Whether a sentence orders something for every time."""
+    """Whether a sentence gives an order for every task."""
     return _STANDING.search(sentence) is not None

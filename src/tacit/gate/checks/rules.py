@@ -1,8 +1,7 @@
-"""Rules as data: patterns, a weight and a sentence that a reviewer understands. Pieces → findings.
+"""Rules as data: patterns, a severity and a sentence for the reviewer. Pieces of text → findings.
 
-Every pattern is written so that its time grows with the length of the text only: no repetition inside a repetition, and
-every gap has a limit. A pattern is tried only on text that holds a literal it cannot match without (see `text/prefilter.py`), which
-keeps ordinary skills cheap.
+Every pattern runs in linear time: no repetition inside a repetition, and every gap has a limit. `text/prefilter.py` skips
+patterns whose literals do not occur in a text, which keeps ordinary skills cheap.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from tacit.gate.checks.pieces import TextPiece
 from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
-"""Findings of one rule in one piece: the first ones say it all."""
+"""Findings of one rule in one piece; further ones add nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What to look for, how much it weighs, and why."""
+    """What to look for, how severe it is, and why."""
 
     id: str
     severity: Severity
     reason: str
     patterns: tuple[GuardedPattern, ...]
     languages: frozenset[str] | None = None
-    """Only in these; not given: in every text."""
+    """Languages of the pieces it applies to; None: all."""
     unless: re.Pattern[str] | None = None
-    """What in the match, or in the rest of its line, takes the weight away."""
+    """A match in the same line that cancels the finding."""
 
     def matches(self, piece: TextPiece) -> Iterator[re.Match[str]]:
-        """Where it speaks in a piece, at most a few times."""
+        """Yield its matches in a piece, at most `PER_RULE_MAX`."""
         if self.languages is not None and piece.language not in self.languages:
             return
         found = 0
@@ -55,7 +54,7 @@ def rule(
     languages: str = "",
     unless: str = "",
 ) -> Rule:
-    """A rule that speaks where any of its patterns matches, whatever the case."""
+    """Make a rule that applies where any of its patterns matches, ignoring case."""
     return Rule(
         id,
         severity,
@@ -67,7 +66,7 @@ def rule(
 
 
 def apply(rules: Sequence[Rule], pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """All that the rules say of the pieces. A block is part of its text, so only rules for a language look at it again."""
+    """Apply rules to pieces. A code block is part of its text too, so only rules for a language examine it again."""
     for piece in pieces:
         for each in rules:
             if piece.is_block and each.languages is None:

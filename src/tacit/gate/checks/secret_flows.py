@@ -1,7 +1,7 @@
-"""Secrets that meet a way out: a read of keys, logins or the whole environment beside something that sends. Pieces → findings.
+"""Text that reads secrets (keys, logins, the whole environment) and also sends something. Pieces → findings.
 
-Each alone has honest uses; together in one script, block or line they are theft. Python is followed value by value by
-`python_flow`; here the two are looked for side by side.
+Each alone is ordinary; both in one script, block or line mean theft. `features/scan` follows values through Python code;
+here it is enough that both occur together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECRET_PLACES = GuardedPattern(
     r"169\.254\.169\.254|metadata\.google\.internal|/var/run/secrets/kubernetes|/proc/(?:self|\d+|\*)/environ",
     flags=0,
 )
-"""Files and stores that hold keys, logins, wallets and histories."""
+"""Files and stores with keys, logins, wallets and histories."""
 
 WHOLE_ENVIRONMENT = GuardedPattern(
     r"dict\( ?os\.environ ?\)|os\.environ\.items\(\)|(?:dumps|str|repr|urlencode)\([^\n)]{0,30}os\.environ\b(?! ?\[|\.get)|\{\*\*os\.environ\b|"
@@ -38,7 +38,7 @@ WHOLE_ENVIRONMENT = GuardedPattern(
     r"(?:Get-ChildItem|gci|dir|ls) (?:-Path )?Env:|ENV\.to_(?:h|a|json)\b|\bgetenv\(\)|os\.Environ\(\)",
     flags=0,
 )
-"""All variables at once: no task needs that but a thief's."""
+"""Reads all environment variables at once, which no honest task needs."""
 
 ENV_FILE = GuardedPattern(
     r"\b(?:cat|less|head|tail|base64|xxd|type|Get-Content|grep) [^\n|;&]{0,60}(?:^|[\s/\"'])\.env(?:\.(?:local|production|prod))?\b(?!\.(?:example|sample|template))|"
@@ -52,12 +52,12 @@ WHOLE_HOME = GuardedPattern(
     r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name",
     flags=0,
 )
-"""A search through the whole home or machine."""
+"""Searches the whole home folder or machine."""
 
 CLIPBOARD_OR_SCREEN = GuardedPattern(
     r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\(", flags=0
 )
-"""The clipboard and the screen: honest tools read them too, but do not send them off."""
+"""Reads the clipboard or the screen; honest tools do so too, but do not send it."""
 
 SENDING = GuardedPattern(
     r"\bcurl\b[^\n]{0,200}(?: -d\b| --data| -F\b| --form| -T\b| --upload-file| -X ?[\"']?(?:POST|PUT)|--json\b)|\bcurl\b[^\n]{0,200}[?&]\w{1,20}=[\"']?\$[({]|"
@@ -68,7 +68,7 @@ SENDING = GuardedPattern(
     r"\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\(|http\.Post\(|\baws s3 cp [^\n]{0,120}s3://|\bgh gist create\b|\bgit push [^\n]{0,40}https?://",
     flags=0,
 )
-"""Ways for text to leave the machine."""
+"""Sends text off the machine."""
 
 SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIALS?|API_?KEY|ACCESS_KEY|MNEMONIC|SEED|PASSPHRASE|KEY)(?:_|$)",
@@ -77,7 +77,7 @@ SECRET_VARIABLE = re.compile(
 
 
 _NEAR = 400
-"""Characters within which a read and a send in prose belong together."""
+"""The largest distance between a read and a send in prose, in characters."""
 _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
@@ -98,17 +98,17 @@ _COMMENT = {"python": "#", "shell": "#", "javascript": "//", "powershell": "#", 
 
 
 class _Spot(NamedTuple):
-    """Where something stands in a piece, and what it is."""
+    """Where something occurs in a piece, and what it is."""
 
     start: int
     end: int
     what: str
     is_strong: bool = True
-    """Whether an honest script seldom does it, even alone."""
+    """Whether it is suspicious even alone."""
 
 
 def secret_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
-    """What reads secrets beside a way out: in the same text, or in two scripts of one skill."""
+    """Yield findings where secrets are read and something is sent, in one text or in two scripts of one skill."""
     reads: list[tuple[TextPiece, _Spot]] = []
     sends: set[str] = set()
     for piece in pieces:
@@ -145,7 +145,7 @@ def _met(piece: TextPiece, sources: list[_Spot], *, senders: list[_Spot]) -> Ite
 
 
 def _collected(piece: TextPiece, senders: list[_Spot]) -> Iterator[Finding]:
-    """Code that sends to where nobody honest receives."""
+    """Yield findings on code that contacts a suspicious host."""
     if not piece.is_code:
         return
     named = ((host_kind(match[1]), match) for match in _HOST.finditer(piece.text))

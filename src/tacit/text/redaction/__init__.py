@@ -1,8 +1,8 @@
-"""Secrets become typed placeholders before anything is stored: text or JSON-like value → the same without secrets.
+"""Redaction: replaces secrets in text or JSON-like values by typed placeholders before anything is stored.
 
-`export OPENAI_API_KEY=sk-…` → `export OPENAI_API_KEY=<redacted:openai-key>`. What surrounds a secret stays, a
-placeholder is never touched again, and text without secrets comes back as it was. Finds credentials, not personal
-data; does not hide file names, hosts or user names; keeps nothing of what it removed.
+`export OPENAI_API_KEY=sk-…` → `export OPENAI_API_KEY=<redacted:openai-key>`. The text around a secret stays, a placeholder is
+never changed again, and text without secrets comes back unchanged. Finds credentials, not personal data; keeps nothing of
+what it removed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TOKEN_CHARACTERS = (ascii_letters + digits + "_-").encode()
 _TO_RUNS = bytes(ord("a") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
 _RUN = b"a" * 20
 # What may be glued before a token: the rest of an escape (\n, \u2019), a colour code's end, %3D.
-_TELLING_HEAD = re.compile(
+_TOKEN_HEAD = re.compile(
     rb"(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?(?:s(?:k[-_0-9a-f]|q0|bp_|hp)|gh[pousr]_|github_pat|gl[a-z]{3}[-_]|xox[a-z]-|xapp-|rk_|whsec_"
     rb"|a(?:kia|sia|iza|ge-secret-key|tatt3xf)|eyj|gocspx-|npm_|ntn_|nrak-|p(?:ypi-|mak-|plx-|csk_|scale_tkn)|hf_|do[opr]_v1_"
     rb"|dapi[0-9a-f]|lin_api_|tacit_[0-9a-f]|gsk_|gls[a-z]_|b3blbnn|figd_|r8_|xai-|tskey-)"
 )
 # Some tokens count even as the tail of a longer word. A prefix with a dot ends a run: `_DOTTED` has it.
-_TELLING_INSIDE = re.compile("|".join(one.prefix for one in SHAPES if one.glued and "\\." not in one.prefix).encode())
-# Some tokens tell themselves by what stands before the run; the byte just before it says what to look for.
+_TOKEN_INSIDE = re.compile("|".join(one.prefix for one in SHAPES if one.glued and "\\." not in one.prefix).encode())
+# Some tokens are recognised by what precedes the run; the byte just before it says what to look for.
 _DOTTED = (b"ya29.", b"sg.", b"hvs.", b"hvb.", b"hvr.", b"dp.pt.", b"dp.st.", b"dp.ct.", b"dp.sa.")
 _DISCORD = re.compile(rb"\.[a-z0-9_\-]{6}\.\Z")
 _WEBHOOK = re.compile(rb"(?:services|workflows|triggers)\\?/")
@@ -49,7 +49,7 @@ _SCANS = tuple(
     )
 )
 _COMMAND_FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbaws]|-user|-proxy-user|-cookie|-pass)")
-# Null, a container or a small number after a telling name is no secret.
+# Null, a container or a small number after a secret's name is no secret.
 _NO_SECRET = r"(?![ \t]{0,4}(?:[\[{]|null\b|true\b|false\b|\d{1,5}[,\s}\]]))"
 _NAMES = tuple(
     re.compile((anchor + TAIL + _NO_SECRET).encode())
@@ -63,28 +63,28 @@ _LOGIN_URLS = (re.compile(rb"://[^\s/\"'<>`]{1,9216}@"), re.compile(rb":\\/\\/[^
 
 
 def may_hold_secret(text: str | bytes) -> bool:
-    """False when `redact` would leave the text, or every string of the JSON document, as it is."""
+    """Return False if `redact` would not change the text, or any string of the JSON document. A fast test."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     lowered = raw.lower()
     return (
         any(scan.search(lowered) for scan in _SCANS)
-        or _has_telling_run(raw, lowered)
+        or _has_token_run(raw, lowered)
         or any(_names_secret(raw, match) for pattern in _NAMES for match in pattern.finditer(lowered))
         or (b"@" in lowered and any(pattern.search(lowered) for pattern in _LOGIN_URLS))
         or (_COMMAND_FLAG.search(lowered) is not None and any(word in lowered for word in COMMAND_WORDS))
     )
 
 
-def _has_telling_run(raw: bytes, lowered: bytes) -> bool:
+def _has_token_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
-    harmless: set[bytes] = set()  # runs that tell nothing: the same names come again and again
+    harmless: set[bytes] = set()  # harmless runs: the same names repeat
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
         run = raw[start : end if end >= 0 else None]
         if not is_uuid and run not in harmless:
-            if _TELLING_HEAD.match(lowered, start) or _TELLING_INSIDE.search(run):
+            if _TOKEN_HEAD.match(lowered, start) or _TOKEN_INSIDE.search(run):
                 return True
             harmless.add(run)
         if start and not is_uuid and lowered[start - 1] in _JOINTS and _is_introduced(lowered, start):
@@ -132,7 +132,7 @@ _ROUNDS_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without its secrets, and the kind of each one removed, in no promised order."""
+    """A text without its secrets, and the kind of each removed one, in any order."""
 
     text: str
     found: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True)
 class RedactedValue:
-    """A JSON-like value without its secrets, and the kind of each one removed."""
+    """A JSON-like value without its secrets, and the kind of each removed one."""
 
     value: Any
     found: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ def redact(text: str) -> Redacted:
     if len(text) < _SHORTEST or not may_hold_secret(text):
         return Redacted(text)
     found: list[str] = []
-    # A placeholder can bring a neighbour to light, so go on until nothing changes: that makes a second call idle.
+    # A placeholder can reveal a neighbour, so repeat until nothing changes; a second call then changes nothing.
     for _ in range(_ROUNDS_MAX):
         spans = _free_of_placeholders(text, _disjoint(_secrets(text)))
         if not spans:
@@ -166,9 +166,9 @@ def redact(text: str) -> Redacted:
 
 
 def redact_value(value: Any) -> RedactedValue:
-    """Redact every string of a nested value; a key such as `password` tells that its string is a secret.
+    """Redact every string of a nested value; a key such as `password` marks its string as a secret.
 
-    Callers who hold the raw JSON text save time by asking `may_hold_secret` about it first.
+    Callers with the raw JSON text save time by calling `may_hold_secret` on it first.
     """
     if not may_hold_secret(json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)):
         return RedactedValue(value)
@@ -186,7 +186,7 @@ def _secrets(text: str) -> Iterator[SecretSpan]:
 
 
 def _disjoint(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """Join what overlaps. The first finder to see a secret names it: a vendor's kind says more than `password`."""
+    """Merge overlapping spans. The first finder names the kind: a vendor is more exact than `password`."""
     order = {span: rank for rank, span in reversed(list(enumerate(spans)))}
     joined: list[SecretSpan] = []
     for span in sorted(order):
@@ -226,15 +226,15 @@ def _replaced(text: str, spans: list[SecretSpan]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Promise:
-    """What the place of a value says about it: a telling name, and whether it leaves little doubt."""
+class _Expectation:
+    """What the position of a value suggests: the name of a secret, and how certain it is."""
 
     name: str
     secret: SecretName
     firm: bool = True
 
 
-def _walk(value: Any, promise: _Promise | None, *, found: list[str]) -> Any:
+def _walk(value: Any, promise: _Expectation | None, *, found: list[str]) -> Any:
     if isinstance(value, str):
         return _string(value, promise, found=found)
     if isinstance(value, dict):
@@ -245,7 +245,7 @@ def _walk(value: Any, promise: _Promise | None, *, found: list[str]) -> Any:
     return value
 
 
-def _string(text: str, promise: _Promise | None, *, found: list[str]) -> str:
+def _string(text: str, promise: _Expectation | None, *, found: list[str]) -> str:
     result = redact(text)
     if promise is not None and not promise.firm and _FILE.fullmatch(text):
         promise = None  # ["auth", "tests/test_auth2.py"] are arguments of a command
@@ -263,21 +263,21 @@ def _string(text: str, promise: _Promise | None, *, found: list[str]) -> str:
 
 
 def _as_header(text: str, name: str) -> Redacted:
-    """Judge a value as what follows its header's name: `Basic …` is a login only behind `Authorization:`."""
+    """Judge a value after a header's name: `Basic …` is a login only after `Authorization:`."""
     line = redact(f"{name}: {text}")
     kept = line.text.startswith(f"{name}: ")
     return Redacted(line.text[len(name) + 2 :], line.found) if kept else Redacted(text)
 
 
-def _promise(name: Any, *, firm: bool = True) -> _Promise | None:
+def _promise(name: Any, *, firm: bool = True) -> _Expectation | None:
     if not isinstance(name, str) or len(name) > _NAME_MAX or "<redacted:" in name:
         return None
     secret = secret_name(name)
-    return None if secret is None else _Promise(name, secret, firm)
+    return None if secret is None else _Expectation(name, secret, firm)
 
 
 def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
-    # {"name": "DB_PASSWORD", "value": …} keeps the telling name beside the value, not in the key.
+    # {"name": "DB_PASSWORD", "value": …} has the name next to the value, not in the key.
     label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
     result: dict[Any, Any] = {}
     for key, item in value.items():
@@ -294,8 +294,8 @@ def _fresh(key: str, taken: dict[Any, Any]) -> str:
     return fresh
 
 
-def _named_before(items: list[Any] | tuple[Any, ...], index: int) -> _Promise | None:
-    """What the item before says: a flag, as in `["--password", …]`, or a name in pairs, as in `["X-Api-Key", …]`."""
+def _named_before(items: list[Any] | tuple[Any, ...], index: int) -> _Expectation | None:
+    """Return what the item before suggests: a flag, as in `["--password", …]`, or a name in pairs, as in `["X-Api-Key", …]`."""
     before = items[index - 1] if index else None
     if not isinstance(before, str):
         return None

@@ -1,7 +1,6 @@
-"""Secrets that only their place gives away: assignments, flags, headers, cookies, URLs, commands, credential files.
+"""Secrets recognised by their context: assignments, flags, headers, cookies, URLs, commands, credential files.
 
-Text → spans of secrets. The name or the command around a value says it is one, and `values` has the last word.
-Does not know vendors' token shapes.
+Text → spans of secrets. A name or command around a value suggests a secret, and `patterns.convincing` decides.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _TRAILING = ")]},;:."
 
 
 def named_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Values assigned to a telling name, in any of the usual notations."""
+    """Yield values assigned to the name of a secret, in any usual notation."""
     for keyword, pattern in NAMED:
         if keyword not in lowered:
             continue
@@ -78,7 +77,7 @@ _GLUED_JUDGED = 16
 
 
 def _worth_judging(matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """Pass over the inside of a long row of names with no room for a value in between: `pass:pass:pass:…`."""
+    """Skip a long row of names without values between them: `pass:pass:pass:…`."""
     row = 0
     held: re.Match[str] | None = None
     for match in matches:
@@ -96,7 +95,7 @@ _TWO_WORDS = re.compile(TWO_WORDS, re.IGNORECASE)
 
 
 def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
-    """The keyword with what belongs to its name on both sides: `secret` → `aws_secret_access_key`."""
+    """Extend a keyword to the whole name: `secret` → `aws_secret_access_key`."""
     before = text[max(0, match.start() - _NAME_MAX) : match.start()]
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = text[match.start() : match.end()]
@@ -135,7 +134,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
 
 
 def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
-    """Where the value itself begins and ends, without quotes and without the code around a bare one."""
+    """Return the span of the value, without quotes and surrounding code."""
     if value.group("quoted") is not None:
         return value.span("quoted")
     begin, end = value.span("bare")
@@ -171,7 +170,7 @@ def _linked(text: str, match: re.Match[str]) -> bool:
 
 
 def _loose_fits(text: str, value: re.Match[str], *, mark: str) -> bool:
-    """`("password", "x")`, `<password>x</password>` and `| password | x |` need their own closing sign."""
+    """Check that `("password", "x")`, `<password>x</password>` and `| password | x |` are closed."""
     if mark == ">":
         return text.startswith("</", value.end())
     if mark == "|":
@@ -186,7 +185,7 @@ _LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port x xxx"
 
 
 def url_secrets(text: str) -> Iterator[SecretSpan]:
-    """The password of `scheme://user:password@host`, or a long token in the user's place."""
+    """Yield the password of `scheme://user:password@host`, or a long token in place of the user."""
     if "@" not in text or "://" not in text:
         return
     for match in _URL_LOGIN.finditer(text):
@@ -214,7 +213,7 @@ _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
 
 
 def header_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """What follows an authorization scheme: `Bearer …`, `Basic …`, `Authorization: token …`."""
+    """Yield what follows an authorization scheme: `Bearer …`, `Basic …`, `Authorization: token …`."""
     if not any(word in lowered for word in ("authorization", "bearer")):
         return
     for match in _SCHEME.finditer(lowered):
@@ -246,7 +245,7 @@ _ATTRIBUTES = frozenset("path domain expires max-age samesite version".split())
 
 
 def cookie_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Session values in Cookie and Set-Cookie headers and in curl's cookie flags."""
+    """Yield session values in Cookie and Set-Cookie headers and in curl's cookie flags."""
     if "cookie" not in lowered and ("curl" not in lowered or " -b" not in lowered):
         return
     for header in _COOKIES.finditer(lowered):
@@ -284,7 +283,7 @@ _STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def command_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Passwords in the flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
+    """Yield passwords in flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
     for match in _command_matches(lowered):
         if not _is_reference(text[slice(*match.span(1))]):
             yield SecretSpan(*match.span(1), "password")

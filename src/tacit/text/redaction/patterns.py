@@ -1,7 +1,7 @@
-"""Which names say that their value is a secret: `DB_PASSWORD` does, `token_count` and `secretary` do not.
+"""Names, values and token shapes of secrets.
 
-Name of a variable, key, flag or header → the kind of its secret and how much proof the value must bring, or None.
-Does not look at values.
+`secret_name` tells whether a name suggests a secret (`DB_PASSWORD` does, `token_count` does not), `convincing` whether a value
+looks like one, and `shaped_secrets` finds tokens by their own form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class SecretName:
-    """What a name promises. A password may be any word; other secrets must look machine-made to be believed."""
+    """What a name suggests. A password may be any word; other secrets must look machine-made."""
 
     kind: str
     any_word: bool
@@ -30,7 +30,7 @@ class SecretName:
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PLURAL = {"passwords": "password", "credentials": "credential", "creds": "credential"}
 
-# What may follow the telling word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
+# What may follow the word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
 _SUFFIXES = frozenset(
     "base prod production stage staging dev test live old new value raw plain hash main default".split()
 )
@@ -56,7 +56,7 @@ _KEY_QUALIFIERS = frozenset(
 
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> SecretName | None:
-    """The promise of a name, or None where it makes none."""
+    """Return what a name suggests; None if it suggests no secret."""
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
         words.pop()
@@ -86,7 +86,7 @@ def _key_kind(words: list[str]) -> str:
     return "api-key"
 
 
-# Text that points to a secret instead of being one, or that somebody already masked.
+# Text that refers to a secret instead of being one, or that is already masked.
 _REFERENCE = re.compile(
     r"""
     \$\{ | \$\( | \$\w+(?:[:.\[]\S*)?$ | %\w+% | %\(?\w*\)?[sdr]?$ | \{\{? | <[^>]*>? | \[ | \( | \.{2,} | … | &\w+$
@@ -127,7 +127,7 @@ _PROSE = frozenset(
 
 
 def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
-    """Whether the value is a secret. `firm` says the place leaves little doubt: quoted, or NAME=value in capitals."""
+    """Whether the value is a secret. `firm`: the context leaves little doubt, as for quotes or NAME=value in capitals."""
     if len(value) < 4 or _REFERENCE.match(value) or _PLACEHOLDER.match(value.lower()):
         return False
     if _BLANK.search(value):
@@ -170,7 +170,7 @@ _ALGORITHM = re.compile(r"(?:sha|md|base|utf|aes|rsa|oauth|rfc|pbkdf|ntlm|hs|rs|
 
 
 def password_shaped(value: str) -> bool:
-    """Whether a word amid prose looks chosen as a password: letters, digits and a third class, or drawn at random."""
+    """Whether a word in prose looks like a password: letters, digits and a third class, or random."""
     if not 8 <= len(value) <= 256 or _ALGORITHM.match(value) or not value.isascii():
         return False
     classes = sum(bool(one.search(value)) for one in _CLASSES)
@@ -180,7 +180,7 @@ def password_shaped(value: str) -> bool:
 
 
 def machine_made(value: str) -> bool:
-    """Whether a value looks drawn at random: digits among letters, or case that follows no word."""
+    """Whether a value looks random: digits among letters, or irregular case."""
     if len(value) < 8:
         return False
     if not _LETTER.search(value) or _SLUG.match(value):
@@ -196,13 +196,13 @@ def _mixed(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Shannon entropy in bits per character."""
+    """Return the Shannon entropy in bits per character."""
     total = len(value)
     return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
 
 
 class SecretSpan(NamedTuple):
-    """Where a secret stands in the text, and its kind."""
+    """The position of a secret in the text, and its kind."""
 
     start: int
     end: int
@@ -214,9 +214,9 @@ Check = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class TokenShape:
-    """One kind's form: any of the literals must occur before the pattern is tried; group 1 is the secret.
+    """The form of one kind of token; one of the literals must occur before the pattern is tried; group 1 is the secret.
 
-    `glued` judges a token that is the tail of a longer word, as in `key-ghp_…`; without it such a tail is no token.
+    `glued` judges a token at the end of a longer word, as in `key-ghp_…`; without it such an end is no token.
     """
 
     kind: str
@@ -265,7 +265,7 @@ _TURNS_SHARE = 0.12
 
 
 def _drawn(token: str) -> bool:
-    """Whether a run of both cases, without the words in it, still turns often between letters and digits or cases."""
+    """Whether a run still alternates often between letters, digits and cases after its words are removed."""
     return any(
         not run.islower()
         and not run.isupper()
@@ -366,7 +366,7 @@ _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]
 
 
 def shaped_secrets(text: str) -> Iterator[SecretSpan]:
-    """Every secret in the text that its own shape gives away."""
+    """Yield every secret in the text that is recognised by its form."""
     for shape in SHAPES:
         if not any(literal in text for literal in shape.literals):
             continue

@@ -1,7 +1,7 @@
-"""What a skill touches outside its own text: content → hosts, addresses, packages, commands, paths, variables, effects.
+"""What a skill uses outside its own text: hosts, addresses, packages, commands, paths, variables, effects.
 
-Deterministic and in linear time; it reads words and code and understands neither. Paths inside the workspace are no
-touch. It lists and does not judge: whether something is at home in a skill is for the checks and for people.
+Code is text in fences, in back-ticks and in script files; the rest is prose. Only shell code is parsed as commands. Paths
+inside the workspace do not count. Deterministic and in linear time; it lists, and the checks and people judge.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _NAME = re.compile(r"[\w-]*")
 
 
 def field_texts(content: SkillContent) -> Iterator[tuple[str, str]]:
-    """Every text of a content with its field path, in a fixed order; empty ones are left out."""
+    """Yield every text of a content with its field path, in a fixed order, without empty ones.
+
+    A step's text includes its arguments and its tool's name on lines of their own, as an agent gets them.
+    """
     for path, text in _all(content):
         if text:
             yield path, text
@@ -77,7 +80,7 @@ def _of(condition: Condition) -> str:
 
 
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """The strings of a JSON-like value: its leaves, and keys that say more than a name does."""
+    """Yield the strings of a JSON-like value: its leaves, and keys that are more than a name."""
     if isinstance(value, str):
         yield value
     elif depth < _MAX_DEPTH and isinstance(value, Mapping):
@@ -91,7 +94,7 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def line_of(text: str, at: int) -> int:
-    """The line of a character, from 1."""
+    """Return the line of a character, from 1."""
     return text.count("\n", 0, at) + 1
 
 
@@ -99,16 +102,16 @@ _SHELL_FILES = (".sh", ".bash", ".zsh", ".ksh", ".fish", ".command")
 _PROSE_FILES = (".md", ".txt", ".rst", ".markdown")
 _ASSIGNED = re.compile(r"^[ \t]*(?:local[ \t]+)?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 _NOWHERE = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/bin/bash", "/bin/sh", "/usr/bin/env"})
-"""Named everywhere and nothing to be touched."""
+"""Paths that occur everywhere and do not count."""
 _PATH = re.compile(r"(?::\d{2,5})?/[\w~-]")
 _BEHIND_A_LOGIN = re.compile(r":[\w~/.-]")
 _JOINTS = re.compile(r"[|;&`]|\$\(")
 COMMANDS_MAX = 20_000
-"""Commands of one text that are read."""
+"""Commands of one text that are parsed."""
 
 
 def touches_in(path: str, text: str, *, file: str = "") -> list[Touch]:
-    """What one field's text touches, in the order of its characters; `file` is the path of a bundled file."""
+    """Return what one field's text uses, in order; `file` is the path of a bundled file."""
     found: list[tuple[Touched, str, int, int]] = [*_names(text)]
     run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
     text_part = stated_effects(text, code=bool(file) and not file.endswith(_PROSE_FILES))
@@ -155,13 +158,13 @@ def _names(text: str) -> Iterator[tuple[Touched, str, int, int]]:
     own = set(_ASSIGNED.findall(text))
     for match in VARIABLE.finditer(text):
         name = next(group for group in match.groups() if group)
-        if name in own and secret_name(name) is None:  # a script's own variable
+        if name in own and secret_name(name) is None:  # the script's own variable
             continue
         yield Touched.VARIABLE, name, match.start(), match.end()
 
 
 def _is_of_a_file(text: str, match: re.Match[str]) -> bool:
-    """Whether this is rather a file, as in `main.rs:42` and `README.zh.md`: its ending is one, and no path is behind it."""
+    """Whether this is a file, as in `main.rs:42` and `README.zh.md`: it has a file extension and no path after it."""
     return (
         ends_as_file(match.group())
         and not _PATH.match(text, match.end())
@@ -170,7 +173,7 @@ def _is_of_a_file(text: str, match: re.Match[str]) -> bool:
 
 
 class _Covered:
-    """Spans, and whether a character stands in one."""
+    """Spans, and whether a character lies in one."""
 
     def __init__(self, spans: list[tuple[int, int]]) -> None:
         self._starts, self._ends, end = [], [], 0
@@ -188,7 +191,7 @@ class _Covered:
 
 
 def _shell_code(text: str, *, file: str, step: bool) -> Iterator[CodePiece]:
-    """Pieces that a shell would be given, with where they start."""
+    """Yield the pieces of shell code in a text, with their start."""
     if file and (
         file.endswith(_SHELL_FILES) or re.match(r"#!\S*(?:\benv )?[^\n]{0,20}\b(?:ba|z|k|da|fi)?sh\b", text[:80])
     ):
@@ -210,7 +213,7 @@ def _shell_code(text: str, *, file: str, step: bool) -> Iterator[CodePiece]:
 
 
 def _run(pieces: Iterable[CodePiece]) -> Iterator[tuple[Touched, str, int, int]]:
-    """What the commands of a text touch; what comes behind as many as no skill holds is left, and told by a check."""
+    """Yield what the commands of a text use, up to `COMMANDS_MAX`; a check reports longer texts."""
     room = COMMANDS_MAX
     for piece in pieces:
         for at, line in lines_of(piece.code):
@@ -223,7 +226,7 @@ def _run(pieces: Iterable[CodePiece]) -> Iterator[tuple[Touched, str, int, int]]
 
 
 def is_overfull(text: str) -> bool:
-    """Whether a text may hold more commands than are read; rows of a table hold none."""
+    """Whether a text may have more commands than are parsed; rows of a table have none."""
     if len(text) < COMMANDS_MAX:
         return False
     return sum(1 + len(_JOINTS.findall(line)) for line in text.split("\n") if line[:1] != "|") > COMMANDS_MAX
@@ -232,7 +235,9 @@ def is_overfull(text: str) -> bool:
 def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[Touched, str, int, int]]:
     found = [(kind, value, at, at + len(line)) for kind, value in touched_by(line, known=not prompted)]
     yield from found
-    if all(kind is not Touched.COMMAND for kind, *_ in found):  # `RUN curl …` and `- run: curl …` hold one further on
+    if all(
+        kind is not Touched.COMMAND for kind, *_ in found
+    ):  # `RUN curl …` and `- run: curl …` have a command further on
         for start, text_part in commands_in_prose(line, 0, len(line)):
             yield from ((kind, value, at + start, at + start + len(text_part)) for kind, value in touched_by(text_part))
 
@@ -248,7 +253,7 @@ def _line(starts: list[int], at: int) -> int:
 def shell_touches(
     content: SkillContent, texts: dict[str, str], known_touches: Collection[tuple[str, Touched, str]]
 ) -> Iterator[Touch]:
-    """Touches beside those that were told already, as field, kind and value; `texts` are the fields' texts."""
+    """Yield what steps and checks give a shell to run, except what is known already; there every program counts."""
     scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
     scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
     known = set(known_touches)
@@ -270,7 +275,7 @@ TOTAL_MAX = 8 << 20
 
 
 def touches(content: SkillContent) -> tuple[Touch, ...]:
-    """All that a content touches, field by field and in the order of their text; the same thing as often as it stands."""
+    """Return everything that a content uses, field by field, in the order of the text, with repeats."""
     names = {f"files.{number}": file.path for number, file in enumerate(content.files)}
     found: list[Touch] = []
     texts = dict(_within(field_texts(content)))
@@ -281,7 +286,7 @@ def touches(content: SkillContent) -> tuple[Touch, ...]:
 
 
 def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """As much as is read of texts beyond all measure; a check tells what was left."""
+    """Cut texts to the limits; a check reports what was left out."""
     room = TOTAL_MAX
     for path, text in texts:
         if len(text) <= room:
@@ -290,7 +295,7 @@ def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def needs(content: SkillContent, found: Iterable[Touch] | None = None) -> Capabilities:
-    """The same as capabilities: what a caller would have to allow; `found` are its touches, where they are known."""
+    """Return the same as capabilities, which a caller would have to allow; `found` are its touches if known."""
     found = touches(content) if found is None else tuple(found)
     return Capabilities(
         hosts=_values(found, Touched.HOST),

@@ -1,4 +1,4 @@
-"""How hosts, addresses, paths, variables and programs look in a skill's text. Tables and patterns only, all in linear time."""
+"""Patterns and tables for hosts, addresses, paths, variables and programs in a skill's text. All in linear time."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TOP = (
 _TOP_OF_MORE = (
     "in|is|it|to|la|ly|be|at|us|pl|so|sh|rs|ml|my|im|fm|am|vc|st|gl|run|page|link|host|bar|one|team|tools|email|day"
 )
-"""Top levels that are words, attributes or file endings too: there a name has three parts or more, or a path behind it."""
+"""Top-level domains that are also words or file extensions: such a name needs three parts, or a path after it."""
 _FILES = frozenset("sh rs py md pl zip mov so ps mk ml ts js".split())
-"""Top levels that files end in."""
+"""Top-level domains that are also file extensions."""
 _BEFORE = r"(?<![a-z\d_@./$\\\u00a1-\u02af\u0370-\u1fff-])"
 _AFTER = r"(?![\w-]|\.\w|\()"
 HOST = re.compile(
@@ -42,7 +42,7 @@ HOST = re.compile(
 SIXES = re.compile(
     r"(?<![\w:.])(?=[\da-f:.]*\d)[\da-f]{0,4}:[\da-f:]{1,36}(?:(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])", re.IGNORECASE
 )
-"""What may be an address of IPv6; most of it is a time or a line of a file."""
+"""Candidates for IPv6 addresses; most are times or lines of a file."""
 ADDRESS = re.compile(
     r"(?<![\w./+-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}(?![\w-])|\b0x[0-9a-fA-F]{40}\b|"
     r"\b(?:bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b|"
@@ -82,7 +82,7 @@ _COMMON = (
 PROGRAMS = (
     frozenset(_COMMON.split()) | WITH_SUBCOMMAND | CHECKERS | FORMATTERS | LAUNCHERS | frozenset(RUNNERS) - SHELL_TOOLS
 )
-"""What is taken for a command where it stands first in code."""
+"""Programs that count as commands at the start of code."""
 WRITERS = frozenset("rm mv cp mkdir rmdir touch tee chmod chown ln dd install truncate shred rsync".split())
 INSTALLERS = {
     program: frozenset(verbs.split())
@@ -98,7 +98,7 @@ INSTALLERS = {
 
 
 def is_six(text: str) -> bool:
-    """Whether this is an address of IPv6."""
+    """Whether this is an IPv6 address."""
     try:
         return text.count(":") > 1 and ipaddress.IPv6Address(text).compressed != "::"
     except ValueError:
@@ -106,17 +106,17 @@ def is_six(text: str) -> bool:
 
 
 def plain_host(name: str) -> str:
-    """A host's name as it is looked up: in lower case, with plain dots."""
+    """Return a host name in lower case and with plain dots."""
     return re.sub(_DOT, ".", name).lower()
 
 
 def ends_as_file(name: str) -> bool:
-    """Whether a name with dots may be a file's as well."""
+    """Whether a name with dots may also be a file."""
     return name.rpartition(".")[2].lower() in _FILES
 
 
 def host_of(url: str) -> str:
-    """The host of an address, without user, port and path; empty where it has none."""
+    """Return the host of an address, without user, port and path; empty if there is none."""
     rest = url.split("://", 1)[1] if "://" in url else url
     if url.lower().startswith(("file:", "data:")):
         return ""
@@ -129,11 +129,11 @@ _LOGIN = re.compile(rf"(?:[\w.+-]{{1,64}}@)?({_NAME})")
 _REMOTE = re.compile(rf"(?:[\w.+-]{{1,64}}@)?({_NAME})::?(?!//)[^\s]*")
 _WITH_PORT = re.compile(rf"({_NAME}\.{_NAME}|localhost)(?::\d{{1,5}})?(?:[/?#].*)?")
 _NO_REMOTE = re.compile(r"[A-Za-z]:|HEAD\b")
-"""A drive of Windows, and git's own names."""
+"""A Windows drive, and git's own names."""
 _TEMPLATE = re.compile(r"<[\w .@-]{1,60}>")
-"""Words in angle brackets, which a shell would take for redirections."""
+"""Placeholders in angle brackets, which a shell would parse as redirections."""
 _NUMBER = re.compile(r"(\d{8,10}|0x[0-9a-fA-F]{8}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?(?:[/?#].*)?")
-"""An address of a machine in one number, or one of IPv6."""
+"""An IPv4 address as one number, or an IPv6 address."""
 _DATA = re.compile(
     r"\.(?:json|pem|crt|key|txt|csv|html?|xml|ya?ml|toml|conf|cfg|log|pdf|png|jpe?g|gif|svg|tar|t?gz|bz2|xz|bin|exe|md|sql)\Z",
     re.IGNORECASE,
@@ -146,7 +146,7 @@ _VALUED = frozenset(
     "-p -P -i -l -o -L -R -D -F -b -c -E -e -I -m -O -Q -S -W -w -J -B -X -H -d -u -A -x -T -t -k -n --data --data-binary "
     "--data-raw --header --request --output --user --user-agent --form --method --port --rsh --exclude --include".split()
 )
-"""Flags of these programs that are followed by a value; a value taken for an operand would be a host that is none."""
+"""Flags of these programs that take a value, which must not be read as a host."""
 _FLAGS_ALONE = {
     program: frozenset(flags.split())
     for program, flags in (
@@ -159,11 +159,11 @@ _FLAGS_ALONE = {
         ("git", "-u -n -d -k -x -l -p -S -A -w -t"),
     )
 }
-"""Of those, what has no value with one program."""
+"""Exceptions: flags that take no value for one program."""
 
 
 def hosts_of(command: Command) -> Iterator[str]:
-    """Hosts that a command logs in to, copies from or to, or asks; the user before them and the path behind are left off."""
+    """Yield the hosts that a command connects to, without user and path."""
     program = command.program
     operands = list(_operands(command))
     if program in _LOGS_IN:
@@ -173,11 +173,11 @@ def hosts_of(command: Command) -> Iterator[str]:
         found += [_LOGIN.fullmatch(jump.partition(":")[0]) for jump in _jumps(command)]
     elif program in _COPIES:
         found = [_REMOTE.fullmatch(operand) for operand in operands if not _NO_REMOTE.match(operand)]
-        if program == "git":  # `git push origin a:b` names no host: there a user or a dot must be
+        if program == "git":  # `git push origin a:b` has no host: a user or a dot is needed
             found = [each for each in found if each and ("@" in each.group().partition(":")[0] or _is_host(each[1]))]
     elif program in _FETCHES | _ASKS:
         found = [_WITH_PORT.fullmatch(operand) or _NUMBER.fullmatch(operand) for operand in operands]
-        sure = program in _FETCHES  # what these are given is fetched, however it ends
+        sure = program in _FETCHES  # these programs fetch their operand, whatever it ends with
         found = [
             each
             for each in found
@@ -189,7 +189,7 @@ def hosts_of(command: Command) -> Iterator[str]:
 
 
 def _is_host(name: str) -> bool:
-    """Whether a name is one of a machine, and not of a file."""
+    """Whether a name is a host and not a file."""
     return name == "localhost" or HOST.fullmatch(name) is not None
 
 

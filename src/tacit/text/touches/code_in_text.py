@@ -1,8 +1,7 @@
-"""A text of Markdown → the pieces of it that are code for a shell, and what is left: prose, and code in other languages.
+"""Find shell code in Markdown: fenced blocks, back-ticks, prompts, HTML, and commands within prose. In linear time.
 
-Fences count in list items and quotes too, closed or not; code is also what stands in back-ticks, however many, behind a prompt
-and in HTML. Everything but the languages that are surely no shell's is taken for one: whoever reads it would run it all the
-same. In linear time; a piece stands at its place in the text.
+Fences count in list items and quotes too, closed or not. Code in an unknown language counts as shell code, since an agent
+might run it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ELEMENT = re.compile(r"<(/?)(?:pre|code|kbd|samp|tt)\b[^<>\n]{0,200}>", re.IGNO
 _LEAD = re.compile(
     r"[ \t]*(?:-[ \t]+)?(?:(?:RUN|CMD|ENTRYPOINT)[ \t]+|(?:run|script|command|cmd):[ \t]+|[@!](?=[a-z]))|[ \t]*-[ \t]+"
 )
-"""What stands before a command in the files of builders."""
+"""Words before a command in build files."""
 _MAX_LINE = 4_000
 _CONTINUED = re.compile(r"\\\n")
 OTHER_LANGUAGES = frozenset(
@@ -42,26 +41,26 @@ OTHER_LANGUAGES = frozenset(
 
 
 class CodePiece(NamedTuple):
-    """Some code for a shell, and where it starts in the text."""
+    """A piece of shell code, and its start in the text."""
 
     start: int
     code: str
     prompted: bool = False
-    """Whether it stands behind a prompt: then it is a command for sure."""
+    """Whether it follows a prompt, and so is certainly a command."""
 
 
 class Forms(NamedTuple):
-    """A text taken apart."""
+    """A text split into shell code and the rest."""
 
     shell: list[CodePiece]
     rest: list[tuple[int, int]]
-    """Spans that are prose or code in another language; what stands in back-ticks is left in them."""
+    """Spans of prose or of code in another language, including text in back-ticks."""
     inline: list[tuple[int, int]]
-    """Spans within the rest that are pieces of code already, in order."""
+    """Spans within the rest that are already pieces of code, in order."""
 
 
 def forms_of(text: str) -> Forms:
-    """Take a text of Markdown apart."""
+    """Split a Markdown text."""
     shell, rest = _blocks(text)
     inline: list[CodePiece] = []
     for start, end in rest:
@@ -73,7 +72,7 @@ def forms_of(text: str) -> Forms:
 
 
 def _blocks(text: str) -> tuple[list[CodePiece], list[tuple[int, int]]]:
-    """Fenced blocks for a shell, and the spans outside of them; an open fence goes on to the end of its quote or the text."""
+    """Return fenced shell blocks and the spans outside; an open fence extends to the end of its quote or the text."""
     shell: list[CodePiece] = []
     rest: list[tuple[int, int]] = []
     mark, quoted, is_shell, since, at = "", False, False, 0, 0
@@ -103,7 +102,7 @@ def _keep(text: str, span: tuple[int, int], *, shell: list[CodePiece] | None, re
 
 
 def _ticked(text: str, start: int, end: int) -> Iterator[CodePiece]:
-    """What stands between as many back-ticks as before it, within one paragraph."""
+    """Yield inline code between equal numbers of back-ticks, within one paragraph."""
     runs = [(match.start(), match.end(), match.group()) for match in _TICKS.finditer(text, start, end)]
     following: dict[str, int] = {}
     closing = [-1] * len(runs)
@@ -124,7 +123,7 @@ def _ticked(text: str, start: int, end: int) -> Iterator[CodePiece]:
 
 
 def _elements(text: str, start: int, end: int) -> Iterator[CodePiece]:
-    """What stands in an element of HTML for code, closed or not."""
+    """Yield the content of HTML code elements, closed or not."""
     opened = -1
     for match in _ELEMENT.finditer(text, start, end):
         if opened >= 0 and match.start() > opened:
@@ -143,7 +142,7 @@ def _prompted(text: str, start: int, end: int) -> Iterator[CodePiece]:
 
 
 def lines_of(code: str) -> Iterator[tuple[int, str]]:
-    """The lines of some code with where they start; one that goes on in the next is one with it, and quotes are taken off."""
+    """Yield the lines of code with their start; continued lines are joined, and quote marks removed."""
     at = 0
     for line in _CONTINUED.sub("  ", code).split("\n"):
         quote = _QUOTE.match(line)
@@ -157,7 +156,7 @@ def lines_of(code: str) -> Iterator[tuple[int, str]]:
 
 
 def portions(line: str) -> Iterator[tuple[int, str]]:
-    """A line in portions that can be read at once, with where they start; cut between words where that can be."""
+    """Yield a line in parts of limited length with their start, cut between words if possible."""
     at = 0
     while len(line) - at > _MAX_LINE:
         cut = max(line.rfind(mark, at + _MAX_LINE // 2, at + _MAX_LINE) for mark in " ;|&")
@@ -188,9 +187,9 @@ _ORDINARY = frozenset(
     "claude codex coverage black pest biome busted expo sam flask rails swift dart rake gem bundle defaults eval mount nose2 "
     "tree tr wc ps su dd ln ls cp mv rm".split()
 )
-"""Programs whose names are words too: here a flag must follow."""
+"""Programs whose names are also English words: a flag must follow."""
 _SHORT = frozenset("ps su dd ln ls cp mv rm cat".split())
-"""Of those, names that are no words: a path will do."""
+"""Programs whose names are no English words: a path is enough."""
 _VERBS = frozenset(
     "install add i ci get run exec push pull clone commit checkout build publish deploy apply delete create init start stop "
     "restart login logout remove uninstall update upgrade up down rm rmi reset rebase merge fetch stash tag destroy dlx x sync "
@@ -200,7 +199,7 @@ _BREAKS = frozenset(
     "and then to in before after for if with from on the a an or is are as when so will must again first it this that your you "
     "which instead because once until at of by into against inside via".split()
 )
-"""Words of a sentence, where the command in it ends."""
+"""Words that end a command within a sentence."""
 _END = re.compile(
     r"[`\"]|'(?=[),;\]\s]|$)|[.!?:](?=[ \t]|$)|,(?=[ \t])|[ \t]\(|\)"
     rf"|[ \t](?:{'|'.join(sorted(_BREAKS))})(?=[ \t,.]|$)"
@@ -216,7 +215,7 @@ _WORDS = 8
 
 
 def commands_in_prose(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Commands in these characters of a text that no mark sets apart, each with where it starts."""
+    """Yield commands in unmarked prose, each with its start."""
     after = start
     for match in _WORD.finditer(text, start, end):
         if match.start() < after:
@@ -235,7 +234,7 @@ def commands_in_prose(text: str, start: int, end: int) -> Iterator[tuple[int, st
 
 
 def _next_words(text: str, start: int, end: int) -> list[str]:
-    """The words behind the first, as far as they can be of one command."""
+    """Return the words after the first that can belong to the same command."""
     line = text[start : min(end, start + _LOOKED_AT // 2)].partition("\n")[0]
     if _in_table(text, start):
         line = line.partition("|")[0]
@@ -250,14 +249,14 @@ def _next_words(text: str, start: int, end: int) -> list[str]:
 
 
 def _in_table(text: str, at: int) -> bool:
-    """Whether this stands in a row of a table, where a bar is no pipe."""
+    """Whether this is in a table row, where a bar is no pipe."""
     begin = max(0, at - _LOOKED_AT)
     line = text.rfind("\n", begin, at) + 1
     return bool(line or not begin) and _ROW.match(text, line) is not None
 
 
 def _command_text(text: str, start: int, end: int) -> str:
-    """The words from here to the end of the line, of the sentence or of what can be a command."""
+    """Return the words up to the end of the line, the sentence or the command."""
     line = text.find("\n", start, min(end, start + _LOOKED_AT))
     stop = line if line >= 0 else min(end, start + _LOOKED_AT)
     cut = _END.search(text, start, stop)
@@ -282,5 +281,5 @@ def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> 
 
 
 def _is_short(words: list[str]) -> bool:
-    """Whether a line of its own has the few plain words of a command."""
+    """Whether a separate line looks like a short command."""
     return len(words) <= 2 and all(word.isascii() and word.islower() for word in words)

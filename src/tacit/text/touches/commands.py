@@ -1,8 +1,7 @@
-"""One command of a shell → what it touches: its own name, what it runs in turn, packages, hosts, variables, paths, effects.
+"""What one shell command uses: its name, the commands it runs, packages, hosts, variables, paths, effects. Runs nothing.
 
-A command is named by its program, with its subcommand where it has one; a program that only runs another one is named with
-it (`npx left-pad`, `python3 -m unittest`, `bash tools/setup.sh`). What only stands before a command, as `sudo` does, is a
-command too. Words are read, nothing is run and nothing is judged.
+A command is named by its program and subcommand; a launcher is named with what it runs (`npx left-pad`, `python3 -m
+unittest`, `bash tools/setup.sh`). A prefix such as `sudo` is a command too.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from tacit.text.touches.sentences import Meaning, meaning_of, sentences
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=.*", re.DOTALL)
 _KEYWORDS = frozenset("if then else elif while until do ! { (".split())
 _FETCHING = frozenset({"npx", "bunx", "uvx", "pipx run", "npm exec", "uv tool run"})
-"""Launchers that fetch what they run, as a command's runner is called."""
+"""Launchers that download what they run."""
 _FETCHING_VERBS = frozenset(
     "pnpm dlx|yarn dlx|bun x|npm x|npm init|npm create|pnpm create|yarn create|bun create|go run|docker run|"
     "podman run|docker create|podman create|docker pull|podman pull".split("|")
 )
-"""Programs that fetch their first operand with this subcommand; of a container that is its image."""
+"""Subcommands that download their first operand, such as a container image."""
 _PACKAGE_FLAGS = frozenset("-p --package --from --with --spec".split())
 _CONTAINERS = frozenset({"docker", "podman"})
 _OF_CONTAINERS = frozenset(
@@ -33,22 +32,22 @@ _OF_CONTAINERS = frozenset(
     "--publish --name --platform --cpus -m --memory --add-host --cap-add --device --gpus --restart --shm-size --tmpfs "
     "--ulimit --pull --log-driver --log-opt --security-opt --pid --ipc --link --dns --expose --cidfile -a --attach".split()
 )
-"""Flags that are followed by a value before the image is named."""
+"""Flags with a value before the image name."""
 FETCHERS = _FETCHING | _FETCHING_VERBS
-"""What a command begins with that fetches a package and runs it."""
+"""Beginnings of commands that download a package and run it."""
 _SAME_PLACE = (".", "/", "$", "<", "{", "~")
-"""How names begin that are no package: paths and places to be filled in."""
+"""First characters of paths and placeholders, which are no packages."""
 _XARGS_VALUED = frozenset(
     "-I -i -n -P -L -l -d -a -s -E --max-args --max-procs --replace --delimiter --arg-file".split()
 )
 _TURNS = {"xargs": _XARGS_VALUED, "watch": frozenset("-n --interval".split()), "setsid": frozenset[str](),
           "parallel": frozenset("-j --jobs".split()), "strace": frozenset("-e -o -p".split())}  # fmt: skip
-"""Programs whose first operand and all after it are a command, and their flags with a value."""
+"""Programs whose operands are a command, and their flags with a value."""
 _EXEC = frozenset("-exec -execdir -ok -okdir".split())
 
 
 def before_it(command: Command) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Programs that a command was given to (`sudo`, `time`), and the variables that `env` sets for it."""
+    """Return the prefixes of a command (`sudo`, `time`), and the variables that `env` sets for it."""
     words, prefixes, variables = words_of(command.text), list[str](), list[str]()
     while len(words) > 1:
         word = words.pop(0)
@@ -67,7 +66,7 @@ def before_it(command: Command) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def launched(command: Command) -> str:
-    """A command's program with what launches it, as they were typed: `python3 -m unittest`, `npx left-pad`, `pnpm dlx x`."""
+    """Return a command with its launcher as typed: `python3 -m unittest`, `npx left-pad`, `pnpm dlx x`."""
     fetched = next(packages_run(command), "")
     if command.runner:
         same = fetched and _bare(fetched).rpartition("/")[2] == command.program
@@ -78,7 +77,7 @@ def launched(command: Command) -> str:
 
 
 def packages_run(command: Command) -> Iterator[str]:
-    """Packages, or images of containers, that are fetched so that they can be run."""
+    """Yield packages or container images that are downloaded to be run."""
     if _runner(command) in _FETCHING:
         words = words_of(command.text)
         at = next((n for n, word in enumerate(words) if word in ("npx", "bunx", "uvx", "run", "exec")), len(words))
@@ -97,7 +96,7 @@ def _runner(command: Command) -> str:
 
 
 def _fetched(words: Iterable[str], valued: frozenset[str], naming: frozenset[str]) -> Iterator[str]:
-    """What is named by flags for it, and otherwise by the first operand."""
+    """Yield what flags name, or else the first operand."""
     flag, named = "", False
     for word in words:
         joined, value = word.partition("=")[::2] if word.startswith("-") else ("", word)
@@ -115,7 +114,7 @@ def _fetched(words: Iterable[str], valued: frozenset[str], naming: frozenset[str
 
 
 def run_in_turn(command: Command) -> Iterator[str]:
-    """Commands that stand in the words of another one: of `xargs`, of `find -exec`, of `eval` and of `su -c`."""
+    """Yield commands within the words of another one: `xargs`, `find -exec`, `eval`, `su -c`."""
     words = command.words[1:]
     if command.program in _TURNS:
         at = 0
@@ -131,7 +130,7 @@ def run_in_turn(command: Command) -> Iterator[str]:
 
 
 def _executed(words: Iterable[str]) -> Iterator[str]:
-    """Commands of `find`, each from its flag to the sign that ends it."""
+    """Yield the commands of `find -exec`."""
     inner: list[str] | None = None
     for word in words:
         if inner is None:
@@ -146,12 +145,12 @@ def _executed(words: Iterable[str]) -> Iterator[str]:
 
 
 def _bare(package: str) -> str:
-    """A package without its version."""
+    """Return a package without its version."""
     return package[0] + package[1:].partition("@")[0] if package else ""
 
 
 def words_of(text: str) -> list[str]:
-    """Words of a shell text, as they stand where a quote is not closed."""
+    """Split a shell text into words; without quoting rules if a quote is not closed."""
     try:
         return shlex.split(text, posix=True)
     except ValueError:
@@ -166,7 +165,7 @@ _EFFECT_WORDS = {
     "pays": (("pay!",), ("money", "literal")),
     "persists": (("reveal!", "copy!", "change!", "install!", "run!", "use!"), ("persist",)),
 }
-"""Effect → a deed that is ordered, and what it must concern."""
+"""Effect → the ordered action, and the object it must concern."""
 _COMMANDS = {
     "deletes": """rm rmdir shred srm unlink dropdb wipefs mkfs|git clean|git branch -d|docker rm|docker rmi|docker system
         |kubectl delete|aws s3 rm|terraform destroy|helm uninstall|gh repo delete""",
@@ -180,14 +179,14 @@ _COMMANDS = {
         |snap install|poetry add""",
     "persists": "crontab launchctl schtasks at|systemctl enable|service enable",
 }
-"""Effect → programs, and after the bar programs with their subcommand."""
+"""Effect → programs, and after the bar programs with a subcommand."""
 _SENDING_FLAGS = frozenset(
     "-d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file --post-file --post-data".split()
 )
 
 
 def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int, int]]:
-    """Effects that a text's sentences order, with their places."""
+    """Yield the effects that the sentences of a text order, with their position."""
     for sentence in sentences(text, code=code):
         if sentence.kind == "heading":
             continue
@@ -205,7 +204,7 @@ def _ordered(meaning: Meaning) -> Iterator[str]:
 
 
 def effects_of(command: Command) -> Iterator[str]:
-    """What one command does to the world."""
+    """Yield the effects of one command."""
     label = f"{command.program} {command.subcommand}".strip()
     for effect, (programs, labels) in _TABLE.items():
         if command.program in programs or any(label == known or label.startswith(f"{known} ") for known in labels):
@@ -234,9 +233,9 @@ _TABLE = {effect: _table(text) for effect, text in _COMMANDS.items()}
 
 
 _FILLED_IN = "_"
-"""Stands where something else was run to fill in a word."""
+"""Replaces a command substitution."""
 _HARMLESS = frozenset({"cd", "pwd", "true", "false", ":", _FILLED_IN})
-"""Touch nothing, whatever they are given."""
+"""Programs that use nothing."""
 _SCRIPT_FILES = (".sh", ".bash", ".zsh")
 _PROGRAM = re.compile(r"[a-z][a-z\d]*(?:[+_.-][a-z\d]+){0,4}")
 _GIVEN = re.compile(r"--[a-z][\w-]+(?:=.*)?|-[A-Za-z]{1,3}|[a-z][a-z\d+.-]*://\S+")
@@ -245,7 +244,7 @@ _MAX_DEPTH = 3
 
 
 def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[tuple[Touched, str]]:
-    """What the commands of a script touch; of the `known` ones alone where the text may be no script at all."""
+    """Yield what the commands of a script use; with `known`, only for known programs, since the text may be no script."""
     for command in (each for part in _with_substitutions(script) for each in parse_command(part)):
         prefixes, variables = before_it(command)
         if command.program in _HARMLESS or (known and not _is_known(command, prefixes)):
@@ -263,7 +262,7 @@ def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[t
 
 
 def _with_substitutions(script: str) -> Iterator[str]:
-    """A script, and before it what it runs to fill in its own words: `$(…)`, `<(…)`, the innermost first."""
+    """Yield the command substitutions of a script (`$(…)`, `<(…)`), innermost first, then the script."""
     for _ in range(_MAX_DEPTH):
         inner = _SUBSTITUTION.findall(script)
         if not inner:
@@ -274,7 +273,7 @@ def _with_substitutions(script: str) -> Iterator[str]:
 
 
 def _is_known(command: Command, prefixes: tuple[str, ...]) -> bool:
-    """Whether this is a command for sure: it may be words in back-ticks, or the first words of a sentence."""
+    """Whether this is certainly a command, not words in back-ticks or the start of a sentence."""
     head = command.runner.partition(" ")[0] or command.program
     return (
         head in PROGRAMS
@@ -285,12 +284,12 @@ def _is_known(command: Command, prefixes: tuple[str, ...]) -> bool:
 
 
 def _is_given_as_one(command: Command) -> bool:
-    """Whether a word that nobody knows is used as programs are: with a flag or an address behind it."""
+    """Whether an unknown word is used like a program, with a flag or an address after it."""
     return _PROGRAM.fullmatch(command.typed) is not None and any(map(_GIVEN.fullmatch, command.words[1:4]))
 
 
 def _is_script(command: Command) -> bool:
-    """Whether a path stands for a program here, not for a file that is spoken of."""
+    """Whether a path is run as a program, not only mentioned."""
     return (
         command.typed.startswith(("./", "/", "~/"))
         and not command.typed.endswith("/")
@@ -299,7 +298,7 @@ def _is_script(command: Command) -> bool:
 
 
 def _meddling(command: Command) -> Iterator[str]:
-    """Variables set for it that change what runs; others that it is given are its own affair."""
+    """Yield the variables set for a command that change what runs."""
     for assignment in command.assignments:
         name = assignment.partition("=")[0].rstrip("+")
         if MEDDLING.fullmatch(name):
@@ -315,7 +314,7 @@ def _installed(command: Command) -> Iterator[str]:
 
 
 def _written(command: Command) -> Iterator[str]:
-    """Paths outside the workspace that a command writes."""
+    """Yield the paths outside the workspace that a command writes."""
     targets = list(command.outputs)
     if command.program in WRITERS:
         last = command.program in ("cp", "mv", "ln", "install", "rsync", "scp")

@@ -1,7 +1,7 @@
-"""A text of a skill → its sentences, each with its place: prose, list items, cells of tables, comments in code.
+"""Sentences of a skill's text with their position, and the word classes in each (`send`, `secret`, `outside`, `quiet`).
 
-Code itself is left out; what a comment says is said to the agent as much as a paragraph is. Marks of Markdown at the
-beginning are left out of a sentence. Nothing here judges.
+Sentences come from prose, list items, table cells and comments in code; code itself is skipped. Classes of words are
+patterns for lower-case text, each in linear time, from the tables in `word_classes`. One word alone proves nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the 
 
 
 def _forms(word: str) -> str:
-    """The forms of a regular verb."""
+    """Return a pattern for the forms of a regular verb."""
     if word.endswith("+"):
         return f"{word[:-1]}(?:s|{word[-2]}ed|{word[-2]}ing)?"
     if word.endswith("e"):
@@ -46,15 +46,15 @@ BITS = {name: 1 << number for number, name in enumerate(_WORDS)}
 """Class → its bit in a set of classes."""
 
 
-@cache  # half a second for all of them: most commands look at no text
+@cache  # compiling all takes half a second, and most commands need none
 def pattern(name: str) -> re.Pattern[str]:
-    """How the words of a class look."""
+    """Return the pattern of a word class."""
     return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{_WORDS[name]})(?!\w)")
 
 
 @cache
 def _by_beginning() -> tuple[dict[str, int], int]:
-    """First letters → the classes with words that begin so; and the classes whose words may begin with any."""
+    """Return first letters → classes with such words, and the classes whose words may begin anyhow."""
     found: dict[str, int] = {}
     anywhere = 0
     for name, words in _WORDS.items():
@@ -67,7 +67,7 @@ def _by_beginning() -> tuple[dict[str, int], int]:
 
 
 def possible(text: str) -> int:
-    """The classes that may stand in a text in lower case, by the first letters of its words."""
+    """Return the bits of the classes that may occur in a lower-case text, by the first letters of its words."""
     known, found = _by_beginning()
     for start in word_starts(text):
         found |= known.get(start, 0)
@@ -81,9 +81,9 @@ _MARKS = re.compile(
 )
 _WIDTH_MAX = 140
 _BROKEN = re.compile(r"^(?![ \t>]*(?:[#|]|```|~~~))(?=.{50}).*[\w,`)\"'*—–-]$")
-"""A line that may have been broken at its width."""
+"""A line long enough to have been wrapped."""
 _GOES_ON = re.compile(r"[ \t>]{0,12}(?!```)[a-z`(\"][^:|]{0,200}$")
-"""A line that goes on with the one before."""
+"""A line that continues the one before."""
 _ITEM = re.compile(r"[\s>]*(?:[-*+•]|\d{1,3}[.)])\s")
 _COMMENT = re.compile(r"^\s*(?:#(?!!)|//|--|;|/\*|\*|<!--|rem\b)|\s(?:#|//)\s", re.IGNORECASE)
 _END = re.compile(r"(?<=[.!?])[)\"'*_`]{0,3}\s+(?=[\"'*_`(\[]{0,3}[A-Z0-9$/\[])|(?<=\S)\s+[—–]\s+(?=[A-Z])")
@@ -94,17 +94,17 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is said in one breath, and where."""
+    """One sentence, and its position."""
 
     text: str
     start: int
     end: int
     kind: str = "prose"
-    """`prose`, `item` of a list, `heading`, `cell`, `comment` in code, or `hidden` in a comment that a page does not show."""
+    """`prose`, `item`, `heading`, `cell`, `comment` in code, or `hidden` in an HTML comment."""
 
 
 def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
-    """The sentences of a text in order; of code only what its comments say."""
+    """Yield the sentences of a text in order; of code only its comments."""
     at = 0
     fence = ""
     hidden = False
@@ -137,7 +137,7 @@ def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
 
 
 def _unwrapped(text: str, *, code: bool) -> Iterator[str]:
-    """The lines of a text, each with those that go on with it: a line that was broken at its width is no end of a sentence."""
+    """Yield the lines of a text, each with its wrapped continuation lines."""
     held = ""
     for line in text.split("\n"):
         if held and not code and _GOES_ON.match(line):
@@ -212,22 +212,22 @@ _LED = re.compile(
     + "".join(rf"(?<!\b{word}\s)" for word in _SMALL.split())
     + "$"
 )
-"""What leads into an order without a comma: "when summarising leave out …"."""
+"""Words that introduce an order without a comma: "when summarising leave out …"."""
 _Spans = tuple[tuple[int, int], ...]
 
 
 class Meaning:
-    """What a sentence holds, class by class."""
+    """The words of a sentence by class."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._lowered = text.lower() if len(text.lower()) == len(text) else text
         self.possible = possible(self._lowered)
-        """Bits of the classes that may stand in it."""
+        """Bits of the classes that may occur."""
         self._known: dict[str, _Spans] = {}
 
     def spans(self, name: str) -> _Spans:
-        """Where words of a class stand; with `!` only as an order, with `~` only negated."""
+        """Return the spans of words of a class; with `!` only as an order, with `~` only negated."""
         known = self._known.get(name)
         if known is None:
             plain = name.rstrip("!~+")
@@ -241,13 +241,13 @@ class Meaning:
         return known
 
     def holds(self, *names: str) -> bool:
-        """Whether words of any of these classes stand in it."""
+        """Whether words of any of these classes occur."""
         return any(self.spans(name) for name in names)
 
     def _read_deed(self, name: str) -> None:
         found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": [], "+": []}
         for match in pattern(name).finditer(self._lowered):
-            if self._lowered.count("`", 0, match.start()) % 2:  # a word of code is shown, not said
+            if self._lowered.count("`", 0, match.start()) % 2:  # a word of code is no order
                 continue
             found[""].append(match.span())
             before = self._lowered[max(0, match.start() - _LOOK_BACK) : match.start()]
@@ -269,7 +269,7 @@ class Meaning:
             return True
         if first.endswith("ing") or (
             first.endswith("s") and not first.endswith("ss")
-        ):  # told of something, not to someone
+        ):  # about something, not to someone
             return False
         if first.endswith(_PARTICIPLE) and _PASSIVE.search(before):
             return True
@@ -279,5 +279,5 @@ class Meaning:
 
 @lru_cache(maxsize=4096)
 def meaning_of(text: str) -> Meaning:
-    """What a sentence means, kept for the next check that asks."""
+    """Return the word classes of a sentence, cached for the next check."""
     return Meaning(text)

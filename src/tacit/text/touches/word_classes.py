@@ -1,4 +1,4 @@
-"""Deeds: verbs by what they would do, as tables. Words only; the package makes patterns of them."""
+"""Tables of English words by their meaning for safety: actions, objects, places, manners. Data for `sentences`."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ ACTIONS = {
     "reply": r"""reply respond accept decline sign answer post agree confirm book
         |send|publish|approve|order|commit|write""",
 }
-"""Verbs whose forms are made, a doubled last letter marked by `+`; after the first bar, phrases as they are."""
+"""Action → verbs, whose forms are generated (`+` doubles the last letter); after the first bar, phrases as they are."""
 
 
 THINGS = {
@@ -299,7 +299,7 @@ THINGS = {
     "temporary": r"""temp(?:orary)?|tmp|/tmp\S*|cache[sd]?|intermediate|artifacts?|generated|scratch|duplicates?
         |unused imports?""",
 }
-"""What is deleted, sent, changed, checked."""
+"""Objects that are deleted, sent, changed, checked."""
 
 PLACES = {
     "outside": r"""external(?:ly)?|third[- ]part(?:y|ies)|off-?site|partners?|vendors?['’]?s?|agenc(?:y|ies)
@@ -343,7 +343,7 @@ PLACES = {
         |[\w-]{1,60}(?:\.[\w-]{1,60}){0,4}\.(?:zone|pw|site|space|club|live|host|fun|icu|cloud)(?:/\S*)?|tcp://\S+
         |udp://\S+""",
 }
-"""Where it may go."""
+"""Places where something may go."""
 
 
 MANNERS = {
@@ -676,4 +676,4 @@ MANNERS = {
         |outputs?|results?|tools?|web\w*|e-?mails?|comments?)""",
     "forbidding": r"""don['’]t|do not|must not|should not|never|cannot|can['’]t|won['’]t|shouldn['’]t""",
 }
-"""What a sentence says beside its deed and its thing."""
+"""How something is said or done: secrecy, authority, excuse, condition, claim."""

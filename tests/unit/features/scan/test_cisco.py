@@ -6,6 +6,7 @@ from tacit.domain.candidate import Severity
 from tacit.domain.errors import Mistake, Outage
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.features.scan.cisco import CiscoScanner
+from tests.raising import raises
 
 INSTALLED = find_spec("skill_scanner") is not None
 needs_scanner = pytest.mark.skipif(not INSTALLED, reason="cisco-ai-skill-scanner is not installed")
@@ -49,5 +50,5 @@ def test_line_of_a_finding_counts_from_the_body(scanner):
 @needs_scanner
 @pytest.mark.filterwarnings("ignore")
 def test_file_that_would_be_written_outside_the_copy_is_an_outage(scanner):
-    with pytest.raises(Outage, match="cannot be given"):
+    with raises(Outage, "file_not_scannable"):
         list(scanner.examine(content(files=(SkillFile(path="../escape.py", content=""),))))

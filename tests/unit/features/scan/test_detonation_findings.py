@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.sandbox import Alteration, FileChange, Ended, SandboxRequest, SandboxResult
+from tacit.domain.coded_reason import coded
+from tacit.domain.sandbox import Alteration, Ended, FileChange, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan import detonation, witness
 from tacit.features.scan.canaries import disguises, lay_bait
-from tacit.features.scan.detonation import Detonation, detonate, findings_of
+from tacit.features.scan.detonation import Detonation, SkipReason, detonate, findings_of
 
 NUMBERS = itertools.count(0x1F2E3D4C5B6A79)
 
@@ -215,7 +216,7 @@ def test_time_for_all_scripts_is_limited_and_what_was_left_out_is_named() -> Non
     seen = tried(Recorder(), *files, clock=lambda: next(clock))
     assert len(seen.ran) == 2
     assert [path for path, _ in seen.skipped] == ["2.py", "3.py", "4.py"]
-    assert "60 s" in seen.skipped[0][1]
+    assert seen.skipped[0][1] == coded(SkipReason.TIME_USED_UP, seconds=60.0)
 
 
 def test_script_of_the_skill_is_not_hidden_by_bait_of_the_same_name() -> None:
@@ -228,7 +229,7 @@ def test_script_of_the_skill_is_not_hidden_by_bait_of_the_same_name() -> None:
 def test_script_without_its_program_is_left_out_with_the_reason() -> None:
     seen = detonate([SkillFile(path="a.rb", content="")], Recorder(), token=token, find=lambda _: None)
     assert (seen.ran, seen.level) == ((), "")
-    assert seen.skipped == (("a.rb", "there is no ruby in /usr/bin"),)
+    assert seen.skipped == (("a.rb", coded(SkipReason.PROGRAM_MISSING, program="ruby", folder="/usr/bin")),)
 
 
 def test_scripts_are_told_of_the_witness_where_it_is() -> None:
@@ -277,4 +278,4 @@ def test_program_that_needs_no_other_is_run_by_itself() -> None:
 )
 def test_what_nothing_here_runs_is_named(file: SkillFile) -> None:
     seen = tried(Recorder(), file)
-    assert (seen.ran, seen.skipped) == ((), ((file.path, "what would run it is not known here"),))
+    assert (seen.ran, seen.skipped) == ((), ((file.path, coded(SkipReason.NO_KNOWN_PROGRAM)),))

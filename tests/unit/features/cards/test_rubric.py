@@ -1,4 +1,4 @@
-"""The rubric: good cards pass, poor ones are turned away with the field and what would mend it."""
+"""The rubric: good cards pass, poor ones are turned away with the field and how to fix it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.features.cards.rubric import Criterion, Reason, judge
+from tacit.features.cards.rubric import Criterion, RubricReason, judge
 from tacit.gate.portability import Local
-from tests.unit.gate.rubric_cards import HALVES, Written, cards
+from tests.unit.features.cards.rubric_cards import HALVES, Written, cards
 
 CARD = Written(
     sort="any",
@@ -33,7 +33,7 @@ def rules(card: Written) -> set[str]:
     return {reason.rule for reason in judge(card)}
 
 
-def reason_of(**changes: object) -> Reason:
+def reason_of(**changes: object) -> RubricReason:
     [reason] = judge(replace(CARD, **changes))  # type: ignore[arg-type]
     return reason
 
@@ -62,11 +62,11 @@ def test_there_are_sixty_of_each_side_and_no_card_twice() -> None:
         assert len({(card.title, card.solution_steps, card.when_to_use) for card in found}) == len(found)
 
 
-def test_every_reason_names_a_field_of_the_card_and_how_to_mend_it() -> None:
+def test_every_reason_names_a_field_of_the_card_and_how_to_fix_it() -> None:
     for card in cards("bad"):
         for reason in judge(card):
             assert hasattr(card, reason.field)
-            assert reason.mend
+            assert reason.fix
             assert str(reason).startswith(f"{reason.field}: ")
 
 
@@ -207,8 +207,8 @@ def test_only_a_portable_card_must_read_the_same_everywhere() -> None:
     assert judge(replace(CARD, solution_steps=(step,)), local) == ()
     [reason] = judge(replace(CARD, solution_steps=(step,), scope="portable"), local)
     assert (reason.criterion, reason.field) == (Criterion.PORTABLE, "solution_steps")
-    assert "<repo-root>" in reason.mend
-    assert "scope `project`" in reason.mend
+    assert "<repo-root>" in reason.fix
+    assert "scope `project`" in reason.fix
 
 
 @pytest.mark.parametrize(
