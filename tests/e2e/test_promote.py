@@ -143,8 +143,8 @@ def test_an_agent_may_look_and_not_promote(terminal: Terminal) -> None:
     terminal.variables["CLAUDECODE"] = "1"
     refused = terminal.type("promote", "wait-for-elements", "--by", "ann")
     assert refused.code == 3
-    [told] = terminal.run("promote", "--json").json["prospects"]
-    assert (told["to"], told["open"], told["missing"]) == ("organisation", False, ["1 more, or a person"])
+    [found] = terminal.run("promote", "--json").json["prospects"]
+    assert (found["to"], found["open"], found["missing_codes"]) == ("organisation", False, ["projects_missing"])
     assert not at_home(terminal).exists()
 
 
@@ -217,8 +217,8 @@ def test_three_sessions_earn_a_place_in_the_project_and_two_do_not(terminal: Ter
     for number, fields in enumerate((WAIT, WAIT_TOO)):
         done = terminal.run("propose", "-", "--scope", f"session:s{number}", "--json", stdin=json.dumps(fields))
         assert done.code == 0, done.err
-    [told] = terminal.run("promote", "--json").json["prospects"]
-    assert (told["to"], told["missing"]) == ("project", ["1 more, or a person"])
+    [found] = terminal.run("promote", "--json").json["prospects"]
+    assert (found["to"], found["missing_codes"]) == ("project", ["sessions_missing"])
     text, failed = call(terminal, "propose", **(WAIT | {"name": "third-time", "session": "s2"}))
     assert not failed, text
     [told] = terminal.run("promote", "--json").json["prospects"]

@@ -10,7 +10,7 @@ from tacit.api import Tacit
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.store import open_store
 from tacit.text.error_signatures import error_signature
 from tests.e2e.conftest import Terminal

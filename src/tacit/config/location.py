@@ -105,22 +105,26 @@ class StoreLocation:
             return True
         return not _is_home_or_root(self.project_path) and os.path.exists(os.path.join(self.project_path, ".git"))
 
+    @property
+    def is_project(self) -> bool:
+        """Whether the folder has a repository or a marker file, and is neither the root nor the home folder."""
+        if _is_home_or_root(self.project_path):
+            return False
+        return any(os.path.exists(os.path.join(self.project_path, name)) for name in PROJECT_MARKERS)
+
     def require_project(self, *, has_sessions: bool = False) -> None:
         """Raise `Mistake` unless a store may be created here: it was named, or this folder is a project.
 
-        A project is a folder with a repository, with a marker file such as pyproject.toml, or with an agent's sessions.
-        The root folder and the home folder are never projects.
+        A folder with an agent's sessions is a project too, except the root and the home folder.
         """
-        if self.exists or self.is_chosen:
+        if self.exists or self.is_chosen or self.is_project:
             return
-        hint = "run it in a project's folder, or name a store: --store PATH"
-        if _is_home_or_root(self.project_path):
-            message = f"{self.project_path} is not a project, so no store is created here"
-            raise Mistake(message, code="not_a_project", hint=hint)
-        markers = any(os.path.exists(os.path.join(self.project_path, name)) for name in PROJECT_MARKERS)
-        if not has_sessions and not markers:
-            message = f"{self.project_path} does not look like a project, so no store is created here"
-            raise Mistake(message, code="not_a_project", hint=hint)
+        if not has_sessions or _is_home_or_root(self.project_path):
+            raise Mistake(
+                f"{self.project_path} is not a project, so no store is created here",
+                code="not_a_project",
+                hint="run it in a project's folder, or name a store: --store PATH",
+            )
 
     def in_memory(self) -> StoreLocation:
         """Return the same project with a store that lives as long as the process."""

@@ -27,6 +27,7 @@ from tacit.evidence.transcripts import capture_transcript, combined
 from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
 from tacit.learn.report import LearningReport, ModelReport
 from tacit.maintain.reason_text import stored_reason
+from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.tend import settled_lines
@@ -187,7 +188,8 @@ def _learn_here(
     ctx: CommandContext, found: list[Transcript], *, clients: Sequence[str], model: LanguageModel | None
 ) -> None:
     own = [each for each in found if project_of(each) == ctx.place.project]
-    ctx.may_create = ctx.has_sessions = bool(own)
+    ctx.has_sessions = bool(own)
+    ctx.may_create = bool(own) or _has_skills_at_home(ctx)
     problems: list[InvalidTrajectory] = []
     with progress_bar(ctx, "reading") as advance:
         taken = _take_in(ctx.memory, own, problems, advance)
@@ -212,6 +214,12 @@ def _learn_here(
     counts = {"found": len(own), "unchanged": unchanged}
     document = {"transcripts": counts, **learn_document(captured, learned, problems), "suggestions": suggestions}
     ctx.report(document, parts)
+
+
+def _has_skills_at_home(ctx: CommandContext) -> bool:
+    """Whether this project can take over skills from the person's own store."""
+    home = home_database(ctx.place.with_home(ctx.environment.person_home))
+    return ctx.place.is_project and home is not None and home.exists()
 
 
 def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: LanguageModel | None) -> None:

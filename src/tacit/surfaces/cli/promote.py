@@ -230,6 +230,7 @@ _PROSPECTS: Columns[Prospect] = Columns(
         lambda each: escape(clean(sentences(each.gate.fulfilled))),
     ),
     Column("missing", lambda each: [sentence(reason) for reason in each.gate.missing], "missing", _missing_cell),
+    Column("missing_codes", lambda each: [reason.code for reason in each.gate.missing]),
 )
 _PURGED: Columns[Stored] = Columns(
     Column("name", lambda stored: stored.version.name),
