@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tacit.domain.errors import ConfigError, InvalidTrajectory, NotFound
+from tacit.config.extensions import load_entry_points
+from tacit.domain.errors import InvalidTrajectory, NotFound
 from tacit.domain.ports import TrajectoryReader, TrajectoryStream
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import AtifReader, from_documents
@@ -133,18 +134,6 @@ def _reported(sources: Iterable[TrajectoryStream], on_problem: OnProblem | None)
 
 @cache
 def _from_other_packages() -> tuple[TrajectoryReader, ...]:
-    from importlib.metadata import entry_points  # slow to import, and seldom needed
-
     built_in = {f"{type(reader).__module__}:{type(reader).__qualname__}" for reader in READERS}
-    readers: list[TrajectoryReader] = []
-    for entry in entry_points(group=_GROUP):
-        if entry.value in built_in:
-            continue
-        try:
-            readers.append(entry.load()())
-        except (ImportError, AttributeError, TypeError) as error:
-            raise ConfigError(
-                f"the reader {entry.name!r} ({entry.value}) does not load: {error}",
-                hint="update or remove the package that brings it",
-            ) from error
+    readers = [reader for _, reader in load_entry_points(_GROUP, kind="reader", skip=built_in, create=True)]
     return tuple(readers)
