@@ -162,7 +162,7 @@ def test_a_file_that_changes_between_plan_and_write_is_not_written_over(tmp_path
     changes = [FileChange(path=path, before=data, after=b"planned\n") for path, data in held.items()]
     main.write_bytes(b"edited meanwhile\n")
     with pytest.raises(StaleVersion, match=r"SKILL\.md changed meanwhile"):
-        write(desk.root, EditPlan(changes=tuple(changes)), "slbp_x")
+        write(desk.root, EditPlan(changes=tuple(changes)))
     assert main.read_bytes() == b"edited meanwhile\n"
     assert not desk.reference.exists()
 
@@ -173,8 +173,8 @@ def test_a_planted_draft_is_never_written_through(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
     change = FileChange(path="AGENTS.md", before=None, after=b"planned\n")
-    (desk.root / ".slbp_x.md.draft").symlink_to(precious)
-    write(desk.root, EditPlan(changes=(change,)), "slbp_x")
+    (desk.root / ".tacit-0000.part").symlink_to(precious)
+    write(desk.root, EditPlan(changes=(change,)))
     assert (desk.root / "AGENTS.md").read_bytes() == b"planned\n"
     assert precious.read_text() == "mine"
 

@@ -1,7 +1,7 @@
-"""Graduation: proven knowledge → a bundle, and on a person's word the skills, instructions and pages of the repository.
+"""Graduation: writes approved knowledge into a bundle, and if a person applies it, into skills, instructions and pages.
 
-Plans under the deck's lock, records, writes, and takes back. What may graduate is `graduating_choice`'s to say, how files
-change `application.graduation`'s, and who may apply or undo the surfaces'.
+Plans under the lock of the cards, records, writes and undoes. `piece_choice` selects what may graduate, `edit_plan` plans the
+changes of the files; who may apply or undo is decided by the surfaces.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tacit.features.cards.backport.target_files import (
     APPLYING,
     UNDOING,
     RevertedFile,
-    alone,
-    how_far,
-    put_all_back,
-    recorded,
+    exclusive,
+    file_states,
+    restore_files,
     revert,
+    undo_record,
     without_state,
     write,
 )
@@ -43,11 +43,17 @@ if TYPE_CHECKING:
 
 BUNDLES = Path("exports", "backports")
 _SOURCE = "tacit"
+_MARKERS = {
+    "skill_start": "<!-- self-learning:backport:start id=... -->",
+    "skill_end": BLOCK_END,
+    "aha_start": "<!-- self-learning:aha:start id=... -->",
+    "aha_end": CARD_END,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackportRequest:
-    """What somebody wants to graduate, and how far."""
+    """What should graduate, into which target, and how far."""
 
     target: Path
     cards: Sequence[str] = ()
@@ -59,7 +65,7 @@ class BackportRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackportResult:
-    """What came of it."""
+    """Result of a backport."""
 
     backport: Backport
     target: Target
@@ -67,23 +73,23 @@ class BackportResult:
     bundle: Path
     warnings: tuple[str, ...] = ()
     recovered: tuple[str, ...] = ()
-    """Backports that had been interrupted, and were taken back first."""
+    """Interrupted backports that were undone first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoResult:
-    """What was taken back."""
+    """Result of undoing a backport."""
 
     backport: Backport
     files: tuple[RevertedFile, ...]
     cards: tuple[str, ...] = ()
-    """Cards whose status went back."""
+    """Cards whose status was restored."""
     kept: tuple[str, ...] = ()
-    """Pieces that somebody edited in the target, and that are left there."""
+    """Pieces that somebody edited in the target, and that stay there."""
 
 
 class Graduation:
-    """The verbs of graduation over one deck."""
+    """Backports of cards and skills."""
 
     def __init__(self, memory: Tacit, deck: Cards | None = None) -> None:
         """Bundles go into the card folder, or next to the store where there is none."""
@@ -95,69 +101,68 @@ class Graduation:
         self._exports = self.deck.folder if self.deck.syncs_folder else next_to_store
         self._local = source_project(place).local
 
-    def backport(self, asked: BackportRequest) -> BackportResult:
+    def backport(self, request: BackportRequest) -> BackportResult:
         """Write a bundle, and with `apply` the target itself."""
-        target = find_target(self._root, asked.target)
-        with alone(self._exports):
-            recovered = self._recover(target) if asked.apply else self._unbroken(target)
+        target = find_target(self._root, request.target)
+        with exclusive(self._exports):
+            recovered = self._recover(target) if request.apply else self._require_complete(target)
             with self.deck.transaction():
-                done = self._planned(asked, target)
-                for path, data in self._bundle(asked, done).items():
+                done = self._plan(request, target)
+                for path, data in self._bundle_files(request, done).items():
                     put(self._exports, done.bundle.relative_to(self._exports) / path, data, mode=0o644)
                 self.deck.add(done.backport)
-            return replace(self._applied(done) if asked.apply else done, recovered=recovered)
+            return replace(self._apply(done) if request.apply else done, recovered=recovered)
 
     def undo(self, identity: str) -> UndoResult:
-        """Take back what a backport wrote: to the byte where nobody edited it, else the marked parts."""
-        with alone(self._exports):
-            return self._undone(identity)
+        """Undo a backport: to the byte where nobody edited the files, else by their markers."""
+        with exclusive(self._exports):
+            return self._undo(identity)
 
     def inspect(self, named: Path, *, backport_id: str = "", card_id: str = "") -> dict[str, Any]:
-        """Tell what a target holds, what the ledger knows of it, and what is half done."""
+        """Return what a target holds, what the ledger knows of it, and what is half done."""
         target = find_target(self._root, named)
-        held = read_files(self._root, target)
-        known = inspect_target(target, held, backport_id=backport_id, card_id=card_id)
+        found = inspect_target(target, read_files(self._root, target), backport_id=backport_id, card_id=card_id)
         return {
             "target_kind": str(target.kind),
             "target_skill_path": target.path,
             "files": {"skill_md": target.main, "aha_reference": target.host},
-            **known,
-            "ledger": [_standing(each) for each in self._of(target)],
+            **found,
+            "ledger": [_summary(each) for each in self._backports_of(target)],
             "half_done": self.half_done(target),
         }
 
     def half_done(self, target: Target | None = None) -> list[dict[str, Any]]:
-        """Backports that were interrupted, with how far each file got."""
-        found = self._of(target) if target else list(self._backports().values())
+        """Return interrupted backports, with the state of each file."""
+        found = self._backports_of(target) if target else list(self._backports().values())
         return [
-            {"backport_id": each.key, "state": each.state, "files": how_far(self._root, each)}
+            {"backport_id": each.key, "state": each.state, "files": file_states(self._root, each)}
             for each in found
             if each.state
         ]
 
     # --- planning -----------------------------------------------------------------------------------------------
 
-    def _planned(self, asked: BackportRequest, target: Target) -> BackportResult:
+    def _plan(self, request: BackportRequest, target: Target) -> BackportResult:
         held = read_files(self._root, target)
-        chosen = self._chosen(asked, target, held)
+        chosen = self._choose(request, target, held)
         ids, now = list(chosen.pieces), self.deck.now()
         identity = unused_id(lambda last: backport_id(now, last, ids), self.deck.backports(), target.name)
         stamp = BackportStamp(backport_id=identity, generated_at=self.deck.timestamp())
-        pieces, written = list(chosen.pieces.values()), self._written(target)
-        planned = plan_edits(target, held, pieces, stamp=stamp, refresh=asked.refresh, written=written)
+        pieces, written = list(chosen.pieces.values()), self._last_prints(target)
+        planned = plan_edits(target, held, pieces, stamp=stamp, refresh=request.refresh, written=written)
         bundle = self._exports / BUNDLES / bundle_name(target, identity)
-        backport = self._recorded(target, planned, chosen, stamp=stamp, bundle=bundle)
-        if asked.apply:
-            how = recorded(self._root, target, planned) | {"statuses": self._statuses(chosen, planned)}
-            backport = replace(backport, state=APPLYING, graft=how, id="")
-        backport = replace(backport, diff_written=asked.make_diff, id="")
-        warnings = (*chosen.warnings, *_left(planned, refresh=asked.refresh))
+        backport = self._new_backport(target, planned, chosen, stamp=stamp, bundle=bundle)
+        if request.apply:
+            record = undo_record(self._root, target, planned) | {"statuses": self._statuses_before(chosen, planned)}
+            backport = replace(backport, state=APPLYING, graft=record, id="")
+        backport = replace(backport, diff_written=request.make_diff, id="")
+        warnings = (*chosen.warnings, *_not_updated(planned, refresh=request.refresh))
         return BackportResult(backport=backport, target=target, planned=planned, bundle=bundle, warnings=warnings)
 
-    def _recorded(
+    def _new_backport(
         self, target: Target, planned: EditPlan, chosen: ChosenPieces, *, stamp: BackportStamp, bundle: Path
     ) -> Backport:
-        """The record of a plan; paths in it are below the repository or below the folder of the bundles."""
+        """Return the record of a plan; its paths are relative to the repository or to the folder of bundles."""
         folder = bundle.relative_to(self._exports).as_posix()
         return Backport(
             key=stamp.backport_id,
@@ -175,32 +180,33 @@ class Graduation:
             extra={"skill_change": planned.skill_change, "manifest_path": f"{folder}/{MANIFEST}"},
         )
 
-    def _chosen(self, asked: BackportRequest, target: Target, held: Mapping[str, bytes | None]) -> ChosenPieces:
-        """The pieces that were asked for; for a refresh without ids, all of the target that are known here."""
-        local = self._local if target.kind is TargetKind.SKILL else _of_the_project(self._local)
-        cards, skills = asked.cards, asked.skills
-        if asked.refresh and not (cards or skills):
+    def _choose(self, request: BackportRequest, target: Target, held: Mapping[str, bytes | None]) -> ChosenPieces:
+        """Return the pieces that were requested; for a refresh without ids, all of the target that are known here."""
+        local = self._local if target.kind is TargetKind.SKILL else _ties_in_project(self._local)
+        cards, skills = request.cards, request.skills
+        if request.refresh and not (cards or skills):
             there = card_ids(read_text(held[target.host], path=target.host).text)
             known = self.deck.cards()
             cards = [one for one in there if one in known]
             skills = [one for one in there if one.startswith("s_") and self.deck.store.resolve(one)]
             if not (cards or skills):
-                raise Mistake(f"{target.path} holds nothing that is known here", hint="name cards or skills to add")
+                message = f"{target.path} holds nothing that is known here"
+                raise Mistake(message, code="nothing_to_refresh", hint="name cards or skills to add")
         if not (cards or skills):
-            raise Mistake("nothing was named that should graduate", hint="give --card ID or --skill NAME")
+            raise Mistake("no card or skill was named", code="no_pieces", hint="give --card ID or --skill NAME")
         return choose(self.deck, cards, skills, local).checked()
 
-    def _written(self, target: Target) -> dict[str, str]:
-        """The print of each block as it was last written to a target from here."""
+    def _last_prints(self, target: Target) -> dict[str, str]:
+        """Return the print of each block as it was last written to a target from here."""
         found: dict[str, str] = {}
-        for each in self._of(target):
+        for each in self._backports_of(target):
             blocks, kept = each.graft.get("blocks", {}), each.graft.get("kept", ())
             if each.applied or each.undone:
                 found |= {one: print_ for one, print_ in blocks.items() if each.applied or one in kept}
         return found
 
-    def _prints(self, backport: Backport) -> dict[str, set[str]]:
-        """All prints of the blocks that backports ever wrote to a target from here: by them an edit is told from a refresh."""
+    def _all_prints(self, backport: Backport) -> dict[str, set[str]]:
+        """Return all prints of blocks that backports wrote to a target from here: others are edits of somebody."""
         found: dict[str, set[str]] = {}
         for each in self.deck.store.entries(Backport):
             if each.target_path == backport.target_path:
@@ -208,67 +214,62 @@ class Graduation:
                     found.setdefault(one, set()).add(print_)
         return found
 
-    def _bundle(self, asked: BackportRequest, done: BackportResult) -> dict[str, bytes]:
+    def _bundle_files(self, request: BackportRequest, done: BackportResult) -> dict[str, bytes]:
         stamp = BackportStamp(backport_id=done.backport.key, generated_at=done.backport.ts)
-        return make_bundle(done.target, done.planned, done.backport.requested, stamp=stamp, with_patch=asked.make_diff)
+        requested = done.backport.requested
+        return make_bundle(done.target, done.planned, requested, stamp=stamp, with_patch=request.make_diff)
 
-    # --- carrying out -------------------------------------------------------------------------------------------
+    # --- applying and undoing -----------------------------------------------------------------------------------
 
-    def _applied(self, done: BackportResult) -> BackportResult:
-        """Write the files of a recorded plan, and tell the ledger."""
+    def _apply(self, done: BackportResult) -> BackportResult:
+        """Write the files of a recorded plan, and complete the record."""
         try:
             with self.deck.transaction():
-                write(self._root, done.planned, done.backport.key)
+                write(self._root, done.planned)
                 after = without_state(done.backport, applied=True, at=self.deck.now())
-                self.deck.add(after, *self._marked(done))
+                self.deck.add(after, *self._card_updates(done))
         except StaleVersion:  # nothing was written, and that is recorded too
             self.deck.add(without_state(done.backport, undone=True, at=self.deck.now()))
             raise
         return replace(done, backport=after)
 
-    def _marked(self, done: BackportResult) -> list[Card | Signal]:
-        """What applying means for the cards that are written: their status and, the first time in a target, a signal."""
+    def _card_updates(self, done: BackportResult) -> list[Card | Signal]:
+        """Return new versions of the written cards and, the first time in a target, a signal for each."""
         cards, now = self.deck.cards(), self.deck.now()
         ts, found = self.deck.timestamp(), list[Card | Signal]()
-        where = f"; target_skill={done.target.name}"
-        context = f"backport_id={done.backport.key}{where}"
-        known = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
+        suffix = f"; target_skill={done.target.name}"
+        context = f"backport_id={done.backport.key}{suffix}"
+        signals = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
         for identity in (*done.planned.added, *done.planned.refreshed):
             if identity not in cards:
-                continue  # a skill that is no card has no workflow
-            if identity in done.planned.added and not _was_signalled(known, identity, where):
+                continue  # a skill that is no card
+            if identity in done.planned.added and not _was_signalled(signals, identity, suffix):
                 kind = SignalKind.AHA_BACKPORTED
                 found.append(new_signal(self.deck, kind, identity, source=_SOURCE, context=context))
             if cards[identity].status is not CardStatus.BACKPORTED:
                 found.append(renewed(cards[identity], at=now, status=CardStatus.BACKPORTED, last_touched_ts=ts))
         return found
 
-    def _undone(self, identity: str) -> UndoResult:
+    def _undo(self, identity: str) -> UndoResult:
         with self.deck.transaction():
             backport = self._applied_backport(identity)
-            revert(
-                self._root, backport, prints=self._prints(backport)
-            )  # what cannot be taken back is told before anything is recorded
+            # Raises what cannot be undone before anything is recorded.
+            revert(self._root, backport, prints=self._all_prints(backport))
             self.deck.add(replace(backport, state=UNDOING, at=self.deck.now(), id=""))
         with self.deck.transaction():
             backport = self._applied_backport(identity)
-            files = put_all_back(self._root, backport, prints=self._prints(backport))
+            files = restore_files(self._root, backport, prints=self._all_prints(backport))
             kept = tuple(one for file in files for one in file.kept)
-            cards = self._cards_back(backport, kept)
-            how = {**backport.graft, "kept": list(kept)} if backport.graft else {}
-            after = without_state(backport, applied=False, undone=True, graft=how, at=self.deck.now())
+            cards = self._restored_cards(backport, kept)
+            record = {**backport.graft, "kept": list(kept)} if backport.graft else {}
+            after = without_state(backport, applied=False, undone=True, graft=record, at=self.deck.now())
             self.deck.add(after, *cards)
         return UndoResult(backport=after, files=tuple(files), cards=tuple(card.key for card in cards), kept=kept)
 
-    def _cards_back(self, backport: Backport, kept: Collection[str]) -> list[Card]:
-        """Cards that stand again as they did before, unless their text is still there or somebody decided since."""
-        others = self._backports().values()
-        held = {
-            one
-            for each in others
-            if each.key != backport.key and each.applied and not each.undone
-            for one in each.added
-        } | set(kept)
+    def _restored_cards(self, backport: Backport, kept: Collection[str]) -> list[Card]:
+        """Return cards with their earlier status, unless their text is still somewhere or their status changed since."""
+        others = [each for each in self._backports().values() if each.key != backport.key]
+        held = {one for each in others if each.applied and not each.undone for one in each.added} | set(kept)
         cards, now, ts = self.deck.cards(), self.deck.now(), self.deck.timestamp()
         return [
             renewed(cards[identity], at=now, status=CardStatus(status), last_touched_ts=ts)
@@ -276,23 +277,23 @@ class Graduation:
             if identity in cards and identity not in held and cards[identity].status is CardStatus.BACKPORTED
         ]
 
-    def _statuses(self, chosen: ChosenPieces, planned: EditPlan) -> dict[str, str]:
-        """How the cards that are written stood before any backport."""
+    def _statuses_before(self, chosen: ChosenPieces, planned: EditPlan) -> dict[str, str]:
+        """Return the status of each written card before any backport."""
         found = {}
         for identity in (*planned.added, *planned.refreshed):
             if identity in chosen.cards:
                 before = (card.status for card in reversed(self.deck.history(identity)))
-                words = (status for status in before if status is not CardStatus.BACKPORTED)
-                found[identity] = str(next(words, CardStatus.ACCEPTED))
+                others = (status for status in before if status is not CardStatus.BACKPORTED)
+                found[identity] = str(next(others, CardStatus.ACCEPTED))
         return found
 
-    def _of(self, target: Target) -> list[Backport]:
+    def _backports_of(self, target: Target) -> list[Backport]:
         return [each for each in self._backports().values() if each.target_path == target.path]
 
     def _backports(self) -> dict[str, Backport]:
-        """The last version of each backport; of those that were carried out here the last that was written here.
+        """Return the last version of each backport; of those applied here the last one written here.
 
-        A line of a file can tell of a backport, but what became of one is only known to whoever carried it out.
+        A line of a file can mention a backport, but only the place that applied it knows its outcome.
         """
         found: dict[str, Backport] = {}
         for each in self.deck.store.entries(Backport):
@@ -301,59 +302,56 @@ class Graduation:
         return found
 
     def _interrupted(self, target: Target) -> list[dict[str, Any]]:
-        """What is half done now; what was read before somebody else was waited for may have been finished since."""
+        """Return what is half done now, read again after waiting for the lock."""
         with self.deck.transaction():
             return self.half_done(target)
 
-    def _unbroken(self, target: Target) -> tuple[str, ...]:
+    def _require_complete(self, target: Target) -> tuple[str, ...]:
         """Refuse to plan on a target that is half done."""
         for each in self._interrupted(target):
+            identity = each["backport_id"]
             files = "; ".join(f"{path}: {state}" for path, state in each["files"].items())
-            raise Refusal(
-                f"backport {each['backport_id']} of {target.path} was interrupted while {each['state']} ({files})",
-                hint=f"`tacit backport --undo {each['backport_id']}` takes it back; the same command with --apply mends it",
-            )
+            message = f"backport {identity} of {target.path} was interrupted while {each['state']} ({files})"
+            hint = f"`tacit backport --undo {identity}` undoes it; the same command with --apply repairs it"
+            raise Refusal(message, code="backport_interrupted", hint=hint)
         return ()
 
     def _recover(self, target: Target) -> tuple[str, ...]:
-        """Take back what was interrupted, so that what is applied now starts from something whole."""
-        return tuple(self._undone(each["backport_id"]).backport.key for each in self._interrupted(target))
+        """Undo interrupted backports, so that the next one starts from complete files."""
+        return tuple(self._undo(each["backport_id"]).backport.key for each in self._interrupted(target))
 
     def _applied_backport(self, identity: str) -> Backport:
         backport = self._backports().get(identity)
         if backport is None:
-            raise NotFound(
-                f"there is no backport {identity!r}", hint="`tacit cards backport-inspect` lists those of a target"
-            )
+            hint = "`tacit cards backport-inspect` lists those of a target"
+            raise NotFound(f"there is no backport {identity!r}", code="unknown_backport", hint=hint)
         if backport.undone:
-            raise Refusal(f"{identity} was taken back already", hint="apply it again with `tacit backport … --apply`")
+            hint = "apply it again with `tacit backport … --apply`"
+            raise Refusal(f"{identity} was undone already", code="already_undone", hint=hint)
         if not (backport.applied or backport.state):
-            raise Refusal(
-                f"{identity} was never applied from here; only its bundle was written",
-                hint="if somebody applied its patch, `git apply -R` with that patch takes it back",
-            )
+            message = f"{identity} was never applied from here; only its bundle was written"
+            hint = "if somebody applied its patch, `git apply -R` with that patch undoes it"
+            raise Refusal(message, code="never_applied", hint=hint)
         return backport
 
 
-def _was_signalled(signals: Sequence[Signal], identity: str, where: str) -> bool:
-    """Whether a card was told to have graduated into a target before: to take it back and apply it again proves nothing."""
-    return any(each.target == identity and each.context.endswith(where) for each in signals)
+def _was_signalled(signals: Sequence[Signal], identity: str, suffix: str) -> bool:
+    """Return whether a card has this signal for a target already: applying it again proves nothing."""
+    return any(each.target == identity and each.context.endswith(suffix) for each in signals)
 
 
-def _left(planned: EditPlan, *, refresh: bool) -> list[str]:
-    known = (
-        [f"{one} was edited by hand in the target and is left as it is" for one in planned.by_hand] if refresh else []
-    )
-    old = [one for one in planned.stale if not refresh]
-    return [*known, *([f"{', '.join(old)} changed since; --refresh writes it anew"] if old else [])]
+def _not_updated(planned: EditPlan, *, refresh: bool) -> list[str]:
+    edited = [f"{one} was edited by hand in the target and stays as it is" for one in planned.by_hand if refresh]
+    stale = [] if refresh else list(planned.stale)
+    return [*edited, *([f"{', '.join(stale)} changed since; --refresh updates it"] if stale else [])]
 
 
-def _of_the_project(local: Local) -> Local:
-    """What must not stand in a file that stays in its project: paths of a machine and names of people, not its own files."""
+def _ties_in_project(local: Local) -> Local:
+    """Return what a file of the project must not name: paths of a machine and people, but not its own files."""
     return Local(workspace=local.workspace, users=local.users)
 
 
-def _standing(backport: Backport) -> dict[str, Any]:
+def _summary(backport: Backport) -> dict[str, Any]:
     return {
         "backport_id": backport.key,
         "ts": backport.ts,
@@ -364,18 +362,13 @@ def _standing(backport: Backport) -> dict[str, Any]:
     }
 
 
-_MARKERS = {
-    "skill_start": "<!-- self-learning:backport:start id=... -->",
-    "skill_end": BLOCK_END,
-    "aha_start": "<!-- self-learning:aha:start id=... -->",
-    "aha_end": CARD_END,
-}
+# --- inspecting a target ------------------------------------------------------------------------------------------
 
 
 def inspect_target(
     target: Target, held: Mapping[str, bytes | None], *, backport_id: str = "", card_id: str = ""
 ) -> dict[str, Any]:
-    """Tell what a target holds, by the keys of the aha-card workflow and some more."""
+    """Return what a target holds by its markers, with the keys of the original tool and some more."""
     main = read_text(held[target.main], path=target.main).text
     host = read_text(held[target.host], path=target.host).text
     shown, marks = read_markers(main), read_markers(host)
@@ -400,8 +393,8 @@ def inspect_target(
         "requested": {"backport_id": backport_id or None, "aha_id": card_id or None},
         "found": _found(shown, by_backport, ids, backport_id, card_id),
         "hook_markers": shown.hooks + (marks.hooks if target.reference else 0),
-        "problems": _problems(target, shown, marks),
-        "remove_instructions": _hints(target, backport_id, card_id),
+        "problems": _marker_problems(target, shown, marks),
+        "remove_instructions": _removal_hints(target, backport_id, card_id),
         "markers": dict(_MARKERS),
     }
 
@@ -409,32 +402,32 @@ def inspect_target(
 def _found(
     shown: Markers, by_backport: Mapping[str, list[str]], ids: list[str], backport_id: str, card_id: str
 ) -> dict[str, bool]:
-    """Whether what was asked for is there; of nothing asked for, nothing is told."""
-    asked = {}
+    """Return whether the requested ids are there."""
+    found = {}
     if backport_id:
-        asked["backport_id"] = backport_id in shown.backport_ids or backport_id in by_backport
+        found["backport_id"] = backport_id in shown.backport_ids or backport_id in by_backport
     if card_id:
-        asked["aha_id"] = card_id in ids
-    return asked
+        found["aha_id"] = card_id in ids
+    return found
 
 
-def _problems(target: Target, shown: Markers, marks: Markers) -> list[str]:
-    known = [f"{target.main}: {problem}" for problem in shown.problems]
+def _marker_problems(target: Target, shown: Markers, marks: Markers) -> list[str]:
+    problems = [f"{target.main}: {problem}" for problem in shown.problems]
     if target.reference:
-        known += [f"{target.reference}: {problem}" for problem in marks.problems]
+        problems += [f"{target.reference}: {problem}" for problem in marks.problems]
     if hooks := shown.hooks + (marks.hooks if target.reference else 0):
-        known.append(f"{hooks} markers of old hooks (self-learning:hook) are there; remove them by hand")
-    return known
+        problems.append(f"{hooks} markers of old hooks (self-learning:hook) are there; remove them by hand")
+    return problems
 
 
-def _hints(target: Target, backport_id: str, card_id: str) -> list[str]:
-    of = f"in {target.host}"
+def _removal_hints(target: Target, backport_id: str, card_id: str) -> list[str]:
+    where = f"in {target.host}"
     hints = [
-        f"`tacit backport --undo {backport_id or 'BACKPORT_ID'}` takes out what Tacit applied; or revert the commit.",
-        f"By hand: delete the block between the backport markers in {target.main} and the pieces {of}.",
+        f"`tacit backport --undo {backport_id or 'BACKPORT_ID'}` removes what Tacit applied; or revert the commit.",
+        f"By hand: delete the block between the backport markers in {target.main} and the pieces {where}.",
     ]
     if backport_id:
-        hints.append(f"Of {backport_id}: the pieces {of} whose opening marker says backport_id={backport_id}.")
+        hints.append(f"Of {backport_id}: the pieces {where} whose opening marker says backport_id={backport_id}.")
     if card_id:
-        hints.append(f"Of {card_id}: the lines {of} from the marker with id={card_id} to the next {CARD_END}.")
+        hints.append(f"Of {card_id}: the lines {where} from the marker with id={card_id} to the next {CARD_END}.")
     return hints

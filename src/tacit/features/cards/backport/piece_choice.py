@@ -1,7 +1,7 @@
-"""Which knowledge may graduate: ids of cards and names of skills → pieces, or one refusal that tells every problem.
+"""Selects the cards and skills that may graduate, or refuses with every problem at once.
 
-What was approved goes, in the words that were approved; a card's own word that it was accepted is nobody's approval. What is
-not to be shared, what belongs to a person, and what is tied to a place stay.
+Only approved text graduates; the status `accepted` of a card is no approval. What is not shareable, belongs to a person, or is
+tied to a place stays.
 """
 
 from __future__ import annotations
@@ -19,34 +19,35 @@ from tacit.features.cards.backport.markers import is_safe_id
 from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
 from tacit.gate.portability import Local, portability
-from tacit.store import queries as shelf
+from tacit.store import queries
 
 GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})
-_GONE_WORDS = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
+_WITHDRAWN = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
 
 
 @dataclass(slots=True)
 class ChosenPieces:
-    """What may graduate, with everything that stands against it and what a person should know."""
+    """What may graduate, what speaks against it, and what a person should know."""
 
     pieces: dict[str, KnowledgePiece] = field(default_factory=dict)
     cards: dict[str, Card] = field(default_factory=dict)
-    """The latest version of each card among the pieces, whose status is the workflow's word."""
+    """The latest version of each card among the pieces."""
     versions: dict[str, str] = field(default_factory=dict)
-    """Piece → the version that it was approved as."""
+    """Piece → the version that was approved."""
     unknown: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def checked(self) -> ChosenPieces:
-        """The same, or one error with all problems."""
+        """Return itself, or raise one error with all problems."""
         problems = [*self.unknown, *self.refused]
         if not problems:
             return self
         message = "nothing was written:\n" + "\n".join(f"  - {problem}" for problem in problems)
         if self.unknown:
-            raise NotFound(message, hint="see `tacit cards list` and `tacit skills`")
-        raise GateRefusal(message, hint="mend what is told, have it approved with `tacit review`, and try again")
+            raise NotFound(message, code="unknown_pieces", hint="see `tacit cards list` and `tacit skills list`")
+        hint = "correct it, have it approved with `tacit review`, and try again"
+        raise GateRefusal(message, code="may_not_graduate", hint=hint)
 
 
 def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Local) -> ChosenPieces:
@@ -55,65 +56,65 @@ def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Loca
     known = deck.cards()
     for identity in dict.fromkeys(cards):
         if identity in known:
-            _take_card(chosen, deck, known[identity], local)
+            _choose_card(chosen, deck, known[identity], local)
         else:
             chosen.unknown.append(f"there is no card {identity}")
     for name in dict.fromkeys(skills):
         try:
-            stored = shelf.find(deck.store, name)
+            stored = queries.find(deck.store, name)
         except TacitError as error:
             chosen.unknown.append(error.message)
             continue
         card = known.get(stored.version.content.metadata.get(AHA_ID, ""))
         if card is not None:
-            _take_card(chosen, deck, card, local)
+            _choose_card(chosen, deck, card, local)
         else:
-            _take_skill(chosen, stored, local)
+            _choose_skill(chosen, stored, local)
     return chosen
 
 
-def _take_card(chosen: ChosenPieces, deck: Cards, card: Card, local: Local) -> None:
+def _choose_card(chosen: ChosenPieces, deck: Cards, card: Card, local: Local) -> None:
     if card.key in chosen.pieces:
         return
-    approved = _approved_words(deck, card)
+    approved = _approved_version(deck, card)
     problems = [f"{card.key} {problem}" for problem in _card_problems(card, approved)]
     if approved is not None:
         problems += _ties(card.key, lesson_of(approved), local)
         if approved.id != card.id and lesson_of(approved) != lesson_of(card):
-            chosen.warnings.append(f"{card.key} was edited since it was approved; the approved words are used")
+            chosen.warnings.append(f"{card.key} was edited since it was approved; the approved text is used")
     if problems or approved is None:
         chosen.refused += problems
         return
-    chosen.pieces[card.key] = _of_card(approved)
+    chosen.pieces[card.key] = _piece_of_card(approved)
     chosen.cards[card.key] = card
     if approved.version_id:
         chosen.versions[card.key] = approved.version_id
 
 
-def _approved_words(deck: Cards, card: Card) -> Card | None:
-    """The newest version of a card whose very words were approved."""
+def _approved_version(deck: Cards, card: Card) -> Card | None:
+    """Return the newest version of a card whose text was approved."""
     return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
 
 
 def _card_problems(card: Card, approved: Card | None) -> Iterator[str]:
     if not is_safe_id(card.key):
-        yield "has an id that cannot stand in a marker"
-    if card.status in _GONE_WORDS:
+        yield "has an id that cannot be written into a marker"
+    if card.status in _WITHDRAWN:
         yield f"is {card.status}"
     elif approved is None:
-        yield f"is not approved yet; a person decides on it with `tacit review {card.version_id[:10]}`"
+        yield f"is not approved yet; run `tacit review {card.version_id[:10]}`"
     if not (card.shareable and (approved is None or approved.shareable)):
-        yield "is not to be shared (shareable is false)"
+        yield "is not shareable"
 
 
-def _take_skill(chosen: ChosenPieces, stored: Stored, local: Local) -> None:
+def _choose_skill(chosen: ChosenPieces, stored: Stored, local: Local) -> None:
     content, identity = stored.version.content, stored.skill.id
     problems = [f"{content.name} {problem}" for problem in _skill_problems(stored)]
     problems += _ties(content.name, content, local)
     if problems:
         chosen.refused += problems
         return
-    chosen.pieces[identity] = _of_skill(identity, content)
+    chosen.pieces[identity] = _piece_of_skill(identity, content)
     chosen.versions[identity] = stored.version.id
 
 
@@ -124,16 +125,17 @@ def _skill_problems(stored: Stored) -> Iterator[str]:
     if content.person:
         yield f"belongs to {content.person} alone"
     if stored.status not in RECALLABLE:
-        yield f"is {stored.status}, not approved; see `tacit review`"
+        yield f"is {stored.status}, not approved; run `tacit review`"
     if not content.shareable:
-        yield "is not to be shared (shareable is false)"
+        yield "is not shareable"
 
 
 def _ties(name: str, content: SkillContent, local: Local) -> list[str]:
+    """Return what ties a content to one place."""
     return [f"{name}: {finding.message}" for finding in portability(content, local)]
 
 
-def _of_card(card: Card) -> KnowledgePiece:
+def _piece_of_card(card: Card) -> KnowledgePiece:
     return KnowledgePiece(
         id=card.key,
         title=card.title,
@@ -146,7 +148,7 @@ def _of_card(card: Card) -> KnowledgePiece:
     )
 
 
-def _of_skill(identity: str, content: SkillContent) -> KnowledgePiece:
+def _piece_of_skill(identity: str, content: SkillContent) -> KnowledgePiece:
     return KnowledgePiece(
         id=identity,
         title=content.name,

@@ -1,12 +1,11 @@
-"""A recorded backport ↔ the files of its target: written, or put back, each whole or not at all, under the deck's lock.
+"""Writes the files of a recorded backport, and restores them; each file whole or not at all.
 
-The record goes before the first file and is finished after the last, so a stop in between is seen and can be mended: a file
-that is as it was before, or as the backport left it, is known by its fingerprint, and any other was edited by somebody.
+The record is stored before the first file is written and completed after the last, so that an interruption is visible and can
+be repaired: a file with the fingerprint of before or after is known, and any other was edited by somebody.
 """
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
 from tacit.domain.card import Backport
 from tacit.domain.errors import NotPermitted, StaleVersion
 from tacit.features.cards.backport.bundle import put_back, way_back
@@ -34,11 +34,13 @@ APPLYING, UNDOING = "applying", "undoing"
 EXACT, BY_MARKERS, ALREADY = "exact", "markers", "already"
 _FILE_MODE = 0o644
 _LOCK = Path("exports", ".lock")
+_DRAFTS = ".tacit-*.part"
+"""Drafts that an interrupted write left behind."""
 
 
 @contextmanager
-def alone(exports: Path) -> Iterator[None]:
-    """Wait until no other process applies or undoes anything; one that died lets go by itself."""
+def exclusive(exports: Path) -> Iterator[None]:
+    """Wait until no other process applies or undoes a backport; the lock ends with the process."""
     lock = exports / _LOCK
     require_no_links(exports, _LOCK.parent)
     try:
@@ -51,17 +53,17 @@ def alone(exports: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertedFile:
-    """How one file goes back."""
+    """How one file is restored."""
 
     change: FileChange
     how: str
     """`exact` to the byte, by its `markers` because it was edited since, or `already` as it was."""
     kept: tuple[str, ...] = ()
-    """Pieces that somebody edited there, and that were left."""
+    """Pieces that somebody edited there, and that stay."""
 
 
-def recorded(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]:
-    """What has to be known to undo a planned backport."""
+def undo_record(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]:
+    """Return what has to be known to undo a planned backport."""
     made = [str(Path(change.path).parent.as_posix()) for change in planned.changes if change.before is None]
     return {
         "kind": str(target.kind),
@@ -77,52 +79,52 @@ def recorded(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]:
 
 
 def target_of(root: Path, backport: Backport) -> Target:
-    """The target of a backport; of one that another tool recorded, as it is found now."""
-    recorded_graft = backport.graft
-    if not recorded_graft:
+    """Return the target of a backport; of one that another tool recorded, as it is found now."""
+    record = backport.graft
+    if not record:
         return find_target(root, root / backport.target_path)
     return Target(
-        kind=TargetKind(recorded_graft["kind"]),
-        name=recorded_graft["name"],
-        path=recorded_graft["path"],
-        main=recorded_graft["main"],
-        reference=recorded_graft["reference"],
+        kind=TargetKind(record["kind"]),
+        name=record["name"],
+        path=record["path"],
+        main=record["main"],
+        reference=record["reference"],
     )
 
 
-def write(root: Path, planned: EditPlan, backport_id: str) -> None:
-    """Write the files of a plan, unless one is no longer what the plan was made for; then none is written."""
+def write(root: Path, planned: EditPlan) -> None:
+    """Write the files of a plan; none is written if one of them changed since the plan was made."""
     edited = [change.path for change in planned.changes if read_file(root, change.path) != change.before]
     if edited:
         raise StaleVersion(f"{', '.join(edited)} changed meanwhile; nothing was written", hint="try again")
     for change in planned.changes:
-        _put(root, change, backport_id)
+        _write_file(root, change)
 
 
 def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[RevertedFile]:
-    """Plan how the files of a backport go back; writes nothing. `prints` are of blocks that others wrote there too."""
+    """Plan how the files of a backport are restored; writes nothing. `prints` are of blocks of other backports there."""
     target = target_of(root, backport)
     held = read_files(root, target)
     ways: Mapping[str, Any] = backport.graft.get("files", {})
-    exact = dict(_exactly(ways, held))
+    exact = dict(_exact_files(ways, held))
     others = [path for path in target.files if path not in exact and held[path] is not None]
     if not others:
         return list(exact.values())
     created = {path for path, way in ways.items() if not way["was"]}
-    replaced, written = backport.graft.get("replaced", {}), _prints(backport, prints or {})
+    replaced, written = backport.graft.get("replaced", {}), _block_prints(backport, prints or {})
     marked = plan_removal(target, held, backport.key, replaced=replaced, created=created, written=written)
     found = {change.path: RevertedFile(change=change, how=BY_MARKERS) for change in marked if change.path in others}
-    if target.host in others and (
-        kept := edited_pieces(read_text(held[target.host], path=target.host).text, written or {})
-    ):
-        as_it_is = FileChange(path=target.host, before=held[target.host], after=held[target.host])
-        host = found.get(target.host, RevertedFile(change=as_it_is, how=BY_MARKERS))
-        found[target.host] = replace(host, kept=kept)
+    if target.host in others:
+        text = read_text(held[target.host], path=target.host).text
+        if kept := edited_pieces(text, written or {}):
+            unchanged = FileChange(path=target.host, before=held[target.host], after=held[target.host])
+            host = found.get(target.host, RevertedFile(change=unchanged, how=BY_MARKERS))
+            found[target.host] = replace(host, kept=kept)
     return [one for path in target.files if (one := exact.get(path) or found.get(path))]
 
 
-def _exactly(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Iterator[tuple[str, RevertedFile]]:
-    """Files that are as the backport left them, or as they were before it."""
+def _exact_files(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Iterator[tuple[str, RevertedFile]]:
+    """Yield the files that are as the backport left them, or as they were before it."""
     for path, way in ways.items():
         now = held[path]
         if fingerprint(now) == way["is"] and now is not None:
@@ -131,8 +133,8 @@ def _exactly(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Itera
             yield path, RevertedFile(change=FileChange(path=path, before=now, after=now), how=ALREADY)
 
 
-def _prints(backport: Backport, others: Prints) -> Prints | None:
-    """The prints of the blocks of a backport; nothing of one that another tool carried out."""
+def _block_prints(backport: Backport, others: Prints) -> Prints | None:
+    """Return the prints of the blocks of a backport; None for one that another tool applied."""
     if not backport.graft:
         return None
     replaced = {one: block_print(block) for one, block in backport.graft.get("replaced", {}).items()}
@@ -140,22 +142,23 @@ def _prints(backport: Backport, others: Prints) -> Prints | None:
     return {one: {own[one], replaced.get(one, own[one]), *others.get(one, ())} for one in own}
 
 
-def put_all_back(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[RevertedFile]:
-    """Put the files of a backport back, the last written first, and remove folders that it made and that are empty."""
+def restore_files(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[RevertedFile]:
+    """Restore the files of a backport, the last written first, and remove empty folders that it made."""
     done = revert(root, backport, prints=prints)
     for one in reversed(done):
         if one.change.before != one.change.after:
-            _put(root, one.change, backport.key)
+            _write_file(root, one.change)
     for path in backport.graft.get("files", ()):
-        _draft(root.resolve() / path, backport.key).unlink(missing_ok=True)
+        for draft in (root.resolve() / path).parent.glob(_DRAFTS):
+            draft.unlink(missing_ok=True)
     for folder in backport.graft.get("folders", ()):
-        with suppress(OSError):  # somebody keeps something else there by now
+        with suppress(OSError):  # it holds something else by now
             (root / folder).rmdir()
     return done
 
 
-def how_far(root: Path, backport: Backport) -> dict[str, str]:
-    """Of a backport that was interrupted: each file, and whether it is written, not written, or edited since."""
+def file_states(root: Path, backport: Backport) -> dict[str, str]:
+    """Return for each file of an interrupted backport whether it is written, not written, or edited since."""
     states = {}
     for path, way in backport.graft.get("files", {}).items():
         now = fingerprint(read_file(root, path))
@@ -164,12 +167,12 @@ def how_far(root: Path, backport: Backport) -> dict[str, str]:
 
 
 def without_state(backport: Backport, **changes: Any) -> Backport:
-    """The next version of a backport, with nothing under way."""
+    """Return the next version of a backport, with nothing under way."""
     return replace(backport, state="", id="", **changes)
 
 
-def _put(root: Path, change: FileChange, backport_id: str) -> None:
-    """Write or remove one file, whole or not at all, never through a link."""
+def _write_file(root: Path, change: FileChange) -> None:
+    """Write or remove one file, never through a link."""
     top = root.resolve()
     file = top / change.path
     require_no_links(top, Path(change.path).parent)
@@ -179,23 +182,11 @@ def _put(root: Path, change: FileChange, backport_id: str) -> None:
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.parent.resolve() != file.parent:
-            raise NotPermitted(f"{change.path} lies behind a link", hint="remove the link, or choose another target")
-        draft = _draft(file, backport_id)
-        draft.unlink(missing_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as writer:
-            writer.write(change.after)
-            os.fchmod(writer.fileno(), _mode(file))
-            writer.flush()
-            os.fsync(writer.fileno())
-        draft.replace(file)
+            message = f"{change.path} is behind a link"
+            raise NotPermitted(message, code="behind_link", hint="remove the link, or choose another target")
+        write_atomically(file, change.after, mode=_mode(file))
     except OSError as error:
         raise refused(Path(change.path), error) from error
-
-
-def _draft(file: Path, backport_id: str) -> Path:
-    """Where a file is written before it is put in place: named so that one left over by a stop is found again."""
-    return file.with_name(f".{backport_id}.{file.suffix[1:]}.draft")
 
 
 def _mode(file: Path) -> int:
