@@ -33,12 +33,12 @@ INSTALL, INSTEAD = "install with ", "instead "
 _WORD = re.compile(r"[a-z][a-z-]+")
 
 
-def course_of(trajectory: Trajectory, actions: Sequence[ToolCall] | None = None) -> Course:
+def failure_course(trajectory: Trajectory, actions: Sequence[ToolCall] | None = None) -> Course:
     """Reduce one attempt; `actions` are its tool calls, if already known."""
     actions = tool_calls(trajectory) if actions is None else actions
     telling = [action for action in actions if action.kind is not ToolKind.FILE]
     surely = [action for action in telling if action.surely_worked]
-    worked = {digest: action.index for action in surely for digest in (_exact(action), _form(action))}
+    worked = {digest: action.index for action in surely for digest in (_exact_key(action), _form_key(action))}
     followed = Counter(
         f"{one.label} > {two.label}" for one, two in pairwise(actions) if one.kind is ToolKind.FUNCTION and one.worked
     )
@@ -57,8 +57,8 @@ def recovery_at(trajectory: Trajectory, failure: Failure, tried: Tried) -> Recov
     """Find the recovery of a course in its trajectory; nothing if it is not there."""
     actions = tool_calls(trajectory)
     at = next((at for at, action in enumerate(actions) if action.index == failure.step), None)
-    tries = _tries(actions, at) if at is not None else ()
-    return next((one for one in tries if one.worked.index == tried.step and _fix(one) == tried.fix), None)
+    tries = _tries_of_failure(actions, at) if at is not None else ()
+    return next((one for one in tries if one.worked.index == tried.step and _fix_key(one) == tried.fix), None)
 
 
 def _failures(actions: Sequence[ToolCall]) -> Iterator[Failure]:
@@ -67,16 +67,16 @@ def _failures(actions: Sequence[ToolCall]) -> Iterator[Failure]:
             continue
         signature = error_signature(action.step.observation, command=action.command)
         tried = tuple(
-            Tried(fix=_fix(one), step=one.worked.index, worked=one.worked.surely_worked)
-            for one in _tries(actions, at)
+            Tried(fix=_fix_key(one), step=one.worked.index, worked=one.worked.surely_worked)
+            for one in _tries_of_failure(actions, at)
             if one.means is not Means.REWORKED
         )
         if signature:
             yield Failure(
                 step=action.index,
                 call=action.label,
-                exact=_exact(action),
-                form=_form(action),
+                exact=_exact_key(action),
+                form=_form_key(action),
                 signature=signature,
                 plain=action.kind is ToolKind.FUNCTION,
                 passing=passing(action),
@@ -84,7 +84,7 @@ def _failures(actions: Sequence[ToolCall]) -> Iterator[Failure]:
             )
 
 
-def _tries(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
+def _tries_of_failure(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
     yield from tries_after(actions, at)
     yield from _replacement(actions, at)
 
@@ -98,7 +98,7 @@ def _replacement(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
             yield Recovery(failed=failed, worked=later, means=Means.REPLACED)
 
 
-def _fix(recovery: Recovery) -> str:
+def _fix_key(recovery: Recovery) -> str:
     """Return what was done, without values that differ between sessions."""
     if recovery.means is Means.TRANSIENT:
         return AGAIN
@@ -113,10 +113,10 @@ def _fix(recovery: Recovery) -> str:
 
 
 def _enabler_text(action: ToolCall) -> str:
-    return ", ".join(" ".join([*_verb(command), *sorted(set(command.flags))]) for command in action.programs)
+    return ", ".join(" ".join([*_command_verb(command), *sorted(set(command.flags))]) for command in action.programs)
 
 
-def _verb(command: Command) -> list[str]:
+def _command_verb(command: Command) -> list[str]:
     """Return what a command does; for an unknown program its first operand, if that is a bare word."""
     bare = command.operands[:1] if not command.subcommand and _WORD.fullmatch("".join(command.operands[:1])) else ()
     return [command.label, *bare]
@@ -139,14 +139,14 @@ def _variation(recovery: Recovery) -> str:
     return f"as {worked.label} with {gained} without {lost}"
 
 
-def _exact(action: ToolCall) -> str:
+def _exact_key(action: ToolCall) -> str:
     if action.kind is ToolKind.SHELL:
         command = " ".join(action.command.split())
         return _digest(command.replace(action.workspace, "{workspace}") if action.workspace else command)
     return _digest(f"{action.step.tool} {json.dumps(essential(action.step.arguments), sort_keys=True, default=str)}")
 
 
-def _form(action: ToolCall) -> str:
+def _form_key(action: ToolCall) -> str:
     """Return programs and flags of a command, or a tool with the names of its arguments."""
     if action.kind is ToolKind.SHELL:
         return _digest(f"$ {[[command.label, *sorted(command.flags)] for command in action.programs]}")
@@ -167,9 +167,9 @@ _MAX_ARGUMENTS = 2_000
 def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
     """Outline one attempt."""
     actions = tool_calls(trajectory)
-    course = course_of(trajectory, actions)
+    course = failure_course(trajectory, actions)
     success = True if assessment.verified_success else False if assessment.verified_failure else None
-    moves, readings = _parts(actions) if is_plain(actions) else ((), ())
+    moves, readings = _moves_and_readings(actions) if is_plain(actions) else ((), ())
     return Outline(
         trajectory_id=trajectory.id,
         task=shorten(trajectory.task.text, MAX_TASK),
@@ -190,7 +190,7 @@ def is_plain(actions: Sequence[ToolCall]) -> bool:
     return called and all(action.kind is ToolKind.FUNCTION and not action.delegates for action in changes)
 
 
-def _parts(actions: Sequence[ToolCall]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:
+def _moves_and_readings(actions: Sequence[ToolCall]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:
     calls = [action for action in actions if action.kind is not ToolKind.SHELL]
     changes = any(action.effect is not Effect.READ for action in calls)
     moves: list[Move] = []

@@ -42,7 +42,7 @@ def note_friction(store: Store, trajectory: Trajectory, shown: Mapping[str, int]
         met = frictions_of(run)[:MOST_MET] if run is not None else ()
         if not met or trajectory.id in frictions_by_run(store, version_id):
             continue
-        text = json.dumps([_record(each) for each in met], separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps([_to_record(each) for each in met], separators=(",", ":"), ensure_ascii=False)
         remark = Remark(subject=version_id, about=About.FRICTION, by=MADE_BY, at=at, other=trajectory.id, text=text)
         kept += [remark] if store.add(remark) else []
     return kept
@@ -51,7 +51,7 @@ def note_friction(store: Store, trajectory: Trajectory, shown: Mapping[str, int]
 def frictions_by_run(store: Store, version_id: str) -> dict[str, tuple[Friction, ...]]:
     """Return the stored friction with a version, by trajectory."""
     return {
-        remark.other: tuple(_read(remark.text))
+        remark.other: tuple(_parse_remark(remark.text))
         for remark in store.remarks(version_id, about=About.FRICTION)
         if remark.other
     }
@@ -102,13 +102,13 @@ def only_reads_step(step: SkillStep) -> bool:
     return bool(step.tool) and tool_call(call).effect is Effect.READ
 
 
-def _record(friction: Friction) -> dict[str, Any]:
+def _to_record(friction: Friction) -> dict[str, Any]:
     """Return the fields that have a value."""
     fields = {name: getattr(friction, name) for name in Friction.__dataclass_fields__}
     return {name: value for name, value in fields.items() if value not in (None, "")}
 
 
-def _read(text: str) -> Iterator[Friction]:
+def _parse_remark(text: str) -> Iterator[Friction]:
     """Parse a remark; entries of another format version are skipped."""
     try:
         records = json.loads(text)

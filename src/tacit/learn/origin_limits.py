@@ -74,12 +74,12 @@ def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Can
     """Lower the origin of every field that repeats external text or has no source."""
     origins, grounding = dict(candidate.origins), dict(candidate.provenance.grounding)
     for path, value in said_in(candidate.content).items():
-        lenders = dict.fromkeys(_lenders(path, value, attempts))
+        lenders = dict.fromkeys(_copied_spans(path, value, attempts))
         if lenders:
-            _lower(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
+            _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
     for path in unaccounted(candidate.content, origins):
         origins[path] = Origin.EXTERNAL
-    instructions = _orders_before(grounding, attempts)
+    instructions = _instructions_before(grounding, attempts)
     if instructions:
         grounding[INSTRUCTED] = tuple(dict.fromkeys((*grounding.get(INSTRUCTED, ()), *instructions)))[:_MOST_SPANS]
     provenance = dataclasses.replace(candidate.provenance, grounding=grounding)
@@ -92,7 +92,7 @@ def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, boo
     Text that a person pasted is not trusted, nor is the text of a parent agent, whose own sources are not visible here.
     """
     if step.role is Role.USER and not started:
-        typed, pasted = _parted(step.text)
+        typed, pasted = _typed_and_pasted(step.text)
         yield typed, "text", True
         yield pasted, "text", False
     else:
@@ -102,31 +102,31 @@ def _texts_of_step(step: Step, *, started: bool) -> Iterator[tuple[str, str, boo
         yield step.observation, "observation", False
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _typed_and_pasted(text: str) -> tuple[str, str]:
     """Split a message into typed text and pasted text: quotes, fenced blocks, and the end of a long message."""
     pasted = [match.group() for match in _PASTED.finditer(text)]
     typed = _PASTED.sub("\n", text)
     return typed[:_MAX_TYPED], "\n".join([*pasted, typed[_MAX_TYPED:]]).strip()
 
 
-def _lenders(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
+def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
     prose = path.partition(".")[0] in _PROSE
     for text in texts_in(plain(value)):
         bare = _PLACEHOLDER.sub("\n", local(text))
         reaches_out = bool(_REACHES_OUT.search(bare))
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case
-            exempt = _nothing if reaches_out else partial(is_inside, workspace=workspace)
+            exempt = _never if reaches_out else partial(is_inside, workspace=workspace)
             span = attempt.sources.copied_from(bare, prose=prose, exempt=exempt)
             if span is not None:
                 yield span
 
 
-def _nothing(word: str) -> bool:
+def _never(word: str) -> bool:
     return False
 
 
-def _lower(
+def _mark_external(
     path: str, origins: dict[str, Origin], grounding: dict[str, tuple[Span, ...]], *, spans: tuple[Span, ...]
 ) -> None:
     """Mark a field external and add the spans; a list with one origin is marked as a whole."""
@@ -137,7 +137,7 @@ def _lower(
         grounding[each] = tuple(dict.fromkeys((*grounding.get(each, ()), *spans)))
 
 
-def _orders_before(grounding: Mapping[str, Sequence[Span]], attempts: Sequence[AttemptTexts]) -> list[Span]:
+def _instructions_before(grounding: Mapping[str, Sequence[Span]], attempts: Sequence[AttemptTexts]) -> list[Span]:
     """Return spans of instructions that came before the last of the candidate's steps."""
     last: dict[str, int] = {}
     for path, spans in grounding.items():
@@ -187,8 +187,8 @@ class OriginLimiter:
         if trajectory_id not in self._texts_by_id:
             if len(self._texts_by_id) >= MAX_ACCOUNTS:
                 self._texts_by_id.pop(next(iter(self._texts_by_id)))
-            whole = self._kept([trajectory_id])
-            made = attempt_texts(whole[0], earlier=self._kept(self._before(whole[0]))) if whole else None
+            whole = self._load([trajectory_id])
+            made = attempt_texts(whole[0], earlier=self._load(self._before(whole[0]))) if whole else None
             self._texts_by_id[trajectory_id] = made
         return self._texts_by_id[trajectory_id]
 
@@ -203,7 +203,7 @@ class OriginLimiter:
         starting = self._sessions.get(trajectory.parent_session_id, []) if trajectory.parent_session_id else []
         return list(dict.fromkeys([*starting[-MAX_BEFORE:], *before[-MAX_BEFORE:]]))
 
-    def _kept(self, trajectory_ids: Iterable[str]) -> list[Trajectory]:
+    def _load(self, trajectory_ids: Iterable[str]) -> list[Trajectory]:
         found: list[Trajectory] = []
         for trajectory_id in trajectory_ids:
             with suppress(TacitError):

@@ -39,10 +39,10 @@ _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 def role_of(value: str, task: str, *, calls: Sequence[str]) -> str:
     """Name the role of a value."""
-    return _unmistakable(value) or _in_task(value, task) or _in_calls(value, calls) or _by_shape(value)
+    return _role_by_format(value) or _role_in_task(value, task) or _role_in_calls(value, calls) or _role_by_shape(value)
 
 
-def _unmistakable(value: str) -> str:
+def _role_by_format(value: str) -> str:
     if EMAIL.fullmatch(value):
         return "email"
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
@@ -50,7 +50,7 @@ def _unmistakable(value: str) -> str:
     return "url" if URL.fullmatch(value) else ""
 
 
-def _in_task(value: str, task: str) -> str:
+def _role_in_task(value: str, task: str) -> str:
     """Return the noun next to the value in the user's text."""
     for match in re.finditer(re.escape(value), task, re.IGNORECASE):
         before = re.findall(r"[A-Za-z]+", task[max(0, match.start() - 60) : match.start()].rsplit(".", 1)[-1])
@@ -64,7 +64,7 @@ def _in_task(value: str, task: str) -> str:
     return ""
 
 
-def _in_calls(value: str, calls: Sequence[str]) -> str:
+def _role_in_calls(value: str, calls: Sequence[str]) -> str:
     """Return the flag, key or SQL word before the value in the call."""
     quoted = rf"[\"'`]?{re.escape(value)}(?!\w)"
     for text in calls:
@@ -87,7 +87,7 @@ def _in_calls(value: str, calls: Sequence[str]) -> str:
     return ""
 
 
-def _by_shape(value: str) -> str:
+def _role_by_shape(value: str) -> str:
     kind = type_of(value)
     if _WHOLE_VERSION.fullmatch(value):
         return "version"
@@ -235,7 +235,7 @@ class _Finder:
             piece
             for piece in timeline.named
             if piece not in commands
-            and (piece in marked or _telling(piece))
+            and (piece in marked or _is_name_key(piece))
             and re.search(r"\w\w|\d", piece)  # a quoted sign or letter is literal
             and piece.casefold() not in STOP_WORDS
         ]
@@ -250,7 +250,7 @@ class _Finder:
             return
         typed = key
         if key in _VAGUE_KEYS:
-            key = self._better_key(text, place) or key
+            key = self._answer_key(text, place) or key
         if place.origin is Origin.USER:
             self._add(leaf, place, wish=key)
         elif place.part == "observation" and self._bound(leaf, place, key=key):
@@ -273,7 +273,7 @@ class _Finder:
             place = ValueSighting(Origin.AGENT, action.index, "arguments")
             self._add(folder, place, wish="workspace", description="the project's root folder")
 
-    def _better_key(self, text: str, place: ValueSighting) -> str:
+    def _answer_key(self, text: str, place: ValueSighting) -> str:
         """Return the name of the value in its answer or in another call."""
         found = re.search(
             rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
@@ -357,7 +357,7 @@ def _is_name(key: str) -> bool:
     return len(key) <= _MAX_KEY and key.strip("_").count("_") < _MAX_KEY_WORDS
 
 
-def _telling(piece: str) -> bool:
+def _is_name_key(piece: str) -> bool:
     return len(piece) >= 3 or piece.isdigit()
 
 

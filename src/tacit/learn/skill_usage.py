@@ -153,16 +153,16 @@ def followed(store: Store, trajectory: Trajectory, assessment: Assessment) -> di
     return {version_id: start for version_id, start in guided_by(store, trajectory).items() if version_id in kept}
 
 
-def sweep(store: Store, *, at: datetime) -> list[Evidence]:
+def missed_evidence(store: Store, *, at: datetime) -> list[Evidence]:
     """Return evidence that was missed because a use was recorded after its attempt was learned from."""
-    uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _tells(use)]
+    uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _is_informative(use)]
     kept = store.evidence({version_id for use in uses for version_id in use.version_ids})
     known = {item.id for items in kept.values() for item in items}
     credited = {item.use_id for items in kept.values() for item in items}
     waiting = {use.session_id for use in uses if use.id not in credited}
     found: list[Evidence] = []
     for episode in store.episodes():
-        if _counts(episode) and waiting & {episode.session_id, episode.parent_session_id}:
+        if _is_credited(episode) and waiting & {episode.session_id, episode.parent_session_id}:
             made = credit(store, store.trajectory(episode.id), episode.assessment)
             found += [item for item in made if item.id not in known]
     return found
@@ -175,7 +175,7 @@ def shown_to(store: Store, trajectory: Trajectory) -> list[ShownSkill]:
     found: dict[str, ShownSkill] = {}
     for use, inherited in [*((use, False) for use in own), *((use, True) for use in parent)]:
         start = _start(trajectory, use, inherited=inherited)
-        if start is None or not _tells(use) or (use.held_back and inherited):
+        if start is None or not _is_informative(use) or (use.held_back and inherited):
             continue
         for version_id in use.version_ids:
             shown = ShownSkill(use=use, version_id=version_id, start=start, inherited=inherited)
@@ -184,7 +184,7 @@ def shown_to(store: Store, trajectory: Trajectory) -> list[ShownSkill]:
                 found[version_id] = shown
     for shown in _asked_for(store, trajectory):
         found.setdefault(shown.version_id, shown)
-    return [*found.values(), *_taken_up(store, trajectory, known=found)]
+    return [*found.values(), *_named_by_client(store, trajectory, known=found)]
 
 
 def guided_by(store: Store, trajectory: Trajectory) -> dict[str, int]:
@@ -207,7 +207,7 @@ def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[ShownSkill]:
             use = store.use(named[0])
             near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
             own = use.session_id in ("", trajectory.session_id) or use.session_id.startswith(CONNECTION)
-            if near and own and _tells(use):
+            if near and own and _is_informative(use):
                 yield from (ShownSkill(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
 
 
@@ -217,7 +217,7 @@ def _calls_tacit(step: Step) -> bool:
     return any(command.program == TACIT for command in parse_command(shell_text(step.arguments)))
 
 
-def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -> Iterator[ShownSkill]:
+def _named_by_client(store: Store, trajectory: Trajectory, *, known: Collection[str]) -> Iterator[ShownSkill]:
     """Yield skills that the client names in the transcript although no use was recorded.
 
     A skill of the user may have the same name, so only a version with steps counts that is recallable, the only one of its
@@ -235,12 +235,12 @@ def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -
             yield ShownSkill(use=use, version_id=version.id, start=step.index)
 
 
-def _tells(use: Use) -> bool:
+def _is_informative(use: Use) -> bool:
     """Whether a use counts: a skill left out for lack of space was neither shown nor withheld at random."""
     return bool(use.shares) or not use.held_back
 
 
-def _counts(episode: Episode) -> bool:
+def _is_credited(episode: Episode) -> bool:
     learned = episode.learned_at is not None and not episode.superseded and not episode.pruned
     return learned and episode.assessment.grade.verified and episode.assessment.outcome is not Outcome.UNKNOWN
 
@@ -252,7 +252,7 @@ def _start(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
         return _start_by_words(trajectory, use, inherited=inherited)
     if use.at > ended:
         return None
-    if use.at < begun - _reach(use, inherited=inherited) and not _lasts(trajectory, use):
+    if use.at < begun - _lead_time(use, inherited=inherited) and not _is_long_lived(trajectory, use):
         return None
     # A step without a time came no earlier than the one before it.
     dated = begun
@@ -263,7 +263,7 @@ def _start(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
     return None
 
 
-def _reach(use: Use, *, inherited: bool) -> timedelta:
+def _lead_time(use: Use, *, inherited: bool) -> timedelta:
     """Return how long before the first step a use may come."""
     if inherited:
         return PARENT
@@ -272,20 +272,20 @@ def _reach(use: Use, *, inherited: bool) -> timedelta:
     return timedelta() if use.task == NAMELESS["call"] else SAME_MOMENT
 
 
-def _lasts(trajectory: Trajectory, use: Use) -> bool:
+def _is_long_lived(trajectory: Trajectory, use: Use) -> bool:
     """Whether a use long before the attempt belongs to it: at session start, or with the same task text."""
     if use.surface.startswith(HOOK):
         return use.task == NAMELESS["start"]
-    return task_digest(use.task) in _asked(trajectory)
+    return task_digest(use.task) in _message_digests(trajectory)
 
 
 def _start_by_words(trajectory: Trajectory, use: Use, *, inherited: bool) -> int | None:
     """Return the step after the message that the use was requested for, where no times are known."""
-    places = {} if inherited else _asked(trajectory)
+    places = {} if inherited else _message_digests(trajectory)
     return places.get(task_digest(use.task)) if use.task else None
 
 
-def _asked(trajectory: Trajectory) -> Mapping[str, int]:
+def _message_digests(trajectory: Trajectory) -> Mapping[str, int]:
     """Return digests of all user messages, each with the index of its message."""
     messages = [(step.text, step.index) for step in trajectory.steps if step.role is Role.USER and not step.is_action]
     found: dict[str, int] = {}

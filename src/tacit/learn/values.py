@@ -154,7 +154,7 @@ class _Track:
             return (found.start() if found else -1) if whole else text.find(value)
         for place in rarest[0]:
             start = place - rarest[1]
-            if start >= 0 and _stands_at(value, text, start=start, folded=folded and whole, whole=whole):
+            if start >= 0 and _matches_at(value, text, start=start, folded=folded and whole, whole=whole):
                 return start
         return -1
 
@@ -235,7 +235,7 @@ class Timeline:
         return track.place_at(offset) if offset >= 0 else None
 
 
-def _stands_at(value: str, text: str, *, start: int, folded: bool, whole: bool) -> bool:
+def _matches_at(value: str, text: str, *, start: int, folded: bool, whole: bool) -> bool:
     if folded:
         return whole_word(value, folded=True).match(text, start) is not None
     if not text.startswith(value, start):

@@ -100,7 +100,7 @@ def _file_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
     if isinstance(old, str) and isinstance(new, str) and old:
         if len(old) + len(new) <= _MAX_INLINE and "\n" not in (old + new).strip():
             return f"In {place}, replace {code(old.strip())} with {code(new.strip())}"
-        added = _added(old, new)
+        added = _added_line(old, new)
         return f"In {place}, {added}" if added else f"In {place}, replace {_lines(old)} by {_lines(new)}"
     content = arguments.get("content") or arguments.get("file_text")
     if isinstance(content, str):
@@ -111,7 +111,7 @@ def _file_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
     return f"{verb} {place}" if place else sentence_of(action.step.tool)
 
 
-def _added(old: str, new: str) -> str:
+def _added_line(old: str, new: str) -> str:
     """A short line before or after a short unchanged text."""
     before, after = new.removesuffix(old).strip(), new.removeprefix(old).strip()
     stays = old.strip()
@@ -203,7 +203,7 @@ class Title:
 
 def title_of(task: str, actions: Sequence[ToolCall], *, parameters: Sequence[str] = ()) -> Title:
     """Name a procedure; `task` is the user's text with `parameters` in place."""
-    clean = _prose(task[:_MAX_READ])
+    clean = _plain_line(task[:_MAX_READ])
     sentence = imperative(clean)
     calls = [action for action in actions if action.kind is ToolKind.FUNCTION and not action.delegates]
     changing = _changing_tools(actions)
@@ -332,6 +332,6 @@ def _split(tool: str) -> list[str]:
     return [word for word in re.split(r"[^A-Za-z0-9]+", plain_name(tool)) if word]
 
 
-def _prose(text: str) -> str:
+def _plain_line(text: str) -> str:
     """Return one line without mark-up that a description may not contain."""
     return " ".join(re.sub(r"</?[A-Za-z][^>\n]{0,80}>", " ", text).split())

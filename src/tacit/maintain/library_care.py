@@ -76,7 +76,7 @@ def apply(
     """Apply planned changes and settle statuses, with late evidence included; return what was done of each, and the
     moves."""
     with store.transaction():
-        late = skill_usage.sweep(store, at=at)
+        late = skill_usage.missed_evidence(store, at=at)
         for evidence in late:
             store.add(evidence)
         for trajectory in map(store.trajectory, dict.fromkeys(evidence.trajectory_id for evidence in late)):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from tacit.domain.skill import Case
-from tacit.learn.mining.conditions import AttemptRecord, learn_cases, standing_alone
+from tacit.learn.mining.conditions import AttemptRecord, ending_effects, learn_cases
 from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
@@ -130,8 +130,8 @@ def with_hand_over() -> list[AttemptRecord]:
 
 
 def test_what_ends_an_attempt_is_never_combined() -> None:
-    assert standing_alone(with_hand_over()) == {"call_technician"}
-    assert standing_alone(houses()) == frozenset()
+    assert ending_effects(with_hand_over()) == {"call_technician"}
+    assert ending_effects(houses()) == frozenset()
 
 
 def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
@@ -144,7 +144,7 @@ def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> No
 def test_nothing_is_learned_from_failures_alone() -> None:
     failed = [AttemptRecord(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
     assert learn_cases(failed, EFFECTS) == dict.fromkeys(EFFECTS, ())
-    assert standing_alone(failed) == frozenset()
+    assert ending_effects(failed) == frozenset()
 
 
 def test_an_effect_that_nothing_explains_gets_no_case() -> None:

@@ -16,7 +16,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.outline import Course
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.learn.attempt_outlines import AGAIN, course_of
+from tacit.learn.attempt_outlines import AGAIN, failure_course
 from tacit.learn.lesson import AVOID
 from tacit.learn.mining.error_lessons import error_lessons
 from tests.unit.learn.attempts import attempt, bash, call, edit
@@ -34,7 +34,7 @@ def session(number: int, *steps: dict[str, Any], task: str = "", hours: float | 
 
 def lessons(*sessions: Trajectory) -> list[Candidate]:
     known = {one.id: one for one in sessions}
-    return list(error_lessons([course_of(one) for one in sessions], known.__getitem__))
+    return list(error_lessons([failure_course(one) for one in sessions], known.__getitem__))
 
 
 def conflict(command: str = "npm install") -> dict[str, Any]:
@@ -197,7 +197,7 @@ def test_failure_that_goes_away_by_itself_is_no_lesson() -> None:
     def lucky(number: int) -> Trajectory:
         return session(number, conflict(), bash("npm install", "added 9 packages"))
 
-    assert course_of(lucky(1)).failures[0].tried[0].fix == AGAIN
+    assert failure_course(lucky(1)).failures[0].tried[0].fix == AGAIN
     assert lessons(lucky(1), lucky(2), lucky(3)) == []
     assert lessons(lucky(1), lucky(2), fixed_session(3), fixed_session(4)) == []
 
@@ -279,7 +279,7 @@ def test_lesson_points_at_the_attempts_it_was_seen_in() -> None:
 
 
 def test_courses_are_small_and_hold_no_text_of_the_attempt() -> None:
-    course = course_of(
+    course = failure_course(
         session(1, conflict("npm install secret-name"), bash("npm install secret-name --force", "added"))
     )
     assert "secret-name" not in repr(course)
@@ -290,7 +290,7 @@ def test_courses_are_small_and_hold_no_text_of_the_attempt() -> None:
 def test_files_refusals_and_questions_are_no_failures() -> None:
     refused = call("Bash", {"command": "rm -r x"}, "no", result=StepResult.DENIED)
     lost = edit("a.py", "x", "y", result=StepResult.FAILED)
-    assert course_of(session(1, refused, lost, bash("grep x y", "", code=1))).failures == ()
+    assert failure_course(session(1, refused, lost, bash("grep x y", "", code=1))).failures == ()
 
 
 COMMANDS = st.sampled_from(["npm install", "npm install --force", "make data", "pip install x", "pytest", "ls"])
@@ -335,7 +335,7 @@ def test_many_courses_are_pooled_in_little_time() -> None:
     patterns = [fixed_session(1), looked_up(2), session(3, bash("make data", "error: stale", code=1))]
     known = {one.id: one for one in patterns}
     pooled: list[Course] = [
-        dataclasses.replace(course_of(one), session=str(number), task=str(number))
+        dataclasses.replace(failure_course(one), session=str(number), task=str(number))
         for number, one in zip(range(3_000), itertools.cycle(patterns), strict=False)
     ]
     assert len(error_lessons(pooled, known.__getitem__)) == 2

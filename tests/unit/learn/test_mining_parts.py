@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.mining.candidates import MAX_SURROUNDINGS, composites, free_name, name_of, surroundings_of
-from tacit.learn.mining.conditions import attempt_of, distinct, known_facts
+from tacit.learn.mining.conditions import attempt_record, distinct_attempts, known_facts
 from tacit.learn.mining.miner import mine, phase_order
 from tacit.learn.mining.study import MAX_FAILURES, Study, failure_causes, general_task, impersonal_task, names_in
 from tacit.learn.mining.units import Group, groups_of, learn_order, units_of
@@ -47,7 +47,7 @@ def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -
 def test_what_was_known_is_what_was_read_before_the_first_move() -> None:
     seen = outline("", reading(0, pump="idle"), move(), reading(1, pump="running"))
     assert known_facts(seen) == {"check": {"pump": ("idle",)}}
-    found = attempt_of(seen, ["mend"])
+    found = attempt_record(seen, ["mend"])
     assert (found.took, found.final) == (frozenset({"mend"}), {"check": {"pump": ("running",)}})
 
 
@@ -59,21 +59,21 @@ def test_the_same_look_taken_again_replaces_the_first_and_another_adds_to_it() -
 
 
 def test_a_look_between_two_moves_is_neither_before_nor_after() -> None:
-    found = attempt_of(outline("", move(1), reading(1, pump="idle"), move(3)), ["mend"])
+    found = attempt_record(outline("", move(1), reading(1, pump="idle"), move(3)), ["mend"])
     assert (found.known, found.final) == ({}, None)
 
 
 def test_without_a_move_nothing_is_final() -> None:
-    assert attempt_of(outline("", reading(0, pump="idle")), []).final is None
+    assert attempt_record(outline("", reading(0, pump="idle")), []).final is None
 
 
 def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> None:
-    same = [attempt_of(outline("", reading(0, pump="idle"), move()), ["mend"]) for _ in range(3)]
-    other = attempt_of(outline("", reading(0, pump="running"), move()), ["mend"])
+    same = [attempt_record(outline("", reading(0, pump="idle"), move()), ["mend"]) for _ in range(3)]
+    other = attempt_record(outline("", reading(0, pump="running"), move()), ["mend"])
     failed = dataclasses.replace(same[0], succeeded=not same[0].succeeded)
-    blind = attempt_of(outline("", move()), ["mend"])
-    assert distinct([*same, other, failed, blind, blind]) == [same[0], other, failed, blind, blind]
-    assert distinct([]) == []
+    blind = attempt_record(outline("", move()), ["mend"])
+    assert distinct_attempts([*same, other, failed, blind, blind]) == [same[0], other, failed, blind, blind]
+    assert distinct_attempts([]) == []
 
 
 # --- tasks in general words -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.evidence.credit import effort_of, task_digest
 from tacit.learn import skill_usage as crediting
-from tacit.learn.skill_usage import credit, shown_to, sweep
+from tacit.learn.skill_usage import credit, missed_evidence, shown_to
 from tacit.recall import publishing
 from tacit.store import open_store
 from tests.unit.making import MIGRATE, NOW, VERIFIED, content, shell, stored
@@ -95,7 +95,7 @@ def test_crediting_again_adds_nothing(store):
     first = learned(store, trajectory)
     publishing.keep(store, credit(store, trajectory, VERIFIED))
     assert store.evidence([version_id])[version_id] == first
-    assert sweep(store, at=at(1000)) == []
+    assert missed_evidence(store, at=at(1000)) == []
 
 
 @pytest.mark.parametrize(
@@ -294,11 +294,11 @@ def test_uses_that_come_to_be_known_late_are_swept_up_once(store):
     version_id = keep(store)
     assert learned(store, run(*MIGRATED)) == []
     store.add(use(version_id))
-    (made,) = sweep(store, at=at(1000))
+    (made,) = missed_evidence(store, at=at(1000))
     assert made.following is Following.FOLLOWED
     publishing.keep(store, [made])
-    assert sweep(store, at=at(2000)) == []
-    assert sweep(store, at=NOW + timedelta(days=100)) == []
+    assert missed_evidence(store, at=at(2000)) == []
+    assert missed_evidence(store, at=NOW + timedelta(days=100)) == []
 
 
 def test_what_was_purged_meanwhile_is_passed_over(store):

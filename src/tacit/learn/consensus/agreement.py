@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.consensus.decisive_steps import FailedSource, decisive, failures_of, habits
+from tacit.learn.consensus.decisive_steps import FailedSource, decisive_steps, failed_sources, failure_habits
 from tacit.learn.consensus.step_columns import (
     DraftSource,
     StepColumn,
@@ -60,11 +60,11 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
     """Name what several tasks have in common; of two tasks the newer one names it."""
     tasks = general_tasks(sources, parameters)
     if len(sources) < ENOUGH:
-        return _titled(tasks[-1], actions, parameters=parameters)
+        return _title_words(tasks[-1], actions, parameters=parameters)
     alike = [round(sum(text_similarity(task, other) for other in tasks), 6) for task in tasks]
     centre = max(range(len(tasks)), key=lambda at: (alike[at], -at))
     others = [task for at, task in enumerate(tasks) if at != centre]
-    title = _titled(_shared_text(tasks[centre], others), actions, parameters=parameters)
+    title = _title_words(_shared_text(tasks[centre], others), actions, parameters=parameters)
     if not title.from_task:
         return title
     task_stems = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
@@ -72,11 +72,11 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
         word for word in title.name.split("-") if sum(stem(word) in text for text in task_stems) * 2 > len(task_stems)
     ]
     if len(words) < _MIN_WORDS:  # "bump" is done to a package and its version
-        words = [*title.name.split("-"), *_things(title.description)][: _MIN_WORDS + 1]
+        words = [*title.name.split("-"), *_parameter_names(title.description)][: _MIN_WORDS + 1]
     return dataclasses.replace(title, name=slug(dict.fromkeys(words)))
 
 
-def _things(description: str) -> list[str]:
+def _parameter_names(description: str) -> list[str]:
     """Return the names of the parameters in a text."""
     names = (re.sub(r"_\d+$", "", name[1:-1]) for name in _PARAMETER.findall(description))
     return [word for name in names for word in name.split("_") if word not in ("value", "name")]
@@ -99,12 +99,12 @@ def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> lis
     ways = sorted({text for text in found if _PARAMETER.search(text)}, key=lambda way: (-way.count("{"), way))
     return [
         # An attempt that used other means shows no values, but its task may have the same words.
-        next((way for way in ways if _asks(way, task)), text) if text == task else text
+        next((way for way in ways if _is_same_request(way, task)), text) if text == task else text
         for task, text in zip(tasks, found, strict=True)
     ]
 
 
-def _asks(way: str, task: str) -> bool:
+def _is_same_request(way: str, task: str) -> bool:
     """Whether a task is that sentence with other values."""
     if len(way) > _MAX_EXAMPLE:
         return False
@@ -119,7 +119,7 @@ def most_common_text(words: Sequence[str]) -> str:
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
 
-def _titled(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
+def _title_words(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
     stated = [parameter.name for parameter in parameters.all if f"{{{parameter.name}}}" in task]
     title = title_of(task, actions, parameters=stated)
     return dataclasses.replace(title, description=title.description[:MAX_DESCRIPTION])
@@ -157,11 +157,11 @@ def consensus(
     sources = _sources(drafts, trajectories)
     if not sources:
         raise ValueError("no draft of a procedure whose trajectory is given")
-    columns = _kept(regroup(align(split_lines(sources))), len(sources))
+    columns = _included_columns(regroup(align(split_lines(sources))), len(sources))
     required = sum(_is_required(column, len(sources)) for column in columns)
     if len(sources) == 1 or required < _MIN_REQUIRED:
         return sources[-1].candidate
-    failed = failures_of(failures, sources) if len(sources) >= ENOUGH else []
+    failed = failed_sources(failures, sources) if len(sources) >= ENOUGH else []
     field_origins = FieldOrigins(
         *(source.trajectory for source in sources), *(failure.trajectory for failure in failed)
     )
@@ -180,7 +180,7 @@ def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]
         identity = next(iter(draft.provenance.trajectory_ids), "")
         if draft.content.kind is Kind.PROCEDURE and draft.content.steps and identity in trajectories:
             found.setdefault(identity, draft)
-    ordered = sorted(found, key=lambda identity: (_started(trajectories[identity]), identity))
+    ordered = sorted(found, key=lambda identity: (_start_time(trajectories[identity]), identity))
     attempts = [trajectories[identity] for identity in ordered]
     own = own_words([trajectory.task.text for trajectory in attempts])
     return [
@@ -188,7 +188,7 @@ def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]
     ]
 
 
-def _started(trajectory: Trajectory) -> float:
+def _start_time(trajectory: Trajectory) -> float:
     return trajectory.started_at.timestamp() if trajectory.started_at else 0.0
 
 
@@ -196,7 +196,7 @@ def _is_required(column: StepColumn, of: int) -> bool:
     return len(column.sources) == of if of < ENOUGH else len(column.sources) >= REQUIRED * of
 
 
-def _kept(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
+def _included_columns(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
     """Return the columns to include; of a step only one attempt took, only a change that its success needs."""
     if of < ENOUGH:
         return list(columns)
@@ -250,7 +250,7 @@ class _Maker:
         for number, (_, places) in enumerate(queries):
             self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
-        body = self._difference(failed) if len(self.sources) >= ENOUGH else _without_pitfalls(newest.body)
+        body = self._decisive_notes(failed) if len(self.sources) >= ENOUGH else _without_pitfalls(newest.body)
         return dataclasses.replace(
             newest,
             name=title.name,
@@ -272,7 +272,7 @@ class _Maker:
             arguments = self.parameters.call(template)
             text = step_text(template.model.action, arguments)
             if template.open_ended:
-                place = self._general(template.model.path, template.model.source)
+                place = self._with_parameters(template.model.path, template.model.source)
                 text = text if not place or place in text else f"Change {code(local(place))}"
                 text = f"{text} as the task asks"
             optional = not _is_required(column, len(self.sources))
@@ -314,11 +314,11 @@ class _Maker:
             parameters.append(root)
         return tuple(parameters)
 
-    def _usual(self, count: int) -> bool:
+    def _is_majority(self, count: int) -> bool:
         """Whether this many attempts are a majority; of two attempts either counts."""
         return len(self.sources) < ENOUGH or count >= REQUIRED * len(self.sources)
 
-    def _general(self, text: str, source: int) -> str:
+    def _with_parameters(self, text: str, source: int) -> str:
         """Return a text of a draft with the procedure's parameters."""
         bindings = self.sources[source].bindings
         values = {name: binding.text for name, binding in bindings.items() if name != "workspace" and binding.stated}
@@ -330,11 +330,13 @@ class _Maker:
         for at, source in enumerate(self.sources):
             for number, condition in enumerate(source.candidate.content.preconditions):
                 general = dataclasses.replace(
-                    condition, text=self._general(condition.text, at), check=self._general(condition.check, at)
+                    condition,
+                    text=self._with_parameters(condition.text, at),
+                    check=self._with_parameters(condition.check, at),
                 )
                 spans = source.candidate.provenance.grounding.get(f"preconditions.{number}", ())
                 found.setdefault(general, {}).setdefault(at, []).extend(spans)
-        kept = [(condition, by) for condition, by in found.items() if self._usual(len(by))]
+        kept = [(condition, by) for condition, by in found.items() if self._is_majority(len(by))]
         for number, (_, by) in enumerate(kept):
             self.field_origins.add_spans(f"preconditions.{number}", [span for spans in by.values() for span in spans])
         return tuple(condition for condition, _ in kept)
@@ -343,9 +345,9 @@ class _Maker:
         """Return what most drafts checked at the end, worded as the checking step."""
         found: list[Condition] = []
         for entry in self.steps:
-            by = {unit.source: spans for unit, spans in self._ends(entry)}
+            by = {unit.source: spans for unit, spans in self._checking_units(entry)}
             action = self.templates[entry.columns[0]].model.action
-            if not by or not self._usual(len(by)):
+            if not by or not self._is_majority(len(by)):
                 continue
             if action.kind is ToolKind.SHELL:
                 command = command_of(entry.step.arguments)
@@ -358,7 +360,7 @@ class _Maker:
             found.append(condition)
         return tuple(found)
 
-    def _ends(self, entry: _Step) -> Iterator[tuple[StepUnit, tuple[Span, ...]]]:
+    def _checking_units(self, entry: _Step) -> Iterator[tuple[StepUnit, tuple[Span, ...]]]:
         """Return the units of a step that a draft's postcondition is based on."""
         for unit in (unit for at in entry.columns for unit in self.columns[at].units):
             grounding = self.sources[unit.source].candidate.provenance.grounding
@@ -367,10 +369,10 @@ class _Maker:
                 if spans and spans[0].step == unit.action.index and unit.action.effect is not Effect.WRITE:
                     yield unit, spans
 
-    def _difference(self, failed: Sequence[FailedSource]) -> str:
+    def _decisive_notes(self, failed: Sequence[FailedSource]) -> str:
         """Return the steps that all successes share and failed attempts skipped."""
         lines: list[str] = []
-        for found in decisive(self.columns, failed, successes=len(self.sources)):
+        for found in decisive_steps(self.columns, failed, successes=len(self.sources)):
             step = self.steps[self._number(found.column)].step
             of = "the one that failed did not" if len(failed) == 1 else f"none of the {len(failed)} that failed did"
             lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
@@ -382,19 +384,19 @@ class _Maker:
 
     def _pitfalls(self, failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
         found: list[tuple[Pitfall, Sequence[Span]]] = []
-        for lacking in decisive(self.columns, failed, successes=len(self.sources)):
+        for lacking in decisive_steps(self.columns, failed, successes=len(self.sources)):
             step = self._number(lacking.column)
             count = f"{lacking.without} of {len(failed)} failed attempts"
             text = f"Leaving out “{self.steps[step].step.text}”: {count} went on without it."
             pitfall = Pitfall(text=text, kind="missing step", step=step, count=lacking.without)
             found.append((pitfall, [*self._spans(self.columns[lacking.column]), *lacking.spans]))
-        found += [(habit.pitfall, habit.spans) for habit in habits(self.columns, failed, self.sources)]
-        found += self._recovered()
+        found += [(habit.pitfall, habit.spans) for habit in failure_habits(self.columns, failed, self.sources)]
+        found += self._fixed_error_pitfalls()
         for number, (_, spans) in enumerate(found[:_MAX_PITFALLS]):
             self.field_origins.add_spans(f"pitfalls.{number}", spans)
         return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])
 
-    def _recovered(self) -> list[tuple[Pitfall, Sequence[Span]]]:
+    def _fixed_error_pitfalls(self) -> list[tuple[Pitfall, Sequence[Span]]]:
         """Return errors that successful attempts met and fixed, the most frequent first."""
         seen: dict[str, dict[int, Sequence[Span]]] = {}
         for at, source in enumerate(self.sources):
@@ -405,17 +407,17 @@ class _Maker:
             ]
             for text, spans in pitfall_texts:
                 if spans:
-                    seen.setdefault(self._general(text, at), {})[at] = spans
+                    seen.setdefault(self._with_parameters(text, at), {})[at] = spans
         ordered = sorted(seen.items(), key=lambda entry: -len(entry[1]))
         return [
             (
-                Pitfall(text=text, kind="mended error", step=self._step_in(text), count=len(by)),
+                Pitfall(text=text, kind="mended error", step=self._pitfall_step(text), count=len(by)),
                 [span for spans in by.values() for span in spans],
             )
             for text, by in ordered
         ]
 
-    def _step_in(self, text: str) -> int | None:
+    def _pitfall_step(self, text: str) -> int | None:
         """Return the step that a pitfall text begins with."""
         commands = [local(command_of(entry.step.arguments)) for entry in self.steps]
         return next((at for at, command in enumerate(commands) if command and text.startswith(f"`{command}`")), None)

@@ -67,7 +67,7 @@ class Habit:
     spans: tuple[Span, ...]
 
 
-def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[DraftSource]) -> list[FailedSource]:
+def failed_sources(trajectories: Sequence[Trajectory], sources: Sequence[DraftSource]) -> list[FailedSource]:
     """Return failed attempts in comparable form; those that are sources are left out."""
     succeeded = {source.trajectory.id for source in sources}
     ordered = sorted({trajectory.id: trajectory for trajectory in trajectories}.items())
@@ -93,7 +93,9 @@ def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[DraftSourc
     return found
 
 
-def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *, successes: int) -> list[Decisive]:
+def decisive_steps(
+    columns: Sequence[StepColumn], failures: Sequence[FailedSource], *, successes: int
+) -> list[Decisive]:
     """Return the decisive steps, in order."""
     found: list[Decisive] = []
     for number, column in enumerate(columns):
@@ -111,12 +113,12 @@ def decisive(columns: Sequence[StepColumn], failures: Sequence[FailedSource], *,
     return found
 
 
-def habits(
+def failure_habits(
     columns: Sequence[StepColumn], failures: Sequence[FailedSource], sources: Sequence[DraftSource]
 ) -> list[Habit]:
     """Return changes that at least two failed attempts made and no success did, the most frequent first."""
     usual = [unit for column in columns for unit in column.units] + [
-        unit for source in sources for unit in _everything(source)
+        unit for source in sources for unit in _all_calls(source)
     ]
     groups: list[list[tuple[FailedSource, StepUnit]]] = []
     for failure in failures:
@@ -134,13 +136,14 @@ def habits(
     for group in groups:
         count = len({failure.trajectory.id for failure, _ in group})
         if count >= _MIN_HABIT:
-            text = f"{_doing([unit for _, unit in group])}: {count} of {len(failures)} failed attempts did, no success."
+            what = _shared_description([unit for _, unit in group])
+            text = f"{what}: {count} of {len(failures)} failed attempts did, no success."
             spans = dict.fromkeys(span for failure, unit in group for span in _spans(failure, unit))
             found.append(Habit(pitfall=Pitfall(text=text, kind="extra step", count=count), spans=tuple(spans)))
     return sorted(found, key=lambda habit: (-habit.pitfall.count, habit.pitfall.text))[:_MAX_HABITS]
 
 
-def _everything(source: DraftSource) -> list[StepUnit]:
+def _all_calls(source: DraftSource) -> list[StepUnit]:
     """Return all calls of a successful attempt, in the draft or not."""
     return [
         step_unit(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
@@ -153,7 +156,7 @@ def _spans(failure: FailedSource, unit: StepUnit) -> tuple[Span, ...]:
     return action_spans(unit.action, failure.timeline, arguments=unit.arguments, workspace=workspace)
 
 
-def _doing(units: Sequence[StepUnit]) -> str:
+def _shared_description(units: Sequence[StepUnit]) -> str:
     """Return a description of what all did alike."""
     first = units[0]
     if first.action.kind is ToolKind.SHELL:

@@ -148,20 +148,20 @@ def step_unit(
         path=path,
         labels=labels,
         path_words=_path_words(path, own),
-        words=_counted(texts, own),
-        old=_counted([hunk.old for edit in edits for hunk in edit.hunks], own),
+        words=_word_counts(texts, own),
+        old=_word_counts([hunk.old for edit in edits for hunk in edit.hunks], own),
     )
 
 
-def _counted(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:
+def _word_counts(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:
     """Count the words of texts; all parameters are equal."""
     words: Counter[str] = Counter()
     for text in texts:
-        words.update(_masked(_WORD.findall(text)[:_MAX_WORDS], own))
+        words.update(_with_placeholders(_WORD.findall(text)[:_MAX_WORDS], own))
     return words
 
 
-def _masked(words: Sequence[str], own: frozenset[str]) -> list[str]:
+def _with_placeholders(words: Sequence[str], own: frozenset[str]) -> list[str]:
     return ["{}" if PARAMETER.fullmatch(word) or word.lower() in own else word for word in words]
 
 
@@ -206,20 +206,20 @@ def step_similarity(left: StepUnit, right: StepUnit) -> float:
         return 0.0
     if left.kind == "run":
         same = 1.0 if left.labels == right.labels else order_similarity(left.labels, right.labels)
-        return 0.6 * same + 0.4 * _dice(left.words, right.words) if same > 0.5 else 0.0
+        return 0.6 * same + 0.4 * _dice_similarity(left.words, right.words) if same > 0.5 else 0.0
     if left.kind in ("read", "write"):
         path = _path_similarity(left, right)
         if path < 0.5:
             return 0.0
-        same_words = _dice(left.words, right.words)
+        same_words = _dice_similarity(left.words, right.words)
         if left.old and right.old:  # which part of the file
-            return 0.5 * path + 0.25 * _dice(left.old, right.old) + 0.25 * same_words
+            return 0.5 * path + 0.25 * _dice_similarity(left.old, right.old) + 0.25 * same_words
         return 0.6 * path + 0.4 * same_words
-    same_words = _dice(left.words, right.words)
+    same_words = _dice_similarity(left.words, right.words)
     return same_words if left.kind == "search" else 0.6 + 0.4 * same_words
 
 
-def _dice(left: Counter[str], right: Counter[str]) -> float:
+def _dice_similarity(left: Counter[str], right: Counter[str]) -> float:
     if left == right:
         return 1.0
     few, many = (left, right) if len(left) <= len(right) else (right, left)
@@ -241,11 +241,11 @@ def _path_similarity(left: StepUnit, right: StepUnit) -> float:
 def _path_words(path: str, own: frozenset[str]) -> _PathWords:
     folder, _, name = PARAMETER.sub("{}", path).rpartition("/")
     stem, dot, ending = name.rpartition(".")
-    words = _masked(re.findall(r"\{\}|[A-Za-z0-9]+", stem if dot else name), own)
-    return tuple(folder.split("/")) if folder else (), _collapsed(words), ending if dot else ""
+    words = _with_placeholders(re.findall(r"\{\}|[A-Za-z0-9]+", stem if dot else name), own)
+    return tuple(folder.split("/")) if folder else (), _joined_placeholders(words), ending if dot else ""
 
 
-def _collapsed(words: Sequence[str]) -> tuple[str, ...]:
+def _joined_placeholders(words: Sequence[str]) -> tuple[str, ...]:
     """Join adjacent placeholders: `order_status` and `stock` are one name each."""
     return tuple(word for at, word in enumerate(words) if not (at and word == words[at - 1] == "{}"))
 
@@ -305,28 +305,28 @@ def split_lines(sources: Sequence[DraftSource]) -> list[list[StepUnit]]:
         for unit in source.units:
             if len(unit.labels) == 1 and unit.kind == "run":
                 alone.setdefault(unit.labels[0], set()).add(unit.source)
-    return [[part for unit in source.units for part in _parts(unit, alone, source)] for source in sources]
+    return [[part for unit in source.units for part in _line_parts(unit, alone, source)] for source in sources]
 
 
-def _parts(unit: StepUnit, alone: Mapping[Hashable, set[int]], source: DraftSource) -> list[StepUnit]:
+def _line_parts(unit: StepUnit, alone: Mapping[Hashable, set[int]], source: DraftSource) -> list[StepUnit]:
     edits = unit.arguments.get("edits")
     if unit.kind == "write" and isinstance(edits, list) and len(edits) > 1:
-        return [_part(unit, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(unit))]
+        return [_command_unit(unit, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(unit))]
     apart = any(alone.get(label, set()) - {unit.source} for label in unit.labels)
     if unit.kind != "run" or len(unit.labels) < 2 or not apart:
         return [unit]
     key = next((key for key in _TEXT_KEYS if isinstance(unit.arguments.get(key), str)), "")
-    pieces = _pieces(unit.action) if key else []
+    pieces = _separate_commands(unit.action) if key else []
     if len(pieces) < 2:
         return [unit]
-    return [_part(unit, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
+    return [_command_unit(unit, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
 
 
 def _edits(unit: StepUnit) -> list[Any]:
     return list(unit.action.step.arguments["edits"])
 
 
-def _part(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSource) -> StepUnit:
+def _command_unit(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSource) -> StepUnit:
     """Return one command of a line as a call of its own."""
     typed = essential(unit.action.step.arguments)
     step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
@@ -336,7 +336,7 @@ def _part(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSourc
     return dataclasses.replace(made, part=part)
 
 
-def _pieces(action: ToolCall) -> list[str]:
+def _separate_commands(action: ToolCall) -> list[str]:
     """Return the commands of a line that could be run one by one; none where one depends on another."""
     if "\n" in action.command.strip() or without_heredocs(action.command) != action.command:
         return []

@@ -85,7 +85,7 @@ class Parameters:
     def call(self, template: Template) -> dict[str, Any]:
         """Return the arguments of a call with parameters in place."""
         names = {id(slot): group.parameter for group in self.groups for slot in group.slots}
-        return {key: _filled(value, names) for key, value in template.arguments.items()}
+        return {key: _with_values(value, names) for key, value in template.arguments.items()}
 
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
         """Return how to put the parameters into a text of one attempt; `stated`: only those its task names."""
@@ -133,26 +133,26 @@ def parameters_of(
                 group = _Group()
                 groups.append(group)
             group.add(slot, calls)
-    taken = {"workspace"} | {name for template in templates for name in _braces(template.arguments)}
+    taken = {"workspace"} | {name for template in templates for name in _literal_names(template.arguments)}
     for group in groups:
-        group.places = {at: _place(group, at, sources[at]) for at in group.values}
+        group.places = {at: _source_span(group, at, sources[at]) for at in group.values}
     named: list[_Group] = []
     # Other spellings take the name of the value in the task.
     for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
-        if _varies(group, sources):
+        if _is_parameter(group, sources):
             _name(group, named, sources=sources, taken=taken, templates=templates)
             named.append(group)
     return Parameters(sources, tuple(groups))
 
 
-def _varies(group: _Group, sources: Sequence[DraftSource]) -> bool:
+def _is_parameter(group: _Group, sources: Sequence[DraftSource]) -> bool:
     same = len(set(group.values.values())) == 1
     known = len(group.values) >= ENOUGH or (len(sources) >= ENOUGH and len(group.values) == len(sources))
     personal = any(EMAIL.search(value) for value in group.values.values())
     return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
 
 
-def _place(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
+def _source_span(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
     """Return where a value came from: the draft's binding, or the task; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:
@@ -169,25 +169,25 @@ def _name(
     taken: set[str],
     templates: Sequence[Template],
 ) -> None:
-    other = next((found for found in named if _spelled_otherwise(group, found)), None)
+    other = next((found for found in named if _other_spellings(group, found)), None)
     style = next((entry for entry in _STYLES if all(map(entry[2].fullmatch, group.values.values()))), None)
     if other is not None and other.parameter is not None and style is not None:
         base = other.parameter.name
         bare = all(
             other.values[at].lstrip("-@#./$") == value for at, value in group.values.items() if at in other.values
         )
-        name = _free(f"{base}_{'name' if bare else style[1]}", taken)
+        name = _free_name(f"{base}_{'name' if bare else style[1]}", taken)
         spelling = "without the sign before it" if bare else f"in {style[0]}"
         group.parameter = Parameter(name=name, description=f"the {base.replace('_', ' ')} {spelling}")
         return
-    name = _free(_role(group, sources, templates), taken)
+    name = _free_name(_role_name(group, sources, templates), taken)
     words = re.sub(r"_\d+$", "", name).replace("_", " ")
     stated, bound = group.of(Origin.USER), group.of(Origin.EXTERNAL)
     newest = group.values[max(group.values)]
     personal = bool(EMAIL.search(newest)) or name in _PERSONAL or re.search(r"\d{6}", newest)
     kind = _type(group, sources)
     if bound:
-        tool = _answering(group, sources, bound)
+        tool = _answering_tool(group, sources, bound)
         description = f"from the result of `{tool}`" if tool else f"{words} from an earlier answer"
         group.parameter = Parameter(name=name, description=description, type=kind, reading=tool)
     elif len(stated) * 2 > len(group.values):
@@ -200,17 +200,20 @@ def _name(
     else:
         description = f"{words}: differs from task to task"
         group.parameter = Parameter(
-            name=name, description=description, type=kind, example="" if personal or _copied(group, sources) else newest
+            name=name,
+            description=description,
+            type=kind,
+            example="" if personal or _was_copied(group, sources) else newest,
         )
 
 
-def _copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
+def _was_copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
     """Whether an answer contained it before the agent used it."""
     newest = max(group.values)
     return sources[newest].timeline.copied(group.values[newest], before=group.calls[newest]) is not None
 
 
-def _answering(group: _Group, sources: Sequence[DraftSource], bound: Sequence[int]) -> str:
+def _answering_tool(group: _Group, sources: Sequence[DraftSource], bound: Sequence[int]) -> str:
     """Return the tool whose answers held the value, if it was always the same."""
     tools = set()
     for at in bound:
@@ -220,7 +223,7 @@ def _answering(group: _Group, sources: Sequence[DraftSource], bound: Sequence[in
     return tools.pop() if len(tools) == 1 else ""
 
 
-def _role(group: _Group, sources: Sequence[DraftSource], templates: Sequence[Template]) -> str:
+def _role_name(group: _Group, sources: Sequence[DraftSource], templates: Sequence[Template]) -> str:
     """Return the name that most attempts suggest."""
     votes: list[str] = []
     for at in sorted(group.values):
@@ -251,16 +254,16 @@ def _type(group: _Group, sources: Sequence[DraftSource]) -> str:
     return kinds[0] if len(set(kinds)) == 1 else "string"
 
 
-def _spelled_otherwise(group: _Group, other: _Group) -> bool:
+def _other_spellings(group: _Group, other: _Group) -> bool:
     shared = group.values.keys() & other.values.keys()
-    return len(shared) > 1 and all(_plain(group.values[at]) == _plain(other.values[at]) for at in shared)
+    return len(shared) > 1 and all(_letters_only(group.values[at]) == _letters_only(other.values[at]) for at in shared)
 
 
-def _plain(value: str) -> str:
+def _letters_only(value: str) -> str:
     return re.sub(r"[\W_]+", "", value).casefold()
 
 
-def _free(wish: str, taken: set[str]) -> str:
+def _free_name(wish: str, taken: set[str]) -> str:
     name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
     name = name if name[:1].isalpha() else "value"
     number = 1
@@ -270,31 +273,31 @@ def _free(wish: str, taken: set[str]) -> str:
     return chosen
 
 
-def _braces(value: Any) -> Iterator[str]:
+def _literal_names(value: Any) -> Iterator[str]:
     """Return names in braces that occur in the calls and are no parameters."""
     if isinstance(value, Mapping):
         for item in value.values():
-            yield from _braces(item)
+            yield from _literal_names(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _braces(item)
+            yield from _literal_names(item)
     elif isinstance(value, Text):
         yield from re.findall(r"\{(\w+)\}", "".join(piece for piece in value.pieces if isinstance(piece, str)))
 
 
-def _filled(value: Any, names: Mapping[int, Parameter | None]) -> Any:
+def _with_values(value: Any, names: Mapping[int, Parameter | None]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _filled(item, names) for key, item in value.items()}
+        return {key: _with_values(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_filled(item, names) for item in value]
+        return [_with_values(item, names) for item in value]
     if isinstance(value, Text):
         only = value.pieces[0] if len(value.pieces) == 1 else ""
         if isinstance(only, Slot) and names.get(id(only)) is None and only.original is not None:
             return only.original  # a number that never varies stays a number
-        return "".join(piece if isinstance(piece, str) else _shown(piece, names) for piece in value.pieces)
-    return _shown(value, names) if isinstance(value, Slot) else value
+        return "".join(piece if isinstance(piece, str) else _as_text(piece, names) for piece in value.pieces)
+    return _as_text(value, names) if isinstance(value, Slot) else value
 
 
-def _shown(slot: Slot, names: Mapping[int, Parameter | None]) -> str:
+def _as_text(slot: Slot, names: Mapping[int, Parameter | None]) -> str:
     parameter = names.get(id(slot))
     return f"{{{parameter.name}}}" if parameter is not None else slot.literal

@@ -69,7 +69,7 @@ class Template:
 
 def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
     """Make one call of the units of a column."""
-    model = _model(column, newest=len(sources) < ENOUGH)
+    model = _model_unit(column, newest=len(sources) < ENOUGH)
     others = [unit for unit in column.units if unit is not model and _comparable(unit, model)]
     weaver = _Weaver(model, sources)
     arguments: dict[str, Any] = {}
@@ -80,7 +80,7 @@ def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
             if not others or same * 2 > len(others) + 1:
                 arguments[key] = value
             continue
-        woven = weaver.weave(value, others_values, key=key)
+        woven = weaver.generalise_value(value, others_values, key=key)
         if woven is not _MISSING:
             arguments[key] = woven
     return Template(model=model, arguments=arguments, open_ended=weaver.left_out, slots=tuple(weaver.slots))
@@ -94,7 +94,7 @@ def _comparable(unit: StepUnit, model: StepUnit) -> bool:
     return unit.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
 
 
-def _model(column: StepColumn, *, newest: bool) -> StepUnit:
+def _model_unit(column: StepColumn, *, newest: bool) -> StepUnit:
     if newest:
         return max(column.units, key=lambda unit: unit.key)
     tools = [unit.action.step.tool for unit in column.units]
@@ -128,18 +128,23 @@ class _Weaver:
         """Whether there are enough attempts to see what differs."""
         return len(self.sources) >= ENOUGH
 
-    def weave(self, value: Any, others_values: Mapping[int, Any], *, key: str) -> Any:
+    def generalise_value(self, value: Any, others_values: Mapping[int, Any], *, key: str) -> Any:
         """Return one argument with slots; `_MISSING` if it differs entirely."""
         if isinstance(value, Mapping):
             parts = {
-                name: self.weave(item, _inside(others_values, name), key=str(name)) for name, item in value.items()
+                name: self.generalise_value(item, _parts_at(others_values, name), key=str(name))
+                for name, item in value.items()
             }
             return {name: item for name, item in parts.items() if item is not _MISSING}
         if isinstance(value, list | tuple):
-            items = [self.weave(item, _inside(others_values, at), key=key) for at, item in enumerate(value)]
+            items = [
+                self.generalise_value(item, _parts_at(others_values, at), key=key) for at, item in enumerate(value)
+            ]
             return [item for item in items if item is not _MISSING]
         if isinstance(value, str):
-            return self._text(value, {at: text for at, text in others_values.items() if isinstance(text, str)}, key=key)
+            return self._generalise_text(
+                value, {at: text for at, text in others_values.items() if isinstance(text, str)}, key=key
+            )
         values = {
             self.model.source: value,
             **{at: other for at, other in others_values.items() if other is not _MISSING},
@@ -148,45 +153,48 @@ class _Weaver:
             return value
         return self._slot(Slot(values=values, names={}, literal=str(value), key=key, alone=True))
 
-    def _text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
+    def _generalise_text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
         mine = _tokens(text, self.sources[self.model.source])
         theirs = {at: _tokens(other, self.sources[at]) for at, other in others_values.items()}
         pieces = self._pieces(mine, theirs, key=key)
-        open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._stated(piece)]
+        open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._is_stated(piece)]
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
         varied = sum(len(slot.literal) for slot in open_slots)
         # The first words of a command say what it does; other texts may keep too little.
         little = self.model.action.kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
         too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
         if open_slots and (too_much or any(_is_content(slot) for slot in open_slots)):
-            return self._altogether(text, mine, theirs, key=key)
+            return self._differing_text(text, mine, theirs, key=key)
         for piece in pieces:
             if isinstance(piece, Slot):
                 self._slot(piece)
         return Text(tuple(pieces))
 
-    def _stated(self, slot: Slot) -> bool:
+    def _is_stated(self, slot: Slot) -> bool:
         """Whether the value is already a parameter, or each attempt's task names its own."""
         return bool(slot.names) or all(
             (place := self.sources[at].timeline.first_seen(str(value))) is not None and place.origin is Origin.USER
             for at, value in slot.values.items()
         )
 
-    def _altogether(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
+    def _differing_text(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
         """Decide about a text of which little stays."""
         action = self.model.action
         if action.kind is ToolKind.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
             self.left_out = True
             return _MISSING
         if action.kind is ToolKind.SHELL:
-            return Text(tuple(self._own_pieces(mine, key=key)))
-        values: dict[int, Any] = {self.model.source: _raw(mine), **{at: _raw(tokens) for at, tokens in theirs.items()}}
+            return Text(tuple(self._unchanged_pieces(mine, key=key)))
+        values: dict[int, Any] = {
+            self.model.source: _raw_text(mine),
+            **{at: _raw_text(tokens) for at, tokens in theirs.items()},
+        }
         if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
             self.left_out = True
             return _MISSING
         return self._slot(Slot(values=values, names={}, literal=text, key=key, alone=True))
 
-    def _own_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
+    def _unchanged_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
         """Return the model's text with only its own parameters."""
         at = self.model.source
         return [
@@ -277,7 +285,7 @@ class _Weaver:
     ) -> str | Slot:
         """Return a slot for a differing run; plain text where too few attempts have a value."""
         start, end = region
-        literal = _raw(mine[start:end])
+        literal = _raw_text(mine[start:end])
         values: dict[int, Any] = {self.model.source: literal}
         names: dict[int, str] = {}
         for at, tokens in theirs.items():
@@ -285,7 +293,7 @@ class _Weaver:
             first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
             last = len(tokens) if end == len(mine) else found.get(end)
             if first is not None and last is not None and first < last:
-                values[at] = _raw(tokens[first:last])
+                values[at] = _raw_text(tokens[first:last])
                 names.update({at: tokens[first].name} if last == first + 1 and tokens[first].name else {})
         present = {at: value for at, value in values.items() if value.strip()}
         flags = any(value.lstrip().startswith("-") for value in present.values())
@@ -318,14 +326,19 @@ class _Weaver:
                 continue
             first = 0 if at == 0 else found[at - 1] + 1 if at - 1 in found else None
             last = len(tokens) if at + 1 == len(mine) else found.get(at + 1)
-            if first is not None and last is not None and first < last and len(_raw(tokens[first:last])) <= _MAX_VALUE:
-                values[source] = _raw(tokens[first:last])
+            if (
+                first is not None
+                and last is not None
+                and first < last
+                and len(_raw_text(tokens[first:last])) <= _MAX_VALUE
+            ):
+                values[source] = _raw_text(tokens[first:last])
         original = self.sources[self.model.source].bindings[mine[at].name].original
         alone = len(mine) == 1
         return Slot(values=values, names=names, literal=mine[at].text, key=key, alone=alone, original=original)
 
 
-def _inside(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
+def _parts_at(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:
     """Return the parts of the others' values at the same key or position."""
     found: dict[int, Any] = {}
     for at, value in others_values.items():
@@ -352,7 +365,7 @@ def _matched(mine: Sequence[_Token], theirs: Sequence[_Token]) -> dict[int, int]
     return {block.a + step: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)}
 
 
-def _raw(tokens: Sequence[_Token]) -> str:
+def _raw_text(tokens: Sequence[_Token]) -> str:
     return "".join(token.text for token in tokens)
 
 

@@ -21,7 +21,7 @@ from tacit.learn.failures.comparison import (
     FailureCause,
     FailureKind,
     changes_made,
-    contrast,
+    explain_by_siblings,
 )
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.tool_calls import ToolKind, leaves, plain_name, tool_call
@@ -57,7 +57,7 @@ class EffectPredictor:
         self._words = {word: n for word, n in words.most_common(_MOST_WORDS) if n >= _LEAST_RUNS}
         effects = Counter(what for _, done in texts for what in sorted(done)).most_common(_MOST_EFFECTS)
         self._effects = {what: n for what, n in sorted(effects) if n >= _LEAST_RUNS}
-        self._inside = {what: self._telling(what, texts) for what in self._effects}
+        self._inside = {what: self._informative_words(what, texts) for what in self._effects}
 
     def likely(self, text: str, *, without: Sequence[AttemptChanges] = ()) -> Mapping[str, float]:
         """Return the probability of each effect for a task with these words, as if the runs in `without` were not counted."""
@@ -76,7 +76,7 @@ class EffectPredictor:
             likely[what] = 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
         return likely
 
-    def _telling(self, what: str, texts: Sequence[_Text]) -> dict[str, int]:
+    def _informative_words(self, what: str, texts: Sequence[_Text]) -> dict[str, int]:
         """Return the most informative words for an effect, each with the number of its runs that contain it."""
         inside = Counter(word for words, done in texts if what in done for word in words)
         count = self._effects[what]
@@ -158,9 +158,9 @@ def failure_signs(run: AttemptChanges, likely: Mapping[str, float]) -> FailureSi
     return FailureSigns(
         retried=next((d for i, d in enumerate(done) if not d.worked and last[d.what] > i), None),
         repeated=next((d for i, d in enumerate(done) if counts[d.what] > 1 and d.what in names[:i]), None),
-        invented=_invented(run),
+        invented=_invented_call(run),
         wanted=tuple(sorted(what for what, p in likely.items() if p > _LIKELY and what not in counts)),
-        untouched=_untouched(run),
+        untouched=_left_unchanged(run),
         declined=declined,
         declined_first=bool(declined and done) and declined[0] < done[0].index,
         handed_over=run.handed_over is not None,
@@ -169,7 +169,7 @@ def failure_signs(run: AttemptChanges, likely: Mapping[str, float]) -> FailureSi
     )
 
 
-def _invented(run: AttemptChanges) -> ComparedCall | None:
+def _invented_call(run: AttemptChanges) -> ComparedCall | None:
     """Return the first call with an identifier that was not mentioned before."""
     waiting = list(run.done[:_MAX_CHANGES])
     known: list[str] = [run.trajectory.task.text.casefold()]
@@ -192,7 +192,7 @@ def _identifiers(call: ComparedCall) -> list[str]:
     return [value for value in values if _IDENTIFIER.fullmatch(value.strip("#"))]
 
 
-def _untouched(run: AttemptChanges) -> bool:
+def _left_unchanged(run: AttemptChanges) -> bool:
     named = {word.casefold() for word in _IDENTIFIER.findall(user_text(run.trajectory))}
     touched = "\n".join(str(v).casefold() for d in run.done for _, v in leaves(d.action.step.arguments))
     left = sorted(word for word in named if word not in touched)
@@ -255,7 +255,7 @@ class FailurePool:
             if not run.done:
                 continue
             sibling_runs = [known.get(sibling.id) or changes_made(sibling) for sibling in siblings]
-            found = contrast(run, sibling_runs)
+            found = explain_by_siblings(run, sibling_runs)
             signs = failure_signs(run, self.predictor.likely(user_text(failed), without=sibling_runs))
             self._kinds[found.kind] += 1
             for name, value in signs.features.items():
@@ -278,7 +278,7 @@ def explain_failure(
     """
     run = changes_made(failed)
     if siblings:
-        return contrast(run, [changes_made(sibling) for sibling in siblings[:MOST_SIBLINGS]])
+        return explain_by_siblings(run, [changes_made(sibling) for sibling in siblings[:MOST_SIBLINGS]])
     pool = successes if isinstance(successes, FailurePool) else FailurePool(successes)
     return _by_signs(run, pool)
 
@@ -293,8 +293,8 @@ def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
         kind = max(FailureKind, key=lambda kind: kinds.get(kind, 0.0))
         confidence = kinds[kind]
     else:
-        kind, confidence = _ruled(signs), _RULED
-    fault = _fault(kind, run)
+        kind, confidence = _kind_by_rules(signs), _RULED
+    fault = _wrong_step(kind, run)
     return FailureCause(
         trajectory_id=run.trajectory.id,
         kind=kind,
@@ -307,7 +307,7 @@ def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
     )
 
 
-def _ruled(signs: FailureSigns) -> FailureKind:
+def _kind_by_rules(signs: FailureSigns) -> FailureKind:
     if signs.retried or (signs.effects > 2 and signs.repeated):
         return FailureKind.EXTRA_STEP
     if signs.handed_over or signs.wanted:
@@ -315,7 +315,7 @@ def _ruled(signs: FailureSigns) -> FailureKind:
     return FailureKind.WRONG_ARGUMENTS
 
 
-def _fault(kind: FailureKind, run: AttemptChanges) -> Step | None:
+def _wrong_step(kind: FailureKind, run: AttemptChanges) -> Step | None:
     """Return the step at fault: most failures go wrong with their first change."""
     if kind is FailureKind.WRONG_END:
         return run.handed_over
@@ -362,12 +362,14 @@ def pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCause]) -
 
 def found_pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCause]) -> tuple[FoundPitfall, ...]:
     """Return the pitfalls with their spans."""
-    places = {step.tool: place for place, step in reversed(list(enumerate(skill_steps))) if _tells(step.tool)}
+    places = {
+        step.tool: place for place, step in reversed(list(enumerate(skill_steps))) if _is_meaningful_tool(step.tool)
+    }
     gathered: dict[_Place, dict[str, FailureCause]] = {}
     for cause in causes:
         if cause.passing or not (cause.by_sibling or cause.confidence > _SURE):
             continue
-        for place in _places(cause, places):
+        for place in _skill_places(cause, places):
             gathered.setdefault(place, {}).setdefault(cause.trajectory_id, cause)
     found = [
         _pitfall(place, list(runs.values()))
@@ -378,7 +380,7 @@ def found_pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCau
     return tuple(found[:MOST_PITFALLS])
 
 
-def _places(cause: FailureCause, places: Mapping[str, int]) -> Iterator[_Place]:
+def _skill_places(cause: FailureCause, places: Mapping[str, int]) -> Iterator[_Place]:
     """Yield where in the skill a cause belongs; nothing if it concerns none of its steps."""
     lacking = [call.tool for call in cause.expected if call.tool in places]
     match cause.kind:
@@ -386,10 +388,10 @@ def _places(cause: FailureCause, places: Mapping[str, int]) -> Iterator[_Place]:
             for tool in dict.fromkeys(lacking):
                 yield FailureKind.MISSING_STEP, places[tool], "", tool
         case FailureKind.WRONG_TOOL:
-            if lacking and _tells(cause.tool) and cause.tool not in lacking:
+            if lacking and _is_meaningful_tool(cause.tool) and cause.tool not in lacking:
                 yield cause.kind, places[lacking[0]], cause.tool, lacking[0]
         case FailureKind.EXTRA_STEP:
-            if _tells(cause.tool):
+            if _is_meaningful_tool(cause.tool):
                 yield cause.kind, places.get(cause.tool), cause.tool, ""
         case FailureKind.WRONG_ARGUMENTS:
             if cause.tool in places:
@@ -399,7 +401,7 @@ def _places(cause: FailureCause, places: Mapping[str, int]) -> Iterator[_Place]:
                 yield cause.kind, places[lacking[0]], cause.tool, lacking[0]
 
 
-def _tells(tool: str) -> bool:
+def _is_meaningful_tool(tool: str) -> bool:
     """Whether the name of a tool says what it does: that of a shell or an editor does not."""
     if not tool or plain_name(tool) in SHELL_TOOLS:
         return False

@@ -112,13 +112,13 @@ class ComparedCall:
     def differing(self, other: ComparedCall, *, free: Free = frozenset()) -> tuple[str, ...]:
         """Return the names of the arguments in which two calls of one tool differ."""
         names = sorted(self.values.keys() | other.values.keys())
-        differ = (
+        compare_changes = (
             part
             for name in names
             if (self.what, name) not in free and self.values.get(name) != other.values.get(name)
             for part in name.split("+")
         )
-        return tuple(dict.fromkeys(differ))
+        return tuple(dict.fromkeys(compare_changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +145,11 @@ def changes_made(trajectory: Trajectory) -> AttemptChanges:
         if action.kind is ToolKind.FUNCTION and hands_over(action.step.tool):
             handed_over = handed_over or action.step
         else:
-            done.append(ComparedCall(action, *_form(action)))
-    return AttemptChanges(trajectory, tuple(_settled(done)), handed_over)
+            done.append(ComparedCall(action, *_comparable_form(action)))
+    return AttemptChanges(trajectory, tuple(_without_retried(done)), handed_over)
 
 
-def _settled(done: Sequence[ComparedCall]) -> Iterator[ComparedCall]:
+def _without_retried(done: Sequence[ComparedCall]) -> Iterator[ComparedCall]:
     """Leave out a call that failed and later worked with the same values: the error was temporary."""
     working = {call.form(): call.index for call in done if call.worked}
     yield from (call for call in done if call.worked or working.get(call.form(), -1) < call.index)
@@ -179,7 +179,7 @@ def free_arguments(runs: Sequence[AttemptChanges]) -> Free:
     return frozenset((what, name) for (what, name, _), values in seen.items() if len(values) > 1)
 
 
-def _form(action: ToolCall) -> tuple[str, dict[str, str]]:
+def _comparable_form(action: ToolCall) -> tuple[str, dict[str, str]]:
     if action.kind is ToolKind.SHELL:
         return action.label, {"command": action.canonical or action.command}
     if action.kind is ToolKind.FILE:
@@ -196,14 +196,16 @@ def _comparable(arguments: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(value, list) and len(value) > 1:
             by_length[len(value)].append(name)
         else:
-            form[name] = _plain(value[0] if isinstance(value, list) and value else value)
+            form[name] = _normalised(value[0] if isinstance(value, list) and value else value)
     for names in by_length.values():
-        rows = sorted("\t".join(map(_plain, row)) for row in zip(*(arguments[name] for name in names), strict=True))
+        rows = sorted(
+            "\t".join(map(_normalised, row)) for row in zip(*(arguments[name] for name in names), strict=True)
+        )
         form["+".join(names)] = "\n".join(rows)
     return form
 
 
-def _plain(value: Any) -> str:
+def _normalised(value: Any) -> str:
     """Return a value as text; equal numbers look equal, and texts ignore case and outer blanks."""
     if isinstance(value, bool) or value is None:
         return str(value).casefold()
@@ -229,12 +231,12 @@ class EffectDifference:
     free: Free
 
 
-def contrast(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> FailureCause:
+def explain_by_siblings(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> FailureCause:
     """Explain a failed run by successful attempts at the same task; at least one is needed."""
-    found = differ(failed, siblings)
-    kind = _kind(failed, found)
+    found = compare_changes(failed, siblings)
+    kind = _failure_kind(failed, found)
     fault = found.wrong[0] if found.wrong else None
-    rival = _rival(fault, found.missing) if fault else None
+    rival = _closest_missing(fault, found.missing) if fault else None
     ended = failed.handed_over if kind is FailureKind.WRONG_END and found.missing else None
     at_fault = fault.action.step if fault else ended
     step = at_fault.index if at_fault else None
@@ -246,7 +248,7 @@ def contrast(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> Fail
         step=step,
         tool=tool,
         keys=keys,
-        expected=_expected(found, siblings),
+        expected=_expected_calls(found, siblings),
         spans=_spans(failed, found, step=step, rival=rival),
         confidence=(found.agreeing + 1) / (found.compared + 2),
         by_sibling=True,
@@ -254,7 +256,7 @@ def contrast(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> Fail
     )
 
 
-def differ(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> EffectDifference:
+def compare_changes(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> EffectDifference:
     """Compare a failed run with the success that most others agree with; of equals, with the most similar."""
     free = free_arguments(siblings)
     groups: dict[tuple[Form, ...], list[AttemptChanges]] = defaultdict(list)
@@ -269,10 +271,12 @@ def differ(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> Effect
 def _unmatched(
     done: Sequence[ComparedCall], needed: Sequence[ComparedCall], free: Free
 ) -> tuple[tuple[ComparedCall, ...], tuple[ComparedCall, ...]]:
-    return _beyond(done, needed, free), _beyond(needed, done, free)
+    return _unmatched_calls(done, needed, free), _unmatched_calls(needed, done, free)
 
 
-def _beyond(one: Sequence[ComparedCall], other: Sequence[ComparedCall], free: Free) -> tuple[ComparedCall, ...]:
+def _unmatched_calls(
+    one: Sequence[ComparedCall], other: Sequence[ComparedCall], free: Free
+) -> tuple[ComparedCall, ...]:
     """Return the calls of one run that have no partner in the other, in order."""
     left = Counter(call.form(free) for call in other)
     alone: list[ComparedCall] = []
@@ -285,7 +289,7 @@ def _beyond(one: Sequence[ComparedCall], other: Sequence[ComparedCall], free: Fr
     return tuple(alone)
 
 
-def _kind(failed: AttemptChanges, found: EffectDifference) -> FailureKind:
+def _failure_kind(failed: AttemptChanges, found: EffectDifference) -> FailureKind:
     done = Counter(call.what for call in failed.done)
     needed = Counter(call.what for call in found.reference.worked)
     if not done and needed:
@@ -300,13 +304,13 @@ def _kind(failed: AttemptChanges, found: EffectDifference) -> FailureKind:
     return FailureKind.WRONG_TOOL
 
 
-def _rival(fault: ComparedCall, missing: Sequence[ComparedCall]) -> ComparedCall | None:
+def _closest_missing(fault: ComparedCall, missing: Sequence[ComparedCall]) -> ComparedCall | None:
     """Return the missing call of the same tool with the fewest differences."""
     same = [call for call in missing if call.what == fault.what]
     return min(same, key=lambda call: (len(fault.differing(call)), call.index), default=None)
 
 
-def _expected(found: EffectDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
+def _expected_calls(found: EffectDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
     support = Counter(form for run in siblings for form in {call.form(found.free) for call in run.worked})
     return tuple(
         ExpectedCall(
@@ -327,8 +331,8 @@ def _spans(
         return (Span(failed.trajectory.id, step, "arguments"), *needed)
     if needed:
         return tuple(needed)
-    return tuple(Span(run.id, run.steps[-1].index, "text") for run in _both(failed, found) if run.steps)
+    return tuple(Span(run.id, run.steps[-1].index, "text") for run in _both_trajectories(failed, found) if run.steps)
 
 
-def _both(failed: AttemptChanges, found: EffectDifference) -> tuple[Trajectory, Trajectory]:
+def _both_trajectories(failed: AttemptChanges, found: EffectDifference) -> tuple[Trajectory, Trajectory]:
     return failed.trajectory, found.reference.trajectory

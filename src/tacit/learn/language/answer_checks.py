@@ -166,7 +166,7 @@ def _unknown_names(text: str, check: AnswerCheck) -> CodedReason | None:
     for thing in dict.fromkeys((*named, *matched, *programs)):
         if run_specific(thing):
             return coded(AnswerFault.RUN_VALUE, text=thing)
-        if not _stands_in(thing.casefold(), check.names):
+        if not _contains_word(thing.casefold(), check.names):
             return coded(AnswerFault.UNKNOWN_NAME, text=thing)
     return None
 
@@ -174,7 +174,7 @@ def _unknown_names(text: str, check: AnswerCheck) -> CodedReason | None:
 def _unknown_orders(text: str, check: AnswerCheck) -> CodedReason | None:
     for match in _ORDERS.finditer(text):
         order = " ".join(match.group().casefold().split())
-        if not _stands_in(order, check.own):
+        if not _contains_word(order, check.own):
             return coded(AnswerFault.UNKNOWN_ORDER, text=order)
     return None
 
@@ -186,7 +186,7 @@ def _unknown_actions(text: str, check: AnswerCheck) -> CodedReason | None:
         root = stem(word)
         if root in _EFFECTS and root not in check.own_stems:
             return coded(AnswerFault.UNKNOWN_ACTION, text=word)
-        if word in _ACTING and (thing := _object(words[at + 1 : at + 4])) and not _known(thing, check.own_stems):
+        if word in _ACTING and (thing := _object(words[at + 1 : at + 4])) and not _is_known(thing, check.own_stems):
             return coded(AnswerFault.UNKNOWN_ACTION, text=f"{word} {thing}")
     return None
 
@@ -203,14 +203,14 @@ def _object(following: list[str]) -> str:
 
 def _unknown_words(text: str, check: AnswerCheck) -> CodedReason | None:
     words = [word for word in terms(text) if word not in STOP_WORDS]
-    known = [word for word in words if _known(word, check.stems)]
+    known = [word for word in words if _is_known(word, check.stems)]
     shared = [word for word in words if word in check.stems]
     if words and (len(known) < MIN_KNOWN * len(words) or not shared):
         return coded(AnswerFault.UNKNOWN_WORDS, known=len(known), words=len(words))
     return None
 
 
-def _known(word: str, stems: frozenset[str]) -> bool:
+def _is_known(word: str, stems: frozenset[str]) -> bool:
     return bool({word, stem(word)} & stems) or stem(word) in _NEUTRAL
 
 
@@ -218,7 +218,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(terms(text, keep_stop_words=True))
 
 
-def _stands_in(piece: str, text: str) -> bool:
+def _contains_word(piece: str, text: str) -> bool:
     """Whether a text contains a piece as a whole word."""
     piece = piece.strip(" .,:;!?")
     return bool(piece) and bool(re.search(rf"(?<!\w){re.escape(piece)}(?!\w)", text))

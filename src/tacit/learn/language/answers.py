@@ -80,11 +80,11 @@ def reworded(
         grounding=dict(candidate.provenance.grounding),
     )
     if renames:
-        _name(draft, answer.get("name"))
-    _description(draft, answer.get("description"), answer.get("when"))
-    _steps(draft, answer.get("steps"))
-    _parameters(draft, answer.get("parameters"))
-    _pitfalls(draft, answer.get("pitfalls"))
+        _reword_name(draft, answer.get("name"))
+    _reword_description(draft, answer.get("description"), answer.get("when"))
+    _reword_steps(draft, answer.get("steps"))
+    _reword_parameters(draft, answer.get("parameters"))
+    _reword_pitfalls(draft, answer.get("pitfalls"))
     if not draft.changed:
         return candidate, tuple(draft.remarks)
     provenance = dataclasses.replace(candidate.provenance, grounding=draft.grounding)
@@ -92,19 +92,19 @@ def reworded(
     return made, tuple(draft.remarks)
 
 
-def _name(draft: _Draft, name: Any) -> None:
+def _reword_name(draft: _Draft, name: Any) -> None:
     if not isinstance(name, str) or name in ("", draft.content.name):
         return
     if draft.accepts("name", name_fault(name, draft.check)):
         draft.write("name", name=name)
 
 
-def _description(draft: _Draft, description: Any, when: Any) -> None:
+def _reword_description(draft: _Draft, description: Any, when: Any) -> None:
     """Replace the description; the mined one becomes an example query, so that it is still found."""
     sentences = [
         _sentence(text)
         for path, text in (("description", description), ("when", when))
-        if isinstance(text, str) and text.strip() and draft.accepts(path, _fault(draft, text, least=12, most=300))
+        if isinstance(text, str) and text.strip() and draft.accepts(path, _text_fault(draft, text, least=12, most=300))
     ]
     if not sentences:
         return
@@ -120,17 +120,17 @@ def _description(draft: _Draft, description: Any, when: Any) -> None:
     draft.write("description", description=text[:MAX_DESCRIPTION])
 
 
-def _steps(draft: _Draft, wordings: Any) -> None:
+def _reword_steps(draft: _Draft, wordings: Any) -> None:
     steps = list(draft.content.steps)
-    for number, purpose in _numbered(wordings, "purpose", of=len(steps)):
+    for number, purpose in _numbered_entries(wordings, "purpose", of=len(steps)):
         path = f"steps.{number}"
-        if draft.accepts(path, _fault(draft, purpose, least=8, most=200)):
+        if draft.accepts(path, _text_fault(draft, purpose, least=8, most=200)):
             mined: SkillStep = steps[number]
             steps[number] = dataclasses.replace(mined, text=f"{_sentence(purpose)} {mined.text}")
             draft.write(path, steps=tuple(steps))
 
 
-def _parameters(draft: _Draft, wordings: Any) -> None:
+def _reword_parameters(draft: _Draft, wordings: Any) -> None:
     places = {parameter.name: number for number, parameter in enumerate(draft.content.parameters)}
     found: list[Parameter] = list(draft.content.parameters)
     for entry in _entries(wordings):
@@ -142,26 +142,26 @@ def _parameters(draft: _Draft, wordings: Any) -> None:
         text = meaning.strip(" .,;:")
         if text.casefold() in mined.casefold():  # nothing new, or empty
             continue
-        if draft.accepts(path, _fault(draft, text, least=3, most=160)):
+        if draft.accepts(path, _text_fault(draft, text, least=3, most=160)):
             text = f"{text}; {mined}" if mined else text
             found[number] = dataclasses.replace(found[number], description=text)
             draft.write(path, parameters=tuple(found))
 
 
-def _pitfalls(draft: _Draft, wordings: Any) -> None:
+def _reword_pitfalls(draft: _Draft, wordings: Any) -> None:
     found: list[Pitfall] = list(draft.content.pitfalls)
-    for number, why in _numbered(wordings, "why", of=len(found)):
+    for number, why in _numbered_entries(wordings, "why", of=len(found)):
         path = f"pitfalls.{number}"
-        if draft.accepts(path, _fault(draft, why, least=8, most=240)):
+        if draft.accepts(path, _text_fault(draft, why, least=8, most=240)):
             found[number] = dataclasses.replace(found[number], text=f"{_sentence(found[number].text)} {_sentence(why)}")
             draft.write(path, pitfalls=tuple(found))
 
 
-def _fault(draft: _Draft, text: str, *, least: int, most: int) -> CodedReason | None:
+def _text_fault(draft: _Draft, text: str, *, least: int, most: int) -> CodedReason | None:
     return text_fault(text.strip(), draft.check, least=least, most=most)
 
 
-def _numbered(wordings: Any, key: str, *, of: int) -> Iterator[tuple[int, str]]:
+def _numbered_entries(wordings: Any, key: str, *, of: int) -> Iterator[tuple[int, str]]:
     """Yield the entries that exist, once each, as position and text."""
     seen: set[int] = set()
     for entry in _entries(wordings):
@@ -197,12 +197,12 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
             dataclasses.replace(parameter, description=worded.description)
             for parameter, worded in zip(mined.parameters, known.parameters, strict=True)
         ),
-        pitfalls=tuple(_kept(pitfall, known) for pitfall in mined.pitfalls),
+        pitfalls=tuple(_kept_pitfall(pitfall, known) for pitfall in mined.pitfalls),
     )
-    changed = [path for path in _worded_paths(content) if _text(content, path) != _text(mined, path)]
-    before = {path: _origin(version, _stood(content, path, known)) for path in changed}
+    changed = [path for path in _worded_paths(content) if _field_text(content, path) != _field_text(mined, path)]
+    before = {path: _origin(version, _earlier_path(content, path, known)) for path in changed}
     origins = {path: lowest((origin, candidate.origins.get(path, origin))) for path, origin in before.items()}
-    grounding = {path: version.provenance.grounding.get(_stood(content, path, known), ()) for path in changed}
+    grounding = {path: version.provenance.grounding.get(_earlier_path(content, path, known), ()) for path in changed}
     provenance = dataclasses.replace(
         candidate.provenance,
         grounding={**grounding, **candidate.provenance.grounding},
@@ -217,15 +217,15 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
 def does_the_same(one: SkillContent, other: SkillContent) -> bool:
     """Whether two contents differ only in words and counts; for a lesson the tags are its result."""
 
-    def deed(content: SkillContent) -> object:
+    def _comparable(content: SkillContent) -> object:
         calls = [(step.tool, dict(step.arguments), step.optional) for step in content.steps]
         inputs = [(each.name, each.type, each.reading, each.key) for each in content.parameters]
         return content.kind, calls, inputs, set(content.tags) if content.kind is Kind.LESSON else set()
 
-    return deed(one) == deed(other)
+    return _comparable(one) == _comparable(other)
 
 
-def _kept(pitfall: Pitfall, known: SkillContent) -> Pitfall:
+def _kept_pitfall(pitfall: Pitfall, known: SkillContent) -> Pitfall:
     """Return the pitfall with the explanation of the version, if it has one."""
     stem = pitfall.text.rstrip(".!? ")
     worded = (each.text for each in known.pitfalls if each.kind == pitfall.kind and each.text.startswith(stem))
@@ -237,7 +237,7 @@ def _worded_paths(content: SkillContent) -> list[str]:
     return ["name", "description", *(f"{name}.{n}" for name in numbered for n in range(len(getattr(content, name))))]
 
 
-def _text(content: SkillContent, path: str) -> object:
+def _field_text(content: SkillContent, path: str) -> object:
     name, _, number = path.partition(".")
     value = getattr(content, name)
     if not number:
@@ -245,17 +245,17 @@ def _text(content: SkillContent, path: str) -> object:
     return value[int(number)] if int(number) < len(value) else None
 
 
-def _stood(content: SkillContent, path: str, known: SkillContent) -> str:
+def _earlier_path(content: SkillContent, path: str, known: SkillContent) -> str:
     """Return where the wording of a field is in its version; lists may be ordered differently."""
     name = path.partition(".")[0]
     if name not in ("pitfalls", "example_queries"):
         return path
-    words = [_words(entry) for entry in getattr(known, name)]
-    sentences = _words(_text(content, path))
+    words = [_normalised_words(entry) for entry in getattr(known, name)]
+    sentences = _normalised_words(_field_text(content, path))
     return f"{name}.{words.index(sentences)}" if sentences in words else path
 
 
-def _words(entry: object) -> object:
+def _normalised_words(entry: object) -> object:
     return entry.text if isinstance(entry, Pitfall) else entry
 
 
@@ -304,18 +304,18 @@ def _proposal(
     spans = tuple(dict.fromkeys(known[each] for each in cited))
     source = trajectories[spans[0].trajectory_id]
     own = [span for span in spans if span.trajectory_id == source.id]
-    done = [action for action in tool_calls(source) if _shows(action, own)]
+    done = [action for action in tool_calls(source) if _is_cited(action, own)]
     if not done:
         return coded(AnswerFault.NO_WORKING_CALL)
-    return _candidate(candidate, (name, lesson.strip()), actions=done, spans=own, check=check, source=source)
+    return _proposed_candidate(candidate, (name, lesson.strip()), actions=done, spans=own, check=check, source=source)
 
 
-def _shows(action: ToolCall, spans: Sequence[Span]) -> bool:
+def _is_cited(action: ToolCall, spans: Sequence[Span]) -> bool:
     cited = any(span.step == action.index and span.part == "arguments" for span in spans)
     return cited and action.surely_worked and action.effect is not Effect.INTERNAL
 
 
-def _candidate(
+def _proposed_candidate(
     mined: Candidate,
     words: tuple[str, str],
     *,

@@ -71,9 +71,9 @@ class Material:
 
 def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material:
     """Return the mined skill and its tasks, without answers of tools, which could instruct the model."""
-    document, pieces = _skill(candidate)
+    document, pieces = _skill_document(candidate)
     sources = _sources(candidate, trajectories)[:_MAX_TASKS]
-    tasks = [_cut(source.task.text, _MAX_TASK) for source in sources]
+    tasks = [_limited(source.task.text, _MAX_TASK) for source in sources]
     pieces += [
         MaterialText(task, _task_origin(source), names=False) for task, source in zip(tasks, sources, strict=True)
     ]
@@ -82,20 +82,20 @@ def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
 
 def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material | None:
     """Return the mined skill with records of its attempts, including answers of tools; nothing without attempts."""
-    document, pieces = _skill(candidate)
+    document, pieces = _skill_document(candidate)
     spans: dict[str, Span] = {}
     records: list[dict[str, Any]] = []
     room = _MAX_BYTES
     for number, source in enumerate(_sources(candidate, trajectories)[:_MAX_ATTEMPTS], start=1):
         entries: list[dict[str, Any]] = []
-        for entry, found, quoted in _entries(source, number):
+        for entry, found, quoted in _step_entries(source, number):
             room -= len(json.dumps(entry, default=str))
             if room < 0:
                 break
             entries.append(entry)
             spans |= found
             pieces += quoted
-        records.append({"task": _cut(source.task.text, _MAX_TASK), "entries": entries})
+        records.append({"task": _limited(source.task.text, _MAX_TASK), "entries": entries})
         pieces.append(MaterialText(records[-1]["task"], _task_origin(source), names=False))
     if not spans:
         return None
@@ -106,7 +106,7 @@ def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
 
 def quote(value: Any) -> str:
     """Return a value as JSON between marks that no text inside can write."""
-    document = json.dumps(_cleaned(redact_value(value).value), ensure_ascii=False, default=str)
+    document = json.dumps(_without_secrets(redact_value(value).value), ensure_ascii=False, default=str)
     inside = document.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<material>\n{inside}\n</material>"
 
@@ -122,30 +122,35 @@ def _task_origin(trajectory: Trajectory) -> Origin:
     return lowest(stated) if stated else Origin.AGENT if trajectory.parent_session_id else Origin.USER
 
 
-def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
+def _skill_document(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
     """Return the mined skill as a document, and its texts with their origins."""
     content = candidate.content
     document: dict[str, Any] = {
         "kind": str(content.kind),
         "name": content.name,
-        "description": _cut(content.description, _MAX_TASK),
+        "description": _limited(content.description, _MAX_TASK),
         "steps": [
-            {"number": number, "text": _cut(step.text), "tool": step.tool, "arguments": _cut_value(step.arguments)}
+            {
+                "number": number,
+                "text": _limited(step.text),
+                "tool": step.tool,
+                "arguments": _limited_value(step.arguments),
+            }
             for number, step in enumerate(content.steps[:_MAX_STEPS], start=1)
         ],
         "parameters": [
-            {"name": p.name, "meaning": _cut(p.description), "example": p.example} for p in content.parameters
+            {"name": p.name, "meaning": _limited(p.description), "example": p.example} for p in content.parameters
         ],
         "conditions": list(_conditions(content)),
-        "pitfalls": [{"number": n, "text": _cut(p.text)} for n, p in enumerate(content.pitfalls, start=1)],
-        "error": _cut(content.signature),
-        "notes": _cut(content.body, _MAX_TASK),
+        "pitfalls": [{"number": n, "text": _limited(p.text)} for n, p in enumerate(content.pitfalls, start=1)],
+        "error": _limited(content.signature),
+        "notes": _limited(content.body, _MAX_TASK),
     }
     # These two repeat text of tools; the skill can be worded without them.
     for key, path in (("error", "signature"), ("notes", "body")):
         if _origin(candidate, path) is Origin.EXTERNAL:
             document[key] = ""
-    shown_fields = (*_fields(content), ("signature", document["error"]), ("body", document["notes"]))
+    shown_fields = (*_content_fields(content), ("signature", document["error"]), ("body", document["notes"]))
     pieces = [MaterialText(text, _origin(candidate, path)) for path, text in shown_fields if text]
     examples = enumerate(content.parameters)
     pieces += [
@@ -154,12 +159,12 @@ def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[MaterialText]]:
     return {key: value for key, value in document.items() if value or key == "steps"}, pieces
 
 
-def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
+def _content_fields(content: SkillContent) -> Iterator[tuple[str, str]]:
     yield from (("name", content.name.replace("-", " ")), ("name", content.name))
     yield from (("description", content.description), ("category", content.category))
     for number, step in enumerate(content.steps):
         yield f"steps.{number}", f"{step.text}\n{step.tool}\n{step.tool.replace('_', ' ')}"
-        yield f"steps.{number}", json.dumps(_cut_value(step.arguments), ensure_ascii=False, default=str)
+        yield f"steps.{number}", json.dumps(_limited_value(step.arguments), ensure_ascii=False, default=str)
     for number, parameter in enumerate(content.parameters):
         yield f"parameters.{number}", f"{{{parameter.name}}} {parameter.name.replace('_', ' ')} {parameter.description}"
     for name in ("preconditions", "postconditions", "pitfalls", "example_queries", "tags"):
@@ -175,7 +180,7 @@ def _conditions(content: SkillContent) -> Iterator[str]:
         *content.postconditions,
         *(c for case in content.cases for c in case.conditions),
     ):
-        yield _cut(condition.text)
+        yield _limited(condition.text)
 
 
 def _origin(candidate: Candidate, path: str) -> Origin:
@@ -185,7 +190,7 @@ def _origin(candidate: Candidate, path: str) -> Origin:
     return lowest(own)
 
 
-def _entries(
+def _step_entries(
     trajectory: Trajectory, number: int
 ) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[MaterialText]]]:
     """Yield the steps: quoted, with span ids and texts."""
@@ -193,7 +198,7 @@ def _entries(
     shown_fields = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
     for step in shown_fields:
         at = f"{number}.{step.index}"
-        entry = _entry(step, at)
+        entry = _step_entry(step, at)
         parts = {at: "arguments" if step.tool else "text"} | ({f"{at}.out": "observation"} if "answer" in entry else {})
         spans = {name: Span(trajectory.id, step.index, part) for name, part in parts.items()}
         texts = (json.dumps(entry.get("arguments", ""), ensure_ascii=False) + f"\n{step.tool}", entry.get("answer", ""))
@@ -205,33 +210,33 @@ def _entries(
         yield entry, spans, pieces
 
 
-def _entry(step: Step, at: str) -> dict[str, Any]:
+def _step_entry(step: Step, at: str) -> dict[str, Any]:
     if not step.tool:
-        return {"id": at, "who": str(step.role), "text": _cut(step.text)}
-    entry: dict[str, Any] = {"id": at, "who": "agent", "tool": step.tool, "arguments": _cut_value(step.arguments)}
+        return {"id": at, "who": str(step.role), "text": _limited(step.text)}
+    entry: dict[str, Any] = {"id": at, "who": "agent", "tool": step.tool, "arguments": _limited_value(step.arguments)}
     entry["ended"] = str(step.result)
     if step.observation:
-        entry |= {"answer_id": f"{at}.out", "answer": _cut(step.observation)}
+        entry |= {"answer_id": f"{at}.out", "answer": _limited(step.observation)}
     return entry
 
 
-def _cut(text: str, limit: int = _MAX_TEXT) -> str:
+def _limited(text: str, limit: int = _MAX_TEXT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _cut_value(value: Any) -> Any:
+def _limited_value(value: Any) -> Any:
     if isinstance(value, str):
-        return _cut(value)
+        return _limited(value)
     if isinstance(value, Mapping):
-        return {str(key): _cut_value(item) for key, item in list(value.items())[:_MAX_STEPS]}
+        return {str(key): _limited_value(item) for key, item in list(value.items())[:_MAX_STEPS]}
     if isinstance(value, Sequence):
-        return [_cut_value(item) for item in value[:_MAX_STEPS]]
+        return [_limited_value(item) for item in value[:_MAX_STEPS]]
     return value
 
 
-def _cleaned(value: Any) -> Any:
+def _without_secrets(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(str(key)): _cleaned(item) for key, item in value.items()}
-    return [_cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+        return {clean(str(key)): _without_secrets(item) for key, item in value.items()}
+    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value

@@ -43,7 +43,7 @@ class PromptFile:
         """The version recorded in provenance: the name, and the start of the files' hash."""
         return f"{self.name}@{self.digest[:_HASH_LENGTH]}"
 
-    def about(self, material: str) -> Prompt:
+    def request(self, material: str) -> Prompt:
         """Return the prompt for some quoted material."""
         return Prompt(instructions=self.instructions, material=material, schema=self.schema)
 
@@ -111,7 +111,7 @@ class Refiner:
         wording is kept without a call.
         """
         mined, before = tuple(candidates), self._model.spent
-        linked = _linked(mined)
+        linked = _linked_names(mined)
         made: list[Candidate] = []
         news: list[Candidate] = []
         worded = 0
@@ -122,7 +122,7 @@ class Refiner:
             elif version is not None and does_the_same(each.content, version.content):
                 made.append(kept_wording(each, version))
             else:
-                made.append(self._worded(each, trajectories, renames=each.content.name not in linked))
+                made.append(self._reword(each, trajectories, renames=each.content.name not in linked))
                 news.append(made[-1])
                 worded += made[-1] is not each
         return Refined(
@@ -138,7 +138,7 @@ class Refiner:
         mined, before = tuple(candidates), self._model.spent
         found: dict[str, Candidate] = {}
         for candidate in mined:
-            for made in self._proposed(candidate, trajectories):
+            for made in self._propose(candidate, trajectories):
                 found.setdefault(made.content.hash(), made)
         return Refined(
             candidates=mined,
@@ -147,7 +147,7 @@ class Refiner:
             spent=self._model.spent - before,
         )
 
-    def _worded(self, candidate: Candidate, trajectories: Mapping[str, Trajectory], *, renames: bool) -> Candidate:
+    def _reword(self, candidate: Candidate, trajectories: Mapping[str, Trajectory], *, renames: bool) -> Candidate:
         if self.ended:
             return candidate
         prompt, material = prompt_file(WORDING), wording_material(candidate, trajectories)
@@ -156,9 +156,9 @@ class Refiner:
             return candidate
         made, remarks = reworded(candidate, answer, check=AnswerCheck(material), renames=renames)
         self._remarks += remarks
-        return made if made is candidate else self._signed(made, prompt)
+        return made if made is candidate else self._with_model(made, prompt)
 
-    def _proposed(self, candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> list[Candidate]:
+    def _propose(self, candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> list[Candidate]:
         if candidate.content.kind not in KINDS or self.ended:
             return []
         prompt, material = prompt_file(MISSED), records_material(candidate, trajectories)
@@ -171,12 +171,12 @@ class Refiner:
             return []
         made, remarks = proposals(candidate, answer, check=AnswerCheck(material), trajectories=trajectories)
         self._remarks += remarks
-        return [self._signed(each, prompt) for each in made]
+        return [self._with_model(each, prompt) for each in made]
 
     def _ask(self, prompt: PromptFile, material: Material, *, skill: str) -> Mapping[str, object] | None:
         """Return the answer, or nothing."""
         try:
-            answer = self._model.ask(prompt.about(material.text))
+            answer = self._model.ask(prompt.request(material.text))
         except OverBudget as refusal:
             self._over = True
             self._remark(skill, coded(AnswerFault.OVER_BUDGET, message=refusal.message))
@@ -189,7 +189,7 @@ class Refiner:
         self._failures = 0
         return answer
 
-    def _signed(self, candidate: Candidate, prompt: PromptFile) -> Candidate:
+    def _with_model(self, candidate: Candidate, prompt: PromptFile) -> Candidate:
         """Record the model and the prompt in the provenance."""
         provenance = dataclasses.replace(candidate.provenance, model=self._model.name, prompt_version=prompt.version)
         return dataclasses.replace(candidate, provenance=provenance)
@@ -215,7 +215,7 @@ def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajector
     )
 
 
-def _linked(candidates: Sequence[Candidate]) -> frozenset[str]:
+def _linked_names(candidates: Sequence[Candidate]) -> frozenset[str]:
     """Return names by which skills refer to each other: these are not reworded."""
     names: set[str] = set()
     for candidate in candidates:

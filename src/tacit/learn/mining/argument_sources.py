@@ -152,7 +152,7 @@ class SelectionRule:
         if found is None:
             return False
         if self.path:
-            wanted = at(view.arguments, self.path)
+            wanted = argument_at(view.arguments, self.path)
             return wanted is not None and plain(found) == plain(wanted)
         return plain(found) == self.value if self.value else view.mentioned(found)
 
@@ -188,7 +188,7 @@ Used = Sequence[tuple[View, Sequence[Any]]]
 """The calls that had an argument, each with its value or the values of its list."""
 
 
-def measured(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ...] = ()) -> ArgumentSource:
+def measure_source(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ...] = ()) -> ArgumentSource:
     """Return a place with its weighted counts over some calls."""
     bare = ArgumentSource(tool=tool, path=path, rules=rules)
     total = sum(view.weight for view, _ in used) or 1.0
@@ -224,16 +224,16 @@ def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
         for place in sorted(view.places_of(values)):
             counts[place] += view.weight  # type: ignore[assignment]
     likely = sorted(place for place, weight in counts.items() if weight / total >= at_least)
-    found = [measured(tool, path, used) for tool, path in likely]
+    found = [measure_source(tool, path, used) for tool, path in likely]
     return sorted(found, key=lambda source: (-source.coverage, -source.exact, source.tool, source.path))
 
 
-def refined(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> ArgumentSource:
+def refine_source(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...], str]) -> ArgumentSource:
     """Return a place with up to two conditions that leave fewer values and keep the right ones."""
     floor = source.coverage * _KEPT
     for _ in range(2):
         tried = [
-            measured(source.tool, source.path, used, rules=(*source.rules, rule))
+            measure_source(source.tool, source.path, used, rules=(*source.rules, rule))
             for rule in _rules(source, used, names=names)
         ]
         better = [one for one in tried if one.coverage >= floor and one.exact >= source.exact + _WORTH]
@@ -271,12 +271,12 @@ def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...]
             yield SelectionRule(name, value=text)
 
 
-def at(arguments: Any, path: tuple[str, ...]) -> Any | None:
+def argument_at(arguments: Any, path: tuple[str, ...]) -> Any | None:
     """Return the argument at a path of names, or None; behind `[]` the values of all records."""
     for place, name in enumerate(path):
         if name == "[]":
             rows = arguments if isinstance(arguments, list | tuple) else ()
-            found = [value for row in rows if (value := at(row, path[place + 1 :])) is not None]
+            found = [value for row in rows if (value := argument_at(row, path[place + 1 :])) is not None]
             return found or None
         if not isinstance(arguments, Mapping) or name not in arguments:
             return None

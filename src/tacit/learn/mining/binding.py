@@ -16,7 +16,16 @@ from typing import Any
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
-from tacit.learn.mining.argument_sources import ArgumentSource, Occurrence, Used, View, at, refined, sources_of, view_of
+from tacit.learn.mining.argument_sources import (
+    ArgumentSource,
+    Occurrence,
+    Used,
+    View,
+    argument_at,
+    refine_source,
+    sources_of,
+    view_of,
+)
 from tacit.learn.values import EMAIL
 from tacit.text.value_lookup import TASK, plain
 from tacit.text.value_shapes import FREE, one_of, shape_of, values_of_shape
@@ -65,7 +74,7 @@ class Bound:
 
 def bind(occurrences: Sequence[Occurrence]) -> Bound:
     """Find where the arguments of a call come from; all occurrences call one tool."""
-    views = _weighed(_sample(occurrences))
+    views = _weighted_views(_sample(occurrences))
     if not views:
         return Bound()
     arguments: dict[str, Any] = {}
@@ -74,19 +83,21 @@ def bind(occurrences: Sequence[Occurrence]) -> Bound:
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for path in _paths(views):
-        used = [(view, value) for view in views if (value := at(view.arguments, path)) is not None]
+        used = [(view, value) for view in views if (value := argument_at(view.arguments, path)) is not None]
         if sum(view.weight for view, _ in used) <= _MAJORITY * sum(view.weight for view in views):
             continue  # rarely given: optional and left out
         literal = _constant(used, rows="[]" in path)
-        if literal is not None and not (any(map(_personal, _list(literal))) and _best(_lists(used), names=names)):
-            _put(arguments, path, literal)
+        if literal is not None and not (
+            any(map(_is_personal, _values_of(literal))) and _best_source(_values_per_call(used), names=names)
+        ):
+            _set_path(arguments, path, literal)
             continue
         name = _name(path, taken)
         parameter, rest = _parameter(name, used, names=names)
         parameters.append(parameter)
         support[name] = rest
-        _put(arguments, path, f"{{{name}}}")
-        if parameter.reading and parameter.type != "array" and _links(used):
+        _set_path(arguments, path, f"{{{name}}}")
+        if parameter.reading and parameter.type != "array" and _identifies_records(used):
             names[path] = name
     return Bound(arguments=_in_order(arguments, views[0].arguments), parameters=tuple(parameters), support=support)
 
@@ -104,9 +115,9 @@ def _sample(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
     return [ordered[index * len(ordered) // _MAX_OCCURRENCES] for index in range(_MAX_OCCURRENCES)]
 
 
-def _weighed(occurrences: Sequence[Occurrence]) -> list[View]:
+def _weighted_views(occurrences: Sequence[Occurrence]) -> list[View]:
     """Return the calls with what was known before each; attempts at one task share one weight."""
-    groups = _groups(occurrences)
+    groups = _task_groups(occurrences)
     sizes = Counter(groups)
     views = [view_of(one) for one in occurrences]
     for view, group in zip(views, groups, strict=True):
@@ -114,7 +125,7 @@ def _weighed(occurrences: Sequence[Occurrence]) -> list[View]:
     return views
 
 
-def _groups(occurrences: Sequence[Occurrence]) -> list[int]:
+def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
     """Return which calls belong to one task: same name or words, or a shared id."""
     parent = list(range(len(occurrences)))
 
@@ -128,8 +139,14 @@ def _groups(occurrences: Sequence[Occurrence]) -> list[int]:
     for index, one in enumerate(occurrences):
         marks = [("task", one.task or " ".join(one.trajectory.task.text.casefold().split()))]
         if not one.task:
-            values = (value for path in _flat(one.step.arguments) for value in _list(at(one.step.arguments, path)))
-            marks += [("id", plain(value)) for value in values if _personal(value) and shape_of(str(value)) != "<date>"]
+            values = (
+                value
+                for path in _flattened(one.step.arguments)
+                for value in _values_of(argument_at(one.step.arguments, path))
+            )
+            marks += [
+                ("id", plain(value)) for value in values if _is_personal(value) and shape_of(str(value)) != "<date>"
+            ]
         for mark in marks:
             parent[root(index)] = root(first.setdefault(mark, index))
     return [root(index) for index in range(len(occurrences))]
@@ -139,8 +156,8 @@ def _paths(views: Sequence[View]) -> list[Path]:
     """Return the arguments in the order to bind: values used before come first, lists last."""
     seen: dict[Path, list[tuple[View, Any]]] = {}
     for view in views:
-        for path in _flat(view.arguments):
-            seen.setdefault(path, []).append((view, at(view.arguments, path)))
+        for path in _flattened(view.arguments):
+            seen.setdefault(path, []).append((view, argument_at(view.arguments, path)))
     inner = {path[:length] for path in seen for length in range(1, len(path))}
     rank = {
         path: (
@@ -153,20 +170,20 @@ def _paths(views: Sequence[View]) -> list[Path]:
     return sorted(rank, key=lambda path: (rank[path], path))
 
 
-def _flat(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+def _flattened(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
     """Yield the paths of all arguments; a list of records continues behind `[]` as one record."""
     for name, value in arguments.items():
         path = (*above, str(name))
         rows = value[:_MAX_ROWS] if isinstance(value, list | tuple) and len(above) < _MAX_DEPTH else ()
         if isinstance(value, Mapping) and value and len(above) < _MAX_DEPTH:
-            yield from _flat(value, path)
+            yield from _flattened(value, path)
         elif rows and all(isinstance(row, Mapping) and row for row in rows):
-            yield from dict.fromkeys(inner for row in rows for inner in _flat(row, (*path, "[]")))
+            yield from dict.fromkeys(inner for row in rows for inner in _flattened(row, (*path, "[]")))
         else:
             yield path
 
 
-def _put(arguments: dict[str, Any], path: Path, value: Any) -> None:
+def _set_path(arguments: dict[str, Any], path: Path, value: Any) -> None:
     place: Any = arguments
     for name, following in pairwise(path):
         place = place[0] if name == "[]" else place.setdefault(name, [{}] if following == "[]" else {})
@@ -195,14 +212,17 @@ def _name(path: Path, taken: set[str]) -> str:
 
 def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Path, str]) -> tuple[Parameter, Support]:
     """Decide where the value of an argument comes from."""
-    lists = _lists(used)
+    lists = _values_per_call(used)
     kind = _type([value for _, value in used])
-    best = _best(lists, names=names)
+    best = _best_source(lists, names=names)
     choices = _choices(lists)
-    words, stated, heard = _task(lists, choices)
+    words, stated, heard = _task_source(lists, choices)
     parameter = Parameter(name=name, type=kind, example=_example(lists))
     if best is not None and (not words or _score(best) >= stated):
-        spans = [Span(view.occurrence.trajectory.id, found.step, "observation") for view, found in _seen(best, lists)]
+        spans = [
+            Span(view.occurrence.trajectory.id, found.step, "observation")
+            for view, found in _observed_values(best, lists)
+        ]
         text = f"`{best.path}` in the answer of `{best.tool}`" if best.path != "." else f"the answer of `{best.tool}`"
         where = " where " + " and ".join(map(str, best.rules)) if best.rules else ""
         parameter = replace(parameter, reading=best.tool, key=best.key, description=text + where, example="")
@@ -210,23 +230,23 @@ def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Pa
     if words:
         detail = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
         parameter = replace(
-            parameter, reading=TASK, key=words, description=f"{_spoken(name)} named in the task{detail}"
+            parameter, reading=TASK, key=words, description=f"{_as_words(name)} named in the task{detail}"
         )
         spans = [view.span_of_words(values[0]) for (view, values), in_task in zip(lists, heard, strict=True) if in_task]
         return parameter, _support(lists, heard, spans)
     seen = f"; seen: {', '.join(choices)}" if choices else ""
     own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in used]
-    return replace(parameter, description=f"{_spoken(name)}{seen}"), _support(lists, [False] * len(lists), own)
+    return replace(parameter, description=f"{_as_words(name)}{seen}"), _support(lists, [False] * len(lists), own)
 
 
-def _best(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
+def _best_source(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
     """Return the place in earlier answers that explains most; among near equals the one with the fewest values."""
     found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
     if not found:
         return None
     near = [source for source in found if source.coverage >= found[0].coverage - _NEAR]
     near = sorted(near, key=lambda source: (-_score(source), source.order, source.tool, source.path))[: 2 * _TRIED]
-    tried = [refined(source, used, names=names) for source in near]
+    tried = [refine_source(source, used, names=names) for source in near]
     return min(tried, key=lambda source: (-round(_score(source), 3), source.order, source.tool, source.key))
 
 
@@ -234,7 +254,7 @@ def _score(source: ArgumentSource) -> float:
     return source.coverage + _EXACT * source.exact - _ECHO * source.echo
 
 
-def _task(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
+def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
     """Return the shape of the value in the task, its score as a place, and for which calls it was named."""
     heard = [all(view.stated(value) for value in values) for view, values in used]
     total = sum(view.weight for view, _ in used) or 1.0
@@ -253,7 +273,7 @@ def _task(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
     return shape, share + _EXACT * exact / total, heard
 
 
-def _seen(source: ArgumentSource, used: Used) -> Iterator[tuple[View, Any]]:
+def _observed_values(source: ArgumentSource, used: Used) -> Iterator[tuple[View, Any]]:
     for view, values in used:
         wanted = {plain(value) for value in values}
         found = [reading for reading in source.readings(view) if plain(reading.leaf.value) in wanted]
@@ -274,7 +294,7 @@ def _constant(used: Sequence[tuple[View, Any]], *, rows: bool) -> Any | None:
     if len({repr(value) for value in values}) != 1:
         return None
     value = values[0]
-    return value if _general(value, [view for view, _ in used]) else None
+    return value if _is_general(value, [view for view, _ in used]) else None
 
 
 def _choices(used: Used) -> tuple[str, ...]:
@@ -283,8 +303,8 @@ def _choices(used: Used) -> tuple[str, ...]:
     for view, values in used:
         for value in values:
             groups.setdefault(str(value), []).append(view)
-    words = {value: views for value, views in groups.items() if value and '"' not in value and not _personal(value)}
-    general = [value for value, views in words.items() if _general(value, views)]
+    words = {value: views for value, views in groups.items() if value and '"' not in value and not _is_personal(value)}
+    general = [value for value, views in words.items() if _is_general(value, views)]
     covered = sum(len(groups[value]) for value in general)
     if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
         return ()
@@ -296,19 +316,19 @@ def _example(used: Used) -> str:
     return choices[0] if choices else ""
 
 
-def _general(value: Any, views: Sequence[View]) -> bool:
+def _is_general(value: Any, views: Sequence[View]) -> bool:
     """Whether a value may be part of a skill: several tasks share it, or several attempts and it is not personal."""
     tasks = len({view.group for view in views})
     if tasks >= SEVERAL:
         return True
-    texts = [str(one) for one in _list(value)]
-    if (value and not texts) or any(_personal(one) for one in _list(value)) or any(map(_named_somebody, texts)):
+    texts = [str(one) for one in _values_of(value)]
+    if (value and not texts) or any(_is_personal(one) for one in _values_of(value)) or any(map(_contains_name, texts)):
         return False
     task_text = any(view.stated(text) for view in views for text in texts)
     return len({view.occurrence.trajectory.id for view in views}) >= SEVERAL and (tasks > 1 or not task_text)
 
 
-def _personal(value: Any) -> bool:
+def _is_personal(value: Any) -> bool:
     """Whether a value looks like that of one person or record: an id, an address, a long number."""
     if not isinstance(value, str):
         return isinstance(value, int) and abs(value) > 9_999
@@ -317,23 +337,23 @@ def _personal(value: Any) -> bool:
     return bool(EMAIL.search(value) or re.search(r"\d{3}", value) or (digits > 1 and digits >= letters))
 
 
-def _named_somebody(text: str) -> bool:
+def _contains_name(text: str) -> bool:
     """Whether a text contains a possible name: a capitalised word inside a sentence."""
     words = re.findall(r"[^\W\d_]+", text)
     return any(word[0].isupper() and word != "I" for word in (words if len(words) < 3 else words[1:]))
 
 
-def _links(used: Sequence[tuple[View, Any]]) -> bool:
+def _identifies_records(used: Sequence[tuple[View, Any]]) -> bool:
     """Whether an argument identifies records: it is usually an id."""
-    ids = sum(_personal(value) and " " not in str(value) for _, value in used)
+    ids = sum(_is_personal(value) and " " not in str(value) for _, value in used)
     return ids > _MAJORITY * len(used)
 
 
-def _lists(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]:
-    return [(view, _list(value)) for view, value in used if _list(value)]
+def _values_per_call(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]:
+    return [(view, _values_of(value)) for view, value in used if _values_of(value)]
 
 
-def _list(value: Any) -> list[Any]:
+def _values_of(value: Any) -> list[Any]:
     """Return the values of an argument; none for nested records."""
     values = list(value[:_MAX_LISTED]) if isinstance(value, list | tuple) else [value]
     return [] if any(isinstance(one, Mapping | list | tuple) or one is None for one in values) else values
@@ -352,5 +372,5 @@ def _type(values: Sequence[Any]) -> str:
     return "object" if any(issubclass(kind, Mapping) for kind in kinds) else "string"
 
 
-def _spoken(name: str) -> str:
+def _as_words(name: str) -> str:
     return name.replace("_", " ")

@@ -157,7 +157,7 @@ class _Steps:
             self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
         for number, (tool, fixed) in enumerate(self._unit.tokens):
             bound = self._bound[number]
-            arguments = {**bound.arguments, **{key: self._literal(number, key) for key, _ in fixed}}
+            arguments = {**bound.arguments, **{key: self._literal_spans(number, key) for key, _ in fixed}}
             self._add(tool, arguments, bound.parameters, self._places_of_call(number), bound.support)
         for tool in self._checks:
             bound = self._study.bind_reading(tool)
@@ -177,8 +177,8 @@ class _Steps:
         used = {name for _, value in leaves(arguments) for name in re.findall(r"\{(\w+)\}", str(value))}
         for parameter in parameters:
             if parameter.name in used or any(f"{{{parameter.name}}}" in other.key for other in parameters):
-                renamed[parameter.name] = self._keep(parameter, renamed, support)
-        arguments = _renamed(arguments, renamed)
+                renamed[parameter.name] = self._keep_parameter(parameter, renamed, support)
+        arguments = _with_names(arguments, renamed)
         number = len(self._steps)
         self._steps.append(
             SkillStep(text=f"{sentence_of(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
@@ -187,7 +187,7 @@ class _Steps:
         self._field_origins.add_spans(f"steps.{number}", spans)
         self._field_origins.add_spans(f"steps.{number}.arguments", spans)
 
-    def _keep(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
+    def _keep_parameter(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
         """Add a parameter under a name for one place only; the same place keeps one name."""
         key = re.sub(r"\{(\w+)\}", lambda match: f"{{{renamed.get(match[1], match[1])}}}", parameter.key)
         wanted = dataclasses.replace(parameter, key=key)
@@ -205,7 +205,7 @@ class _Steps:
         self._parameters[name] = dataclasses.replace(wanted, name=name)
         return name
 
-    def _literal(self, number: int, key: str) -> Any:
+    def _literal_spans(self, number: int, key: str) -> Any:
         identity, times = next(iter(self._unit.made.items()))
         return self._study.outlines[identity].moves[times[0][number]].arguments[key]
 
@@ -216,7 +216,7 @@ class _Steps:
         ]
 
     def _places_of_reading(self, tool: str) -> list[tuple[str, int]]:
-        return _taken(tool, self._study, self._study.sample(list(self._unit.made)))
+        return _reading_spans(tool, self._study, self._study.sample(list(self._unit.made)))
 
     def _spans(self, places: Sequence[tuple[str, int]], arguments: Mapping[str, Any]) -> list[Span]:
         """Return the spans of the calls, and of observations that literal values were copied from."""
@@ -269,10 +269,10 @@ def _ground_findings(findings: Findings, study: Study, field_origins: FieldOrigi
 def _condition_spans(condition: Condition, study: Study, sources: Sequence[str]) -> list[Span]:
     if condition.reading == TASK:
         return task_spans(study, sources)[:_SPANS]
-    return [Span(identity, at, "observation") for identity, at in _taken(condition.reading, study, sources)]
+    return [Span(identity, at, "observation") for identity, at in _reading_spans(condition.reading, study, sources)]
 
 
-def _taken(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
+def _reading_spans(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
     """Return where a reading was taken: in these attempts, else in other successes."""
     for among in (sources, [outline.trajectory_id for outline in study.group.successes]):
         found = (
@@ -313,7 +313,7 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
+def _cue_words(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
     """Return the strongest cues as the tasks spell them, not as stems."""
     spelling: dict[str, str] = {}
     for word in re.findall(r"[^\W\d_]+", " ".join(tasks)):
@@ -334,18 +334,18 @@ def _description(unit: Unit, findings: Findings, tasks: Sequence[str], *, of: in
             " and ".join(c.text.rstrip(".") for c in case.conditions) for case in findings.cases[:3]
         )
         sentences.append(f"Needed when {ways}.")
-    words = _spelled(findings.cues, tasks)
+    words = _cue_words(findings.cues, tasks)
     if words:
         sentences.append(f"Tasks that call for it speak of {', '.join(words)}.")
     sentences.append(f"Part of {unit.support} of {of} successful attempts.")
     return shorten(" ".join(sentences), MAX_DESCRIPTION)
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _with_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _renamed(item, names) for key, item in value.items()}
+        return {key: _with_names(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(item, names) for item in value]
+        return [_with_names(item, names) for item in value]
     if not isinstance(value, str):
         return value
     return re.sub(r"\{(\w+)\}", lambda match: f"{{{names.get(match[1], match[1])}}}", value)
@@ -407,7 +407,7 @@ def composites(
         for outline in study.group.successes[-MAX_COMPARED:]
     }
     found: list[Candidate] = []
-    for kind in _kinds(study, sequences):
+    for kind in _task_kinds(study, sequences):
         used = Counter(key for identity in kind.members for key in dict.fromkeys(sequences[identity]))
         lasting = [key for key in order if used[key] > 1][:_MAX_PARTS]
         if len(kind.members) >= MIN_SUPPORT and len(lasting) > 1:
@@ -417,7 +417,7 @@ def composites(
     return found
 
 
-def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
+def _task_kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
     """Group attempts by their task; the first of a kind stands for it."""
     kinds: list[_Kind] = []
     for identity in sequences:
@@ -445,9 +445,9 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
     steps: list[SkillStep] = []
     for _, candidate, used in parts:
         field_origins.add_spans(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
-        steps.append(_step(candidate, used, of=len(kind.members)))
+        steps.append(_composite_step(candidate, used, of=len(kind.members)))
     task = examples[0]
-    goal = _goal(parts, study.outlines[sources[0]].task)
+    goal = _goal_conditions(parts, study.outlines[sources[0]].task)
     for number, each in enumerate(goal):
         field_origins.add_spans(f"postconditions.{number}", goal[each])
     names = [candidate.content.name for _, candidate, _ in parts]
@@ -471,7 +471,7 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
     )
 
 
-def _step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
+def _composite_step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
     """Return the step for a part with its case; counts are given elsewhere, since they alone make no new version."""
     content = candidate.content
     ways = " or ".join(
@@ -492,7 +492,7 @@ def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
     return own + cases
 
 
-def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
+def _goal_conditions(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
     """Return what shows that such a task is done, each with the spans of a part."""
     task_terms = term_set(task)
     found: dict[Condition, tuple[Span, ...]] = {}

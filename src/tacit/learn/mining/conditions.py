@@ -60,7 +60,7 @@ class AttemptRecord:
     """What was read after the last effect; None where nothing was."""
 
 
-def standing_alone(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
+def ending_effects(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
     """Return effects that end an attempt: never taken with another, where that is unlikely by chance."""
     times: dict[str, int] = {}
     joined: set[str] = set()
@@ -86,17 +86,17 @@ def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -
     won = _mask(attempt.succeeded for attempt in ordered)
     table = masks_of(predicates_of([each for each in attempts if each.succeeded]), ordered)
     everything = (1 << len(ordered)) - 1
-    alone = standing_alone(attempts)
+    alone = ending_effects(attempts)
     ended = _mask(bool(attempt.took & alone) for attempt in ordered)
-    linked = _links(effects, [literal for literal, _ in table])
+    linked = _word_links(effects, [literal for literal, _ in table])
     readings = {reading for attempt in ordered for reading in attempt.known}
     took_reading = {reading: _mask(reading in attempt.known for attempt in ordered) for reading in readings}
     options: dict[str, list[list[_Rule]]] = {}
     for effect in sorted(effects):
         taken = _mask(effect in attempt.took for attempt in ordered)
         # An attempt that ended at once shows nothing about the others; such a failure only shows where ending is wrong.
-        counted = everything if effect in alone else everything & ~ended
-        heard = (won | taken if effect in alone else won) & counted
+        count_case = everything if effect in alone else everything & ~ended
+        heard = (won | taken if effect in alone else won) & count_case
         others = heard & ~taken
         enough = min(CONTRASTED, others.bit_count())
         fair = [
@@ -104,9 +104,9 @@ def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -
             for literal, mask in table
             if literal.of_task or (took_reading[literal.reading] & others).bit_count() >= enough
         ]
-        problem = _Problem(fair, linked[effect], taken=taken, won=won, heard=heard, counted=counted)
-        options[effect] = problem.cover()
-    return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _sharing(options).items()}
+        problem = _Problem(fair, linked[effect], taken=taken, won=won, heard=heard, count_case=count_case)
+        options[effect] = problem._cover()
+    return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _fewest_readings(options).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class _Rule:
         return frozenset(literal.reading for literal in self.literals if not literal.of_task)
 
     @property
-    def rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
+    def _rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
         length = sum(len(literal.words) for literal in self.literals if not literal.of_task)
         return (round(self.bits, 6), len(self.literals), -round(self.near, 6), length, self.literals)
 
@@ -139,14 +139,14 @@ class _Problem:
         taken: int,
         won: int,
         heard: int,
-        counted: int,
+        count_case: int,
     ) -> None:
         self._heard = heard
         self._positive = taken & won
-        self._passed = counted & ~taken
+        self._passed = count_case & ~taken
         self._won = won
-        self._rate = 1 - (counted & won).bit_count() / max(1, counted.bit_count())
-        self._links = links
+        self._rate = 1 - (count_case & won).bit_count() / max(1, count_case.bit_count())
+        self._word_links = links
         self._sizes = Counter(mask.bit_count() for mask in {mask & heard for _, mask in table})
         able = [(literal, mask) for literal, mask in table if mask & self._positive]
         self._unit = log2(len({mask & heard for _, mask in able}) + 1)
@@ -157,27 +157,27 @@ class _Problem:
         alike: dict[int, list[_Rule]] = {}
         for literal, mask in able:
             alike.setdefault(mask, []).append(self._rule((literal,), mask, self._positive, self._heard))
-        kept = [sorted(rules, key=lambda rule: rule.rank)[:MAX_ALIKE] for rules in alike.values()]
-        kept.sort(key=lambda rules: rules[0].rank)
+        kept = [sorted(rules, key=lambda rule: rule._rank)[:MAX_ALIKE] for rules in alike.values()]
+        kept.sort(key=lambda rules: rules[0]._rank)
         return sorted((rule.literals[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
-    def cover(self) -> list[list[_Rule]]:
+    def _cover(self) -> list[list[_Rule]]:
         """Return cases one after another, each as its near-equal alternatives, best first."""
         chosen: list[list[_Rule]] = []
         left, heard = self._positive, self._heard
         while left and self._table:
-            plain = _spread(heard.bit_count(), left.bit_count())
-            rules = [rule for rule in self._search(left, heard) if self._reliable(rule, plain)]
+            plain = _entropy_bits(heard.bit_count(), left.bit_count())
+            rules = [rule for rule in self._search(left, heard) if self._is_reliable(rule, plain)]
             if not rules:
                 break
             best = rules[0]
-            alike = [rule for rule in rules if _nearly(rule, best, heard)]
-            chosen.append([self._counted(self._looked_at(rule)) for rule in alike])
+            alike = [rule for rule in rules if _is_near_equal(rule, best, heard)]
+            chosen.append([self._with_counts(self._with_readings(rule)) for rule in alike])
             left &= ~best.covers
             heard &= ~best.covers
         return chosen
 
-    def _looked_at(self, rule: _Rule) -> _Rule:
+    def _with_readings(self, rule: _Rule) -> _Rule:
         """Return a case of task words only, with what all attempts with the effect read of what it changes."""
         if rule.readings:
             return rule
@@ -185,19 +185,19 @@ class _Problem:
         joined = [
             self._rule((*rule.literals, literal), rule.covers & mask, takers, self._heard)
             for literal, mask in self._table
-            if not literal.of_task and self._links[literal] >= CLEAR_LINK and not takers & ~mask
+            if not literal.of_task and self._word_links[literal] >= CLEAR_LINK and not takers & ~mask
         ]
         return min(
-            joined, key=lambda each: (-max(map(self._links.__getitem__, each.literals)), each.rank), default=rule
+            joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.literals)), each._rank), default=rule
         )
 
-    def _counted(self, rule: _Rule) -> _Rule:
+    def _with_counts(self, rule: _Rule) -> _Rule:
         """Return the rule with the counts of all successes in which it holds."""
         stood = rule.covers & self._heard
         support = (stood & self._positive).bit_count()
         return dataclasses.replace(rule, support=support, against=(stood & self._won).bit_count() - support)
 
-    def _reliable(self, rule: _Rule, plain: float) -> bool:
+    def _is_reliable(self, rule: _Rule, plain: float) -> bool:
         """Whether a rule is accepted: it pays for its cost, or nothing contradicts it and its words are the effect's own."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
@@ -206,7 +206,7 @@ class _Problem:
         if rule.against:
             return False
         return self._hardly_chance(rule) or any(
-            self._links[literal] >= CLEAR_LINK and not literal.of_task for literal in rule.literals
+            self._word_links[literal] >= CLEAR_LINK and not literal.of_task for literal in rule.literals
         )
 
     def _hardly_chance(self, rule: _Rule) -> bool:
@@ -225,7 +225,7 @@ class _Problem:
             if heard & ~mask
             or heard == positive  # a predicate that always holds is uninformative, unless nothing needs explaining
         ]
-        front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
+        front = sorted((rule for rule in front if rule.support), key=lambda rule: rule._rank)
         found = front[: BEAM * 2]
         earned = min(EARNED, max(1, heard.bit_count() // 20))
         for _ in range(MAX_LITERALS - 1):
@@ -240,16 +240,16 @@ class _Problem:
                     if joined in wider or excluded < earned or not covers & positive:
                         continue
                     wider[joined] = self._rule(joined, covers, positive, heard)
-            front = sorted(wider.values(), key=lambda rule: rule.rank)
+            front = sorted(wider.values(), key=lambda rule: rule._rank)
             found += front[: BEAM * 2]
-        return sorted(found, key=lambda rule: rule.rank)
+        return sorted(found, key=lambda rule: rule._rank)
 
     def _rule(self, literals: tuple[Predicate, ...], covers: int, positive: int, heard: int) -> _Rule:
         support, inside = (covers & positive).bit_count(), (covers & heard).bit_count()
-        errors = _spread(inside, support)
-        errors += _spread(heard.bit_count() - inside, positive.bit_count() - support)
-        words = sum(1 + self._unit * (1 - min(1.0, self._links[each])) + each.surprise for each in literals)
-        near = sum(self._links[each] for each in literals) / len(literals)
+        errors = _entropy_bits(inside, support)
+        errors += _entropy_bits(heard.bit_count() - inside, positive.bit_count() - support)
+        words = sum(1 + self._unit * (1 - min(1.0, self._word_links[each])) + each.surprise for each in literals)
+        near = sum(self._word_links[each] for each in literals) / len(literals)
         return _Rule(errors + words - self._gained_bits(covers), literals, support, inside - support, covers, near)
 
     def _gained_bits(self, covers: int) -> float:
@@ -264,13 +264,13 @@ class _Problem:
         return min(MAX_BITS, max(0.0, gained))
 
 
-def _nearly(rule: _Rule, best: _Rule, heard: int) -> bool:
+def _is_near_equal(rule: _Rule, best: _Rule, heard: int) -> bool:
     """Whether a rule explains as much as the best one at hardly more cost."""
     same = rule.covers & heard == best.covers & heard
     return same and rule.bits <= best.bits + NEAR_BITS and rule.near >= best.near * NEAR_WORDS
 
 
-def _sharing(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
+def _fewest_readings(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
     """Choose, among near-equal alternatives, those with the fewest readings over all effects."""
     wanted = [
         (len({rule.readings for rule in rules}), effect, at)
@@ -280,7 +280,7 @@ def _sharing(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list
     taken: set[str] = set()
     picked: dict[tuple[str, int], _Rule] = {}
     for _, effect, at in sorted(wanted):
-        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule.rank))
+        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule._rank))
         taken |= best.readings
         picked[effect, at] = best
     return {effect: [picked[effect, at] for at in range(len(cases))] for effect, cases in options.items()}
@@ -291,7 +291,7 @@ def _case(rule: _Rule) -> Case:
     return Case(conditions=tuple(conditions), support=rule.support, against=rule.against)
 
 
-def _links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
+def _word_links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
     """Return how close each predicate's words are to each effect's, from 0 to 1; rare shared words count more."""
     words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
     spread: dict[str, int] = {}
@@ -309,7 +309,7 @@ def _links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[st
 
 
 @lru_cache(maxsize=65536)
-def _spread(size: int, marked: int) -> float:
+def _entropy_bits(size: int, marked: int) -> float:
     """Return the bits needed to mark this many attempts."""
     choose = lgamma(size + 1) - lgamma(marked + 1) - lgamma(size - marked + 1)
     return choose / log(2) + log2(size + 1)
@@ -322,7 +322,7 @@ def _mask(flags: Iterable[bool]) -> int:
     return value
 
 
-def attempt_of(outline: Outline, took: Sequence[str]) -> AttemptRecord:
+def attempt_record(outline: Outline, took: Sequence[str]) -> AttemptRecord:
     """Return an attempt with what it read before, its effects, and what it read after."""
     last = len(outline.moves)
     after = [reading for reading in outline.readings if last and reading.after == last]
@@ -335,7 +335,7 @@ def attempt_of(outline: Outline, took: Sequence[str]) -> AttemptRecord:
     )
 
 
-def distinct(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     """Return one attempt of each set with the same situation and the same effects."""
     kept: list[AttemptRecord] = []
     alike: dict[tuple[str, int], list[AttemptRecord]] = {}
@@ -350,7 +350,7 @@ def distinct(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     return kept
 
 
-def counted(case: Case, attempts: Sequence[AttemptRecord], effect: str) -> Case:
+def count_case(case: Case, attempts: Sequence[AttemptRecord], effect: str) -> Case:
     """Return the case with the counts of all successes in which it holds."""
     stood = [
         attempt

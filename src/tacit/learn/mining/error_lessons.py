@@ -96,15 +96,15 @@ class _Pool:
         """Return the most successful fix of a family, if it has enough support."""
         tried = _by_fix(family)
         again = tried.pop(AGAIN, [])
-        ranked = sorted(tried.items(), key=lambda entry: (*_weight(entry[1]), entry[0]))
+        ranked = sorted(tried.items(), key=lambda entry: (*_fix_rank(entry[1]), entry[0]))
         for fix, uses in ranked:
             helped = _worked(uses)
             sessions = {course.session for course, _, _ in helped}
-            if len(sessions) < MIN_SESSIONS or 2 * len(helped) <= len(uses) or _passes(again, len(helped)):
+            if len(sessions) < MIN_SESSIONS or 2 * len(helped) <= len(uses) or _is_temporary(again, len(helped)):
                 continue
             if fix.startswith(INSTEAD) and family[0][1].plain and not self._replaces(fix, uses, family):
                 continue
-            first = _spokesman(helped)
+            first = _representative(helped)
             tally = FixCount(
                 failures=len(family),
                 tried=len(uses),
@@ -146,7 +146,7 @@ class _Pool:
         )
 
 
-def _passes(again: Sequence[_Help], helped: int) -> bool:
+def _is_temporary(again: Sequence[_Help], helped: int) -> bool:
     """Whether the error is temporary: repeating the call works half of the time, or as often as the fix."""
     worked = len(_worked(again))
     return worked >= helped or (len(again) >= MIN_SESSIONS and 2 * worked >= len(again))
@@ -169,7 +169,7 @@ def _worked(uses: Sequence[_Help]) -> list[_Help]:
     return [use for use in uses if use[2].worked]
 
 
-def _weight(uses: Sequence[_Help]) -> tuple[int, int, int]:
+def _fix_rank(uses: Sequence[_Help]) -> tuple[int, int, int]:
     """Sort key of fixes: sessions with success, then successes, then few failures."""
     helped = _worked(uses)
     return -len({course.session for course, _, _ in helped}), -len(helped), len(uses)
@@ -186,10 +186,10 @@ def _lesson(choice: _Choice, trajectory_of: Callable[[str], Trajectory]) -> Cand
     varying = _varying(recovery, [other for other in recoveries[1:] if other])
     tally = replace(choice.tally, varying=tuple(dict.fromkeys(varying)))
     candidate = lesson(trajectory, recovery, timeline=Timeline(trajectory), tally=tally)
-    return _with_members(candidate, members) if candidate else None
+    return _add_member_spans(candidate, members) if candidate else None
 
 
-def _spokesman(helped: Sequence[_Help]) -> _Help:
+def _representative(helped: Sequence[_Help]) -> _Help:
     """Return a failure with the most common signature in the most common exact call; the first by id."""
     signatures = Counter(failure.signature for _, failure, _ in helped)
     calls = Counter(failure.exact for _, failure, _ in helped)
@@ -218,8 +218,8 @@ def _varying(recovery: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[s
     """Yield what differs between the attempts: arguments of plain calls, operands of commands."""
     if recovery.failed.kind is ToolKind.FUNCTION:
         for side in ("failed", "worked"):
-            for key, leaf in _given(getattr(recovery, side)):
-                if any((key, leaf) not in _given(getattr(other, side)) for other in others):
+            for key, leaf in _call_values(getattr(recovery, side)):
+                if any((key, leaf) not in _call_values(getattr(other, side)) for other in others):
                     yield key, leaf
         return
     both = [operand for operand in _operands(recovery.failed) if operand in _operands(recovery.worked)]
@@ -228,7 +228,7 @@ def _varying(recovery: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[s
             yield "argument", operand
 
 
-def _given(action: ToolCall) -> list[tuple[str, Any]]:
+def _call_values(action: ToolCall) -> list[tuple[str, Any]]:
     return list(leaves(essential(action.step.arguments)))
 
 
@@ -236,7 +236,7 @@ def _operands(action: ToolCall) -> list[str]:
     return [operand for command in action.programs for operand in command.operands]
 
 
-def _with_members(candidate: Candidate, members: Sequence[_Help]) -> Candidate:
+def _add_member_spans(candidate: Candidate, members: Sequence[_Help]) -> Candidate:
     """Add spans of the calls in other attempts."""
     spans = [
         Span(course.trajectory_id, step, "arguments")

@@ -15,7 +15,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
-from tacit.learn.mining.conditions import attempt_of, counted, distinct, learn_cases, standing_alone
+from tacit.learn.mining.conditions import attempt_record, count_case, distinct_attempts, ending_effects, learn_cases
 from tacit.learn.mining.predicates import goal_checks
 from tacit.learn.mining.study import AttemptSource, Study, failure_causes, impersonal_task, step_at
 from tacit.learn.mining.task_cues import learn_cues
@@ -55,7 +55,7 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Attempt
     if not fresh:
         return
     if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
-        yield from (_one_by_one(group, source) for group in fresh)
+        yield from (_mine_singly(group, source) for group in fresh)
         return
     studies = {group.ids[0]: Study(group, source) for group in groups}
     cues = _cues(list(studies.values()))
@@ -96,18 +96,20 @@ def _candidates(
     units = sorted(study.units.units, key=lambda unit: place[unit.key])
     names = {unit.key: known_as[study.group.ids[0], unit.key] for unit in units}
     attempts = [
-        attempt_of(outline, study.units.sequence(outline))
+        attempt_record(outline, study.units.sequence(outline))
         for outline in study.group.outlines[-MAX_COMPARED:]
         if outline.success is not None
     ]
     most = units[:MAX_EFFECTS]
-    cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in most})
-    goal, alone = goal_checks(attempts), standing_alone(attempts)
+    cases = learn_cases(distinct_attempts(attempts), {unit.key: _unit_text(unit, study) for unit in most})
+    goal, alone = goal_checks(attempts), ending_effects(attempts)
     causes = tuple(failure_causes(study))
     made: dict[str, Candidate] = {}
     for unit in units:
         findings = Findings(
-            cases=tuple(counted(case, attempts, unit.key) for case in cases.get(unit.key, ()) if _is_read(case)),
+            cases=tuple(
+                count_case(case, attempts, unit.key) for case in cases.get(unit.key, ()) if _needs_reading(case)
+            ),
             cues=cues.get(unit.key, ()),
             after=tuple(names[key] for key in order.get(unit.key, ())),
             goal=goal,
@@ -119,12 +121,12 @@ def _candidates(
     yield from composites(study, made, phases, taken=set(known_as.values()))
 
 
-def _is_read(case: Case) -> bool:
+def _needs_reading(case: Case) -> bool:
     """Whether a case needs a reading; cases on task words alone are covered by the cues."""
     return any(condition.reading != TASK for condition in case.conditions)
 
 
-def _one_by_one(group: Group, source: AttemptSource) -> Mined:
+def _mine_singly(group: Group, source: AttemptSource) -> Mined:
     """Return one procedure per success of a group that is too small to generalise."""
     candidates: list[Candidate] = []
     held: list[tuple[str, HeldProcedure]] = []
@@ -156,7 +158,7 @@ def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
     return list(ordered)
 
 
-def _words(unit: Unit, study: Study) -> str:
+def _unit_text(unit: Unit, study: Study) -> str:
     """Return the text of a unit's calls: tools, arguments and answers."""
     texts: dict[str, None] = {}
     for identity in study.sample(list(unit.made))[:_TELLING]:

@@ -138,7 +138,7 @@ def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -
             other = literal.value if literal.other else ""
             place = (literal.reading, literal.key, other)
             if place not in columns:
-                columns[place] = _column(*place, attempts)
+                columns[place] = _observations_at(*place, attempts)
             shown = columns[place]
             mask = sum(bits for facts, bits in shown if satisfied(literal.relation, facts, literal.key, literal.value))
         if mask:
@@ -146,7 +146,7 @@ def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -
     return table
 
 
-def _column(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
+def _observations_at(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
     """What attempts saw at one place, each distinct observation once with its attempts."""
     sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
     for at, attempt in enumerate(attempts):
@@ -168,7 +168,7 @@ def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers:
     for values in shown:
         for value in values:
             counts[value] = counts.get(value, 0) + 1
-    states = {value: count for value, count in counts.items() if not _volatile(value)}
+    states = {value: count for value, count in counts.items() if not _is_volatile(value)}
     if _is_state(states, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
         relation = "is" if single else "has"
         for value, count in states.items():
@@ -223,7 +223,7 @@ def _of_words(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
         yield Predicate(TASK, "", "lacks", word)
 
 
-def _volatile(value: str) -> bool:
+def _is_volatile(value: str) -> bool:
     """Whether a value is an amount, a time or the name of one object: none of them is a state."""
     kind = comparable((value,))
     return bool(_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))
@@ -269,8 +269,8 @@ def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
         best = _best(members, readings)
         if best:
             others = [each for other, them in kinds.items() if other != readings for each in them]
-            near = _subject(best, members)
-            checks.append(dataclasses.replace(best.condition, when=_mark(members, others, near)))
+            near = _check_words(best, members)
+            checks.append(dataclasses.replace(best.condition, when=_shared_word(members, others, near)))
     return tuple(checks)
 
 
@@ -299,18 +299,18 @@ def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | N
         asked = [state for state in short if literal.reading in state.known]
         excluded = sum(not literal.holds(state) for state in asked)
         if not asked or excluded >= MIN_TELLING * len(asked):
-            near = len(words & _subject(literal, members))
+            near = len(words & _check_words(literal, members))
             ranked.append((-excluded, literal.surprise, -near, len(literal.words), literal))
     return min(ranked)[-1] if ranked else None
 
 
-def _subject(literal: Predicate, members: Sequence[EndState]) -> frozenset[str]:
+def _check_words(literal: Predicate, members: Sequence[EndState]) -> frozenset[str]:
     """Return the words of a check, and of the state before the task was done."""
     before = [value for each in members for value in each.known.get(literal.reading, {}).get(literal.key, ())]
     return term_set(" ".join([literal.words, *dict.fromkeys(before)]).replace("_", " "))
 
 
-def _mark(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
+def _shared_word(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
     """Return the word that these tasks share and the others lack, preferably one in the check; empty without others."""
     if not others:
         return ""

@@ -153,7 +153,7 @@ class Study:
         outline = self.outlines[trajectory_id]
         return general_task(outline, self.names[outline.task])
 
-    def asked_alike(self, outline: Outline) -> list[Outline]:
+    def same_task(self, outline: Outline) -> list[Outline]:
         """Return attempts with exactly the same task text."""
         if not self._asked:
             for each in self.group.outlines:
@@ -260,13 +260,11 @@ def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tup
 
 def _siblings(failed: Outline, study: Study) -> list[str]:
     return [
-        outline.trajectory_id
-        for outline in study.asked_alike(failed)
-        if outline.success and _found_the_same(failed, outline)
+        outline.trajectory_id for outline in study.same_task(failed) if outline.success and _same_start(failed, outline)
     ][:MAX_SUCCESSES]
 
 
-def _found_the_same(left: Outline, right: Outline) -> bool:
+def _same_start(left: Outline, right: Outline) -> bool:
     mine, other = known_facts(left), known_facts(right)
     shared = mine.keys() & other.keys()
     return all(mine[tool] == other[tool] for tool in shared) and bool(shared or not (mine or other))

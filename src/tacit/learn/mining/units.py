@@ -187,13 +187,13 @@ class _Rows:
     def _rank(self, pairs: Collection[_Pair]) -> None:
         """Update which of these pairs belong together."""
         for pair in pairs:
-            count = self._pairs[pair] if self._fits(pair) else 0
+            count = self._pairs[pair] if self._belongs_together(pair) else 0
             if count != self._fitting.get(pair, 0):
                 self._fitting[pair] = count
                 if count:
                     insort(self._ranked, (count, pair))
 
-    def _fits(self, pair: _Pair) -> bool:
+    def _belongs_together(self, pair: _Pair) -> bool:
         count, (first, second) = self._pairs[pair], pair
         return (
             count >= MIN_SUPPORT
@@ -249,7 +249,7 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
             and max(counts.values()) > 1
             and (tool, key) in together
             and named[tool, key] < _MOSTLY * calls[tool]
-            and not any(_is_somebodys(value, takers[tool, key][value]) for value in counts)
+            and not any(_is_personal(value, takers[tool, key][value]) for value in counts)
         ):
             found.setdefault(tool, []).append(key)
     return {tool: tuple(keys) for tool, keys in found.items()}
@@ -260,7 +260,7 @@ def _only_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[
     return different if len(different) == 1 else []
 
 
-def _is_somebodys(value: str, tasks: Collection[str]) -> bool:
+def _is_personal(value: str, tasks: Collection[str]) -> bool:
     """Whether a value may belong to one person or record and must not be part of a name."""
     return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
 
@@ -339,13 +339,13 @@ def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dic
         names.update(dict.fromkeys(firsts))
         before.update((first, later) for at, first in enumerate(firsts) for later in firsts[at + 1 :])
     after: dict[str, set[str]] = defaultdict(set)
-    for first, later in _clear(before, at_least):
+    for first, later in _clear_pairs(before, at_least):
         if not _reaches(after, first, later):
             after[later].add(first)
     return {name: tuple(sorted(after[name])) for name in sorted(names)}
 
 
-def _clear(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:
+def _clear_pairs(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:
     """Return the pairs with a clear order, the best supported first."""
     found = []
     for (first, later), count in before.items():
