@@ -121,10 +121,10 @@ def test_examples_that_the_base_model_cannot_read_at_once_are_left_out_whole(tin
     assert kept.examples == 34
     assert train(without, str(tiny), recipe=LONG, folder=tmp_path / "without").weights_hash == kept.weights_hash
     many = replace(whole, train=(*whole.train[9:], *(lengthened(each, 4_000) for each in whole.train[:9])))
-    with pytest.raises(Refusal, match=r"9 of 36 examples do not fit into the 2,048 tokens"):
+    with pytest.raises(Refusal, match=r"^9 of 36 "):
         train(many, str(tiny), recipe=LONG, folder=tmp_path / "many")
     gone = replace(longer, manifest=replace(whole.manifest, examples=36, dropped={"too_long": 7}))
-    with pytest.raises(Refusal, match=r"2 of 36 examples do not fit .*, and 7 longer ones were left out before"):
+    with pytest.raises(Refusal, match=r"^2 of 36 .* 7 "):
         train(gone, str(tiny), recipe=LONG, folder=tmp_path / "gone")
 
 

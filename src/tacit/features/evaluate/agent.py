@@ -139,7 +139,7 @@ class Notebook:
 
     def _cannot(self, tool: str) -> None:
         self._fresh.add(tool)  # the answer stays the same until something changes
-        self.note(f"{tool}: nothing tells its arguments")
+        self.note(f"{tool}: its arguments are unknown")
 
     def _named(self, text: str) -> bool:
         return any(name in text for name in identifiers(self._task))
@@ -299,7 +299,7 @@ class _Attempt:
     def work(self) -> None:
         """Repeat looking, acting and checking."""
         if not self._open:
-            self.give_up(self._nothing or "no recalled skill speaks to the task")
+            self.give_up(self._nothing or "no recalled skill fits the task")
             return
         for _ in range(MAX_ROUNDS):
             did = self._round()

@@ -242,7 +242,7 @@ def points(value: float) -> str:
 def _checked(rows: list[ResultRow], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[ResultRow]:
     """Return the rows to compare; raise one error with everything that is wrong."""
     known = {row.arm for row in rows}
-    problems = [f"no such metric: {name}" for name in metrics if name not in METRICS]
+    problems = [f"unknown metric: {name}" for name in metrics if name not in METRICS]
     problems += [f"no row has the arm {name}" for name in dict.fromkeys((reference, *arms)) if name not in known]
     suites = sorted({row.suite for row in rows})
     if len(suites) > 1:

@@ -225,11 +225,11 @@ def _parse_adapter_settings(settings: bytes, folder: Path) -> dict[str, Any]:
         config: Any = json.loads(settings)
     except (ValueError, RecursionError) as fault:
         raise Mistake(
-            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="Export or train the adapter anew."
+            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="export or train the adapter again"
         ) from fault
     if not isinstance(config, dict) or not _has_scale(config):
         raise Mistake(
-            f"{path} has no adapter settings", code="damaged_adapter", hint="Export or train the adapter anew."
+            f"{path} has no adapter settings", code="damaged_adapter", hint="export or train the adapter again"
         )
     other = [name for name, plain in PLAIN_LORA.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
@@ -247,7 +247,7 @@ def _base_hash_of_training(path: Path) -> str:
         return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
     except (ValueError, LookupError, TypeError, RecursionError) as fault:
         raise Mistake(
-            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="Export or train the adapter anew."
+            f"{path} cannot be read: {fault}", code="damaged_adapter", hint="export or train the adapter again"
         ) from fault
 
 
@@ -336,7 +336,7 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
         raise Refusal(
             f"the files of the adapter {key} are not the registered ones",
             code="files_changed",
-            hint="`tacit adapters remove` takes it away; `tacit train` makes one anew",
+            hint="`tacit adapters remove` removes it; `tacit train` trains a new one",
         )
     return held
 
@@ -364,7 +364,7 @@ def _plain_file(path: Path) -> Path:
         raise Mistake(
             f"{path} is not a regular file",
             code="not_a_regular_file",
-            hint="remove it; `tacit train` makes an adapter anew",
+            hint="remove it; `tacit train` trains a new adapter",
         )
     return path
 
@@ -409,6 +409,6 @@ def out_of_memory(device: str) -> ModelOutage:
     return ModelOutage(
         f"out of memory on {device}",
         code="out_of_memory",
-        hint="Close what else uses it, choose a smaller --size, or set CUDA_VISIBLE_DEVICES= to use the processor. "
-        "A run that was cut off goes on.",
+        hint="close other programs, choose a smaller --size, or set CUDA_VISIBLE_DEVICES= to use the processor; "
+        "the same command continues the run",
     )

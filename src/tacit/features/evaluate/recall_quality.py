@@ -86,7 +86,7 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
     if missing := sorted({"query", "relevant"} - set(columns)):
         details = f"{source} line 1 names no column {' and '.join(missing)}"
         others = [mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if any(sign in name for name in names)]
-        parted = f", parted by commas and not by {others[0]}" if others else ""
+        parted = f", separated by commas, not {others[0]}" if others else ""
         raise Mistake(details, code="missing_column", hint=f"the first line names the columns: query,relevant{parted}")
     if doubled := next((name for name in columns if name and columns.count(name) > 1), ""):
         raise Mistake(
@@ -106,7 +106,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            details = f"{source} line {line} is no row of a CSV table: {error}"
+            details = f"{source} line {line} is not a CSV row: {error}"
             hint = f"close each quote, double those within a text, and cut long texts; a line reads: {_TABLE_FORM}"
             raise Mistake(details, code="bad_csv", hint=hint) from error
         if row:
@@ -115,12 +115,10 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
 
 def _cells(columns: list[str], row: list[str]) -> dict[str, Any]:
     if len(row) > len(columns):
-        raise ValueError(f"{len(row)} columns, where line 1 names {len(columns)}; a text with a comma stands in quotes")
+        raise ValueError(f"{len(row)} columns, but line 1 has {len(columns)}; put a text with a comma in quotes")
     cells = dict(zip(columns, row, strict=False))
     if "relevant" not in cells:
-        raise ValueError(
-            "the column `relevant` is missing; a comma with nothing behind it says that nothing should come"
-        )
+        raise ValueError("the column `relevant` is missing; leave it empty after a comma if nothing should come")
     details = {name: _split_cell(cells[name]) for name in ("tools", "kinds") if cells.get(name)}
     return {"query": cells.get("query"), "relevant": _split_cell(cells["relevant"]), **details}
 
@@ -131,7 +129,7 @@ def _split_cell(cell: str) -> list[str]:
 
 def _question(row: Any, line: int) -> LabelledQuery:
     if not isinstance(row, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     if unknown := sorted(set(row) - KNOWN_FIELDS):
         raise ValueError(f"it has an unknown field {unknown[0]!r}")
     text = row.get("query")
@@ -141,7 +139,7 @@ def _question(row: Any, line: int) -> LabelledQuery:
         raise ValueError("`relevant` is missing")
     state = row.get("state") or {}
     if not isinstance(state, dict):
-        raise ValueError("`state` is no JSON object")
+        raise ValueError("`state` is not a JSON object")
     if unknown := sorted(set(state) - STATE_FIELDS):
         raise ValueError(f"`state` has an unknown field {unknown[0]!r}; there are {', '.join(sorted(STATE_FIELDS))}")
     kinds = _name_list(row, "kinds")
@@ -165,7 +163,7 @@ def _grades(given: Any) -> dict[str, float]:
     grades: dict[str, float] = {}
     for label, grade in given.items():
         if isinstance(grade, bool) or not isinstance(grade, int | float) or not 0 <= grade <= HIGHEST_GRADE:
-            raise ValueError(f"the grade of {label!r} is no number from 0 up to {HIGHEST_GRADE}")
+            raise ValueError(f"the grade of {label!r} is not a number from 0 to {HIGHEST_GRADE}")
         if _is_label(label) and grade > 0:
             grades[label.strip()] = float(grade)
     return grades
@@ -173,7 +171,7 @@ def _grades(given: Any) -> dict[str, float]:
 
 def _is_label(label: Any) -> bool:
     if not isinstance(label, str) or not label.strip():
-        raise ValueError("`relevant` holds something that is no name")
+        raise ValueError("`relevant` has an entry that is not a name")
     return True
 
 
@@ -182,7 +180,7 @@ def _name_list(row: Mapping[str, Any], part: str) -> tuple[str, ...] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise ValueError(f"`{part}` is no list of names")
+        raise ValueError(f"`{part}` is not a list of names")
     return tuple(given)
 
 
@@ -190,7 +188,7 @@ def _kind(name: str) -> Kind:
     try:
         return Kind(name)
     except ValueError:
-        raise ValueError(f"{name!r} is no kind; there are {', '.join(Kind)}") from None
+        raise ValueError(f"{name!r} is not a kind; use one of {', '.join(Kind)}") from None
 
 
 def _parse_error(error: ValueError | RecursionError) -> str:

@@ -138,7 +138,7 @@ class _Attempts:
             raise Refusal(
                 f"exercise {exercise.key!r} begins in another state under arm {arm.name!r}: an earlier attempt left changes",
                 code="state_not_reset",
-                hint="the suite has to give every attempt a world of its own; what was recorded until here stands",
+                hint="the suite must make a fresh world for every attempt; recorded attempts are kept",
             )
         return world
 
@@ -149,8 +149,8 @@ class _Attempts:
             raise Refusal(
                 f"files of the agent changed during the run: {_some(changed)}",
                 code="agent_changed",
-                hint="repeat it in another folder (--out) with the agent as it is now; a file that the agent writes is not "
-                "looked at if it is named behind an option (--log FILE); what was recorded until here stands",
+                hint="repeat the run in another folder (--out); a file that the agent writes is not "
+                "watched if it follows an option (--log FILE); recorded attempts are kept",
             )
 
     def _check_head(self) -> None:
@@ -245,7 +245,7 @@ def _check(
     if aids.memory is None:
         problems += [f"arm {arm.name}: there is no memory" for arm in arms if arm.aid in FROM_MEMORY]
     if any(arm.aid is AidKind.ORACLE for arm in arms) and not any(exercise.answer for exercise in exercises):
-        problems.append(f"arm oracle: nothing in suite {suite.name} says what would be right")
+        problems.append(f"arm oracle: nothing in suite {suite.name} has a right answer")
     if not arms:
         problems.append("there is no arm")
     if not exercises:

@@ -105,7 +105,9 @@ def _obeyed(trajectory: Trajectory) -> str:
     heard: TextLog[str] = TextLog()
     heard.add(trajectory.task.text, "", vouched=True)
     for step in trajectory.steps:
-        if step.is_action and (source := next(filter(None, map(heard.copied_from, texts_in(dict(step.arguments)))), None)):
+        if step.is_action and (
+            source := next(filter(None, map(heard.copied_from, texts_in(dict(step.arguments)))), None)
+        ):
             return source
         if step.text and step.origin_of("text") is not Origin.EXTERNAL and step.role is not Role.AGENT:
             heard.add(step.text, "", vouched=True)

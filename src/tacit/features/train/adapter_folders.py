@@ -119,7 +119,9 @@ class AdapterFolders:
         """Create the folder if there is none."""
         if self.root.is_symlink():
             raise Refusal(
-                f"{self.root} is a link", code="folder_is_link", hint="remove the link: adapters lie beside their store"
+                f"{self.root} is a link",
+                code="folder_is_link",
+                hint="remove the link: adapters are kept next to their store",
             )
         with _store_outage_on_error(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)

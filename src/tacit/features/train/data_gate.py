@@ -87,19 +87,19 @@ class Fault:
 
 _GRAVE = {
     "secret": (
-        "hold what looks like a secret",
-        "capture them again with this version, which takes secrets out; purge those that keep one",
+        "contain what looks like a secret",
+        "capture them again, which redacts secrets; purge those that still have one",
     ),
     "external": (
-        "would teach an outsider's words as the agent's own",
+        "would teach outside text as the agent's own words",
         "see `tacit check`; purge the attempts that followed an outside text",
     ),
     "mismatched_form": (
-        "do not come back from the form in which an agent is asked",
+        "cannot be restored from the prompt format",
         "record calls with plain JSON arguments and with the tools that the agent had",
     ),
     "contaminated": (
-        "ran in a place that another attempt changed meanwhile, or followed a skill that only held-out tasks taught",
+        "ran in a workspace that another attempt changed meanwhile, or followed a skill from held-out tasks only",
         "give each attempt a workspace of its own, such as a git worktree",
     ),
 }
@@ -116,23 +116,23 @@ def _faults(attempt: VerifiedAttempt, example: Example, policy: DataPolicy, aid:
         yield Fault("external", why)
     texts = [message.content for message in example.messages]
     if kinds := sorted({kind for text in texts for kind in redact(text).found}):
-        yield Fault("secret", f"it holds what looks like a secret ({', '.join(kinds)})")
+        yield Fault("secret", f"it contains what looks like a secret ({', '.join(kinds)})")
     unlisted = {turn.call.tool for turn in attempt.turns} - {tool.name for tool in attempt.tools}
     if unlisted:
         yield Fault("mismatched_form", f"it calls {', '.join(sorted(unlisted)[:_NAMED])}, which is not among its tools")
     if lost := lost_on_the_way(attempt, example, aid=aid):
         yield Fault("mismatched_form", lost)
     if mark := mark_in(example):
-        yield Fault("mismatched_form", f"a text in it holds {mark}, which a chat template takes for its own")
+        yield Fault("mismatched_form", f"a text in it contains {mark}, a tag of chat templates")
     if attempt.crowded_by:
         yield Fault("contaminated", f"attempt {attempt.crowded_by} changed the same workspace meanwhile")
     if _is_led(attempt):
-        yield Fault("spoken_to", "a person spoke to the agent between its calls, and the form has no place for that")
+        yield Fault("spoken_to", "a person wrote to the agent between its calls, which the prompt format cannot show")
     if not any(example.messages[place] != example.messages[-1] for place in example.learned):
-        yield Fault("nothing_to_learn", "no call of it worked, or all of them hold a redacted secret")
+        yield Fault("nothing_to_learn", "no call succeeded without a redacted secret")
     if (tokens := round(length_of(example))) > policy.longest_tokens:
-        most = f"{policy.longest_tokens:,} are the most"
-        yield Fault("too_long", f"it takes about {tokens:,} tokens, and {most}", tokens=tokens)
+        most = f"the maximum is {policy.longest_tokens:,}"
+        yield Fault("too_long", f"it has about {tokens:,} tokens; {most}", tokens=tokens)
 
 
 def mark_in(example: Example) -> str:
@@ -143,11 +143,11 @@ def mark_in(example: Example) -> str:
 def _outside_word(attempt: VerifiedAttempt) -> str:
     """Return why the words to learn are not the agent's, the person's or the operator's; empty if they are."""
     if attempt.obeyed:
-        return f"a call of it was taken from an outside text that tells its reader what to do: {attempt.obeyed}"
+        return f"a call was taken from an outside text with instructions: {attempt.obeyed}"
     asked = " ".join(attempt.trajectory.task.text.split())
     holding = [step for step in attempt.trajectory.steps if step.text and asked in " ".join(step.text.split())]
     if holding and all(step.origin_of("text") is Origin.EXTERNAL for step in holding):
-        return "its task was slipped in by the host, not asked by a person"
+        return "its task came from the host, not from a person"
     return ""
 
 
@@ -178,16 +178,15 @@ def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int)
     The limit is the base model's context, or the general maximum; the hint depends on it.
     """
     way = (
-        f"take a base model with a longer context: up to {LONGEST_TOKENS:,} tokens are read at once; none is cut, for "
-        "without its end it would teach to stop too soon"
+        f"use a base model with a longer context, up to {LONGEST_TOKENS:,} tokens; examples are not cut, because without its "
+        "end an example teaches to stop too soon"
         if limit < LONGEST_TOKENS
-        else f"no base model helps: {limit:,} tokens are the most that is learned from at once; record shorter tasks, or "
-        "leave this work to skills"
+        else f"no base model helps: {limit:,} tokens are the maximum; record shorter tasks, or use skills for this work"
     )
     return Objection(
         rule="too_long",
-        reason=f"{len(lengths)} of {of} do not fit into {limit:,} tokens: they take about {_between(lengths)}. Nothing is "
-        f"trained where more than {policy.most_faulty:.0%} are left out for their length",
+        reason=f"{len(lengths)} of {of} are longer than {limit:,} tokens: about {_between(lengths)}. Nothing is trained "
+        f"if more than {policy.most_faulty:.0%} are too long",
         hint=way,
     )
 
@@ -197,7 +196,7 @@ def describe_faults(faults: Sequence[Fault], policy: DataPolicy) -> str:
     lengths = [fault.tokens for fault in faults if fault.tokens]
     if len(lengths) < 2:
         return faults[0].detail
-    return f"they take about {_between(lengths)} tokens, and {policy.longest_tokens:,} are the most"
+    return f"they have about {_between(lengths)} tokens; the maximum is {policy.longest_tokens:,}"
 
 
 def unverified(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
@@ -211,7 +210,7 @@ def unverified(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
             rule="unverified",
             reason=f"{len(doubtful)} of {len(attempts)} attempts are not successes that a machine verified: "
             + _listed(each.trajectory.id for each in doubtful),
-            hint="only what a check has passed is learned; `tacit learn --trust-outcomes` accepts outcomes of imports",
+            hint="only verified work is trained on; `tacit learn --trust-outcomes` accepts the outcomes of imports",
         )
     ]
 
@@ -230,7 +229,7 @@ def not_reset(attempts: Sequence[VerifiedAttempt]) -> list[Objection]:
             rule="contaminated",
             reason=f"attempts at {_count(mixed, 'task')} began from different states, so the environment was not reset "
             f"between them: {_listed(mixed)}",
-            hint="record them again, each from a fresh state; a success in a used one may be the work of the attempt before",
+            hint="record them again, each from a fresh state",
         )
     ]
 
@@ -248,9 +247,9 @@ def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[F
     return [
         Objection(
             rule="too_few_tasks",
-            reason=f"there are {tasks} distinct solved tasks{left}, and {policy.least_tasks} are the least: adapters from "
-            "12 to 31 tasks were found to bring no gain",
-            hint=f"go on working: {policy.least_tasks - tasks} more verified tasks{such} are needed; skills help meanwhile",
+            reason=f"there are {tasks} different solved tasks{left}; at least {policy.least_tasks} are needed: adapters from "
+            "12 to 31 tasks brought no gain",
+            hint=f"{policy.least_tasks - tasks} more verified tasks{such} are needed; use skills until then",
         )
     ]
 
@@ -266,9 +265,9 @@ def too_uniform(examples: Iterable[Example], policy: DataPolicy) -> list[Objecti
     return [
         Objection(
             rule="too_uniform",
-            reason=f"the strategies of {counted.total()} tasks are worth {effective:.1f} equally frequent ones, and "
-            f"{policy.least_strategies:g} are the least: {times} tasks are solved by {listed}",
-            hint="a skill says that in one line and can be read; train when there are more ways to choose from",
+            reason=f"{counted.total()} tasks have {effective:.1f} effective strategies; at least "
+            f"{policy.least_strategies:g} are needed: {times} tasks are solved by {listed}",
+            hint="a skill covers this; train when tasks are solved in more different ways",
         )
     ]
 
@@ -287,8 +286,8 @@ def too_alike(duplicates: int, tasks: int, policy: DataPolicy) -> list[Objection
         Objection(
             rule="near_duplicates",
             reason=f"{duplicates} of {tasks} tasks are near-duplicates of others, in words and solution; "
-            f"{policy.most_duplicates:.0%} are the most",
-            hint="near-duplicates count once; look for a job that records the same task again and again",
+            f"at most {policy.most_duplicates:.0%} are allowed",
+            hint="near-duplicates count once; check whether a job records the same task repeatedly",
         )
     ]
 
@@ -302,7 +301,7 @@ def leaked_tasks(train: Iterable[str], tests: Iterable[str]) -> list[Objection]:
         Objection(
             rule="leaked_task",
             reason=f"{_count(both, 'task')} would be trained on and tested with: {_listed(both)}",
-            hint="hold a task out whole: no attempt at it, of whatever date, may be trained on",
+            hint="hold a task out completely: train on no attempt at it",
         )
     ]
 
@@ -311,7 +310,7 @@ def leaked_texts(found: Sequence[Leak]) -> list[Objection]:
     """Return the objection to tests that a training task gives away."""
     if not found:
         return []
-    listed = _listed(f"{leak.test} stands in {leak.task}" for leak in found)
+    listed = _listed(f"{leak.test} is contained in {leak.task}" for leak in found)
     return [
         Objection(
             rule="leaked_text",
@@ -326,13 +325,13 @@ def other_form(examples: Iterable[Example], named: str, present: str) -> list[Ob
     strays = [f"{each.task}: {why}" for each in examples if (why := out_of_form(each.messages))]
     if named == present and not strays:
         return []
-    by_hash = f"the form is {named or 'not named'}, and agents are asked in {present}" if named != present else ""
-    by_look = f"{_count(strays, 'example')} not as agents are asked: {_listed(strays)}" if strays else ""
+    by_hash = f"the prompt format is {named or 'unknown'}, not {present}" if named != present else ""
+    by_look = f"{_count(strays, 'example')} not in the prompt format: {_listed(strays)}" if strays else ""
     return [
         Objection(
             rule="mismatched_form",
             reason="; ".join(filter(None, (by_hash, by_look))),
-            hint="build the dataset again from its trajectories: what is trained must be what is asked at work",
+            hint="build the dataset again: training must use the prompt format",
         )
     ]
 
@@ -358,7 +357,7 @@ def secrets_in(examples: Iterable[Example]) -> list[Objection]:
 
 _SUCH = {
     "too_long": " that are short enough",
-    "spoken_to": " in which nobody speaks to the agent between its calls",
+    "spoken_to": " without messages to the agent between its calls",
 }
 """What further tasks must be like if others were left out for this rule."""
 

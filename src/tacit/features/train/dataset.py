@@ -28,7 +28,7 @@ from tacit.text.words import estimate_tokens
 
 TRAIN, HELD_OUT, MANIFEST = "train.jsonl", "held_out.jsonl", "manifest.json"
 _ANSWERS = ("<tool_result>", "<tool_error>")
-_AGAIN = "build the dataset again: --anew drops what an earlier run left unfinished"
+_AGAIN = "build the dataset again with --restart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

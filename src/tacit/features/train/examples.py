@@ -133,7 +133,7 @@ def out_of_form(messages: tuple[ChatMessage, ...]) -> str:
             return f"message {place + 1} is not put as answers of tools are"
         if message.role == AGENT and not _has_agent_form(content, last=place == len(messages) - 1):
             return f"message {place + 1} is not one call as agents write it"
-    return "" if messages[-1].role == AGENT else "the agent does not have the last word"
+    return "" if messages[-1].role == AGENT else "its last message is not the agent's"
 
 
 def _has_agent_form(content: str, *, last: bool) -> bool:

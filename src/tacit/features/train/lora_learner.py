@@ -281,8 +281,8 @@ def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0)
         own = [(next(pieces), learned) for _, learned in parts]
         if [token for tokens, _ in own for token in tokens] != whole:
             raise Refusal(
-                "This model's tokenizer joins the agent's words with what stands before or after them, so that it would be"
-                " trained on other tokens than it is asked in.",
+                "this model's tokenizer joins the agent's words with the text before or after them, so it would be"
+                " trained on other tokens than it is asked in",
                 code="ambiguous_tokens",
                 hint="Choose a base model whose chat template marks the turns with tokens of their own.",
             )

@@ -194,7 +194,7 @@ def test_a_case_that_the_task_rules_out_is_not_even_read_for() -> None:
     world = Heating("water")
     Agent(FixedLibrary(POWER, water)).attempt(world)
     assert world.changes == []
-    assert Agent(FixedLibrary(water)).attempt(Heating("water")).reason.endswith("no recalled skill speaks to the task")
+    assert Agent(FixedLibrary(water)).attempt(Heating("water")).reason.endswith("no recalled skill fits the task")
 
 
 def test_a_goal_is_asked_only_of_the_tasks_it_is_for() -> None:
@@ -243,7 +243,7 @@ def test_arguments_that_nothing_tells_are_not_guessed() -> None:
     world = Heating("water")
     report = Agent(FixedLibrary(blind)).attempt(world)
     assert world.changes == []
-    assert "refill: nothing tells its arguments" in report.log
+    assert "refill: its arguments are unknown" in report.log
 
 
 def test_the_log_says_what_was_done_and_why() -> None:

@@ -101,7 +101,7 @@ def test_a_log_that_is_taken_for_a_part_of_the_agent_is_reported_with_the_way_ou
     acting = CommandActor(shlex.join([sys.executable, script, str(log)]))
     with raises(Refusal, "agent_changed") as refusal:
         run_suite(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run")
-    assert "behind an option (--log FILE)" in refusal.value.hint
+    assert "(--log FILE)" in refusal.value.hint
 
 
 @pytest.mark.parametrize(

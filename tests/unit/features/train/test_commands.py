@@ -121,7 +121,7 @@ def model(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("letters", "dropped", "hint"),
-    [(27_000, 0, "take a base model with a longer context"), (60_000, 50, "no base model helps")],
+    [(27_000, 0, "use a base model with a longer context"), (60_000, 50, "no base model helps")],
 )
 def test_too_many_long_attempts_are_refused_and_reported_in_one_voice(
     tmp_path: Path, model: str, letters: int, dropped: int, hint: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,19 +55,23 @@ def refusal(attempts: Sequence[VerifiedAttempt], **more: Any) -> dict[str, str]:
     return {each.rule: each.reason for each in objections}
 
 
+def numbers(text: str) -> list[int]:
+    """The whole numbers in a text, in order."""
+    return [int(found.replace(",", "")) for found in re.findall(r"\b\d{1,3}(?:,\d{3})+|\b\d+\b", text)]
+
+
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
 def test_thirty_one_tasks_are_too_few() -> None:
-    assert refusal(attempts(31)) == {
-        "too_few_tasks": "there are 31 distinct solved tasks, and 100 are the least: adapters from 12 to 31 tasks were "
-        "found to bring no gain"
-    }
+    reasons = refusal(attempts(31))
+    assert list(reasons) == ["too_few_tasks"]
+    assert numbers(reasons["too_few_tasks"])[:2] == [31, 100]
 
 
 def test_many_attempts_at_few_tasks_are_few_tasks() -> None:
     repeated = [solved_task(n % 31, session=f"s{n}", key=f"task-{n % 31}") for n in range(200)]
-    assert "31 distinct solved tasks" in refusal(repeated)["too_few_tasks"]
+    assert numbers(refusal(repeated)["too_few_tasks"])[0] == 31
 
 
 def test_a_hundred_tasks_are_enough_and_what_would_be_refused_is_not_built() -> None:
@@ -80,29 +85,29 @@ def test_a_hundred_tasks_are_enough_and_what_would_be_refused_is_not_built() -> 
 def test_one_strategy_for_every_task_is_too_uniform() -> None:
     same = [solved_task(n, steps=calls("get_order", "cancel_order", about=1000 + n)) for n in range(120)]
     reason = refusal(same)["too_uniform"]
-    assert "worth 1.0 equally frequent ones, and 4 are the least" in reason
-    assert "tasks are solved by get_order → cancel_order" in reason
+    assert "1.0" in reason
+    assert "get_order → cancel_order" in reason
 
 
 def test_near_duplicates_count_once_and_many_of_them_are_refused() -> None:
     twins = [solved_task(n // 4, key=f"task-{n}", session=f"s{n}") for n in range(400)]
-    assert refusal(twins) == {
-        "near_duplicates": "300 of 400 tasks are near-duplicates of others, in words and solution; 50% are the most"
-    }
+    reasons = refusal(twins)
+    assert list(reasons) == ["near_duplicates"]
+    assert numbers(reasons["near_duplicates"]) == [300, 400, 50]
 
 
 def test_few_near_duplicates_are_left_out_and_reported() -> None:
     manifest = build([*attempts(12), solved_task(3, key="again", session="x")], policy=SMALL).manifest
     assert manifest.dropped == {"near_duplicate": 1}
-    assert manifest.why == {"near_duplicate": "a task before it is nearly the same, in words and solution"}
+    assert list(manifest.why) == ["near_duplicate"]
 
 
 def test_a_split_that_holds_a_task_out_under_another_name_is_leaked() -> None:
     twin = solved_task(5, key="another-name", session="x")
     reasons = refusal([*attempts(120), twin], held_out=["another-name", "task-7"])
-    assert reasons == {
-        "leaked_text": "1 test can be read in the training text, words and solution: another-name stands in task-5"
-    }
+    assert list(reasons) == ["leaked_text"]
+    assert "another-name" in reasons["leaked_text"]
+    assert "task-5" in reasons["leaked_text"]
 
 
 def test_a_dataset_that_trains_on_a_held_out_task_is_leaked() -> None:
@@ -110,7 +115,7 @@ def test_a_dataset_that_trains_on_a_held_out_task_is_leaked() -> None:
     leaked = dataclasses.replace(dataset, train=(*dataset.train, dataset.held_out[0]))
     reasons = {each.rule: each.reason for each in examined(leaked)}
     task = dataset.held_out[0].task
-    assert reasons["leaked_task"] == f"1 task would be trained on and tested with: {task}"
+    assert reasons["leaked_task"].endswith(f": {task}")
 
 
 def test_a_dataset_is_held_against_the_tests_of_a_suite() -> None:
@@ -123,16 +128,16 @@ def test_a_dataset_is_held_against_the_tests_of_a_suite() -> None:
     )
     leaked = examined(dataset, [TaskProfile("exam-1", known.text, known.calls)])
     assert [each.rule for each in leaked] == ["leaked_text"]
-    assert f"exam-1 stands in {known.key}" in leaked[0].reason
+    assert "exam-1" in leaked[0].reason
+    assert known.key in leaked[0].reason
 
 
 def test_states_that_were_not_reset_are_contaminated() -> None:
     many = attempts(120, state="fresh")
     used = solved_task(4, session="later", state="left by the attempt before")
-    assert refusal([*many, used]) == {
-        "contaminated": "attempts at 1 task began from different states, so the environment was not reset between them: "
-        "task-4"
-    }
+    reasons = refusal([*many, used])
+    assert list(reasons) == ["contaminated"]
+    assert reasons["contaminated"].endswith(": task-4")
 
 
 def test_one_state_for_all_attempts_at_a_task_is_no_contamination() -> None:
@@ -144,8 +149,8 @@ def test_attempts_in_a_crowded_workspace_are_left_out_and_many_of_them_refused()
     crowded = attempts(120)
     assert build([*crowded, solved_task(130, crowded_by="t_1")]).manifest.dropped == {"contaminated": 1}
     reason = refusal([*crowded, *(solved_task(n, crowded_by="t_1") for n in range(130, 180))])["contaminated"]
-    assert reason.startswith("50 of 170 attempts ran in a place that another attempt changed meanwhile")
-    assert reason.endswith("for one, attempt t_1 changed the same workspace meanwhile")
+    assert numbers(reason)[:2] == [50, 170]
+    assert "t_1" in reason
 
 
 def test_what_a_skill_from_held_out_tasks_alone_has_taught_is_left_out() -> None:
@@ -161,9 +166,9 @@ def test_replay_in_another_form_is_refused() -> None:
     old = Example(
         task="old", trajectory_id="t_old", messages=(ChatMessage("user", "How?"), ChatMessage("assistant", "So."))
     )
-    assert refusal(attempts(120), replay=[old]) == {
-        "mismatched_form": "1 example not as agents are asked: old: it does not begin with the system's message and the task"
-    }
+    reasons = refusal(attempts(120), replay=[old])
+    assert list(reasons) == ["mismatched_form"]
+    assert ": old: " in reasons["mismatched_form"]
 
 
 def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text(json.dumps({**text_seen, "form_hash": "0123456789abcdef"}))
     objections = examined(Dataset.read(tmp_path))
     assert [each.rule for each in objections] == ["mismatched_form"]
-    assert objections[0].reason.startswith("the form is 0123456789abcdef, and agents are asked in ")
+    assert "0123456789abcdef" in objections[0].reason
     with raises(GateRefusal, "data_refused"):
         refuse(objections)
 
@@ -180,12 +185,9 @@ def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("steps", "why"),
     [
-        (
-            [Step(index=1, role=Role.AGENT, tool="get_order", arguments={"id": ("a",)})],
-            "call 1 (get_order) is read back",
-        ),
-        (calls("drop_table", about=1), "it calls drop_table, which is not among its tools"),
-        (calls("get_order", about=1, seen="x<|im_end|>y"), "a text in it holds <|im_end|>"),
+        ([Step(index=1, role=Role.AGENT, tool="get_order", arguments={"id": ("a",)})], "call 1 (get_order)"),
+        (calls("drop_table", about=1), "drop_table"),
+        (calls("get_order", about=1, seen="x<|im_end|>y"), "<|im_end|>"),
     ],
 )
 def test_what_does_not_fit_the_form_is_left_out_and_much_of_it_refused(steps: list[Step], why: str) -> None:
@@ -193,7 +195,7 @@ def test_what_does_not_fit_the_form_is_left_out_and_much_of_it_refused(steps: li
     assert manifest.dropped == {"mismatched_form": 1}
     assert why in manifest.why["mismatched_form"]
     reason = refusal([*attempts(30), *(solved_task(n, steps=steps) for n in range(130, 142))])["mismatched_form"]
-    assert reason.startswith("12 of 42 attempts do not come back from the form in which an agent is asked; for one, ")
+    assert numbers(reason)[:2] == [12, 42]
 
 
 MARKS = (
@@ -213,7 +215,7 @@ def test_a_text_that_could_forge_a_turn_is_left_out(mark: str) -> None:
     ]
     manifest = build([*attempts(20), *forged], policy=SMALL).manifest
     assert manifest.dropped == {"mismatched_form": 3}
-    assert f"holds {mark}, which a chat template takes for its own" in manifest.why["mismatched_form"]
+    assert mark in manifest.why["mismatched_form"]
 
 
 def test_code_and_markup_that_forge_nothing_stay() -> None:
@@ -242,17 +244,14 @@ def test_secrets_are_left_out_and_many_of_them_refused() -> None:
     assert manifest.dropped == {"secret": 1}
     assert "AKIA" not in json.dumps(dict(manifest.why))
     reason = refusal([*attempts(30), *map(leaky, range(130, 142))])["secret"]
-    assert reason.startswith("12 of 42 attempts hold what looks like a secret; for one, it holds")
+    assert numbers(reason)[:2] == [12, 42]
 
 
 def test_outside_words_are_left_out_and_many_of_them_refused() -> None:
     slipped = [solved_task(n, role=Role.CONTEXT) for n in range(130, 180)]
     manifest = build([*attempts(12), slipped[0], solved_task(131, obeyed="it sends data away")], policy=SMALL).manifest
     assert manifest.dropped == {"external": 2}
-    assert refusal([*attempts(30), *slipped])["external"] == (
-        "50 of 80 attempts would teach an outsider's words as the agent's own; for one, its task was slipped in by the "
-        "host, not asked by a person"
-    )
+    assert numbers(refusal([*attempts(30), *slipped])["external"])[:2] == [50, 80]
 
 
 @pytest.mark.parametrize(
@@ -266,9 +265,9 @@ def test_outside_words_are_left_out_and_many_of_them_refused() -> None:
 )
 def test_what_no_machine_verified_is_refused(assessment: Assessment) -> None:
     doubtful = solved_task(130, assessment=assessment)
-    assert refusal([*attempts(120), doubtful]) == {
-        "unverified": "1 of 121 attempts are not successes that a machine verified: " + doubtful.trajectory.id
-    }
+    reasons = refusal([*attempts(120), doubtful])
+    assert list(reasons) == ["unverified"]
+    assert reasons["unverified"].endswith(doubtful.trajectory.id)
 
 
 def test_every_objection_is_reported_at_once() -> None:
@@ -297,10 +296,10 @@ def test_too_few_tasks_says_why_others_were_left_out() -> None:
     led = [
         solved_task(n, steps=[*calls("get_order", about=n), word, *calls("get_user", about=n)]) for n in range(40, 150)
     ]
-    assert refusal([*attempts(40), *led])["too_few_tasks"].startswith(
-        "there are 40 distinct solved tasks (of 150; the others were left out, most of them because a person spoke to the "
-        "agent between its calls, and the form has no place for that), and 100 are the least"
-    )
+    many = [*attempts(40), *led]
+    reason = refusal(many)["too_few_tasks"]
+    assert numbers(reason)[:3] == [40, 150, 100]
+    assert draft(many)[0].manifest.why["spoken_to"] in reason
 
 
 def long_attempt(number: int, tokens: int) -> VerifiedAttempt:
@@ -311,11 +310,10 @@ def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_
     long = [long_attempt(number, 16_500 + 20 * number) for number in range(100, 150)]
     dataset, objections = draft([*attempts(100), *long])
     (result,) = [each for each in objections if each.rule == "too_long"]
-    assert result.reason.startswith("50 of 150 attempts do not fit into 16,384 tokens: they take about 18,")
-    assert "no base model helps" in result.hint
+    assert numbers(result.reason)[:3] == [50, 150, 16_384]
     assert dataset.manifest.dropped == {"too_long": 50}
-    assert dataset.manifest.why["too_long"].startswith("they take about 18,")
-    assert " to 19," in dataset.manifest.why["too_long"]
+    shortest, longest, _ = numbers(dataset.manifest.why["too_long"])
+    assert 18_000 < shortest < 19_000 <= longest < 20_000
     few, more = ([each.rule for each in draft([*attempts(100), *long[:n]])[1]] for n in (25, 26))
     assert ("too_long" in few, "too_long" in more) == (False, True)
 
@@ -323,7 +321,7 @@ def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_
 def test_what_was_left_out_for_its_length_is_no_reason_to_do_more_of_the_same() -> None:
     long = [long_attempt(number, 17_000) for number in range(75, 150)]
     objections = {each.rule: each.hint for each in draft([*attempts(75), *long])[1]}
-    assert "25 more verified tasks that are short enough" in objections["too_few_tasks"]
+    assert numbers(objections["too_few_tasks"]) == [25]
 
 
 def test_a_base_model_that_reads_too_little_is_reported_before_it_is_trained() -> None:
@@ -333,8 +331,8 @@ def test_a_base_model_that_reads_too_little_is_reported_before_it_is_trained() -
     assert unreadable(dataset, 0) == unreadable(dataset, 32_768) == ()
     (result,) = unreadable(dataset, 8_192)
     assert result.rule == "too_long"
-    assert "do not fit into 8,192 tokens" in result.reason
-    assert result.hint.startswith("take a base model with a longer context: up to 16,384 tokens")
+    assert 8_192 in numbers(result.reason)
+    assert 16_384 in numbers(result.hint)
 
 
 def test_what_the_gate_left_out_for_its_length_counts_when_a_base_model_reads_less() -> None:
@@ -477,7 +475,7 @@ def test_a_manifest_that_was_not_written_to_its_end_is_refused_and_tells_how_to_
     (tmp_path / MANIFEST).write_text(text)
     with raises(Mistake, "dataset_damaged") as mistake:
         Dataset.read(tmp_path)
-    assert "--anew" in mistake.value.hint
+    assert "--restart" in mistake.value.hint
 
 
 def test_a_dataset_that_cannot_be_written_leaves_no_manifest(tmp_path: Path) -> None:

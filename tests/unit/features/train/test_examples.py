@@ -119,7 +119,7 @@ def test_a_conversation_in_another_form_is_reported_from_ours(place: int, conten
 
 def test_questions_and_answers_are_not_the_form() -> None:
     assert out_of_form((ChatMessage("user", "How is it done?"), ChatMessage(AGENT, "So."))) != ""
-    assert out_of_form(example_of(solved_task(0)).messages[:-1]) == "the agent does not have the last word"
+    assert out_of_form(example_of(solved_task(0)).messages[:-1]) == "its last message is not the agent's"
 
 
 def test_an_example_comes_back_from_its_line() -> None:

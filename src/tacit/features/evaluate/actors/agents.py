@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tacit.api import Tacit
 
 AGENTS = {
-    "reference": "the reference agent: acts by skills alone, without a model; of use in telecom, elsewhere it abstains",
+    "reference": "the reference agent: acts by skills alone, without a model; useful in telecom only",
     "model:NAME": "a model on this machine: a folder, a GGUF file or a hub id (extra train)",
-    "chat:URL[#MODEL]": "a model behind a server that speaks OpenAI's protocol (llama.cpp, vLLM)",
-    "command:WORDS": "a program: a line of JSON in for each question, a line out for each decision",
-    "python:FILE.py:NAME": "a function: a question as a mapping in, a decision as a mapping out",
-    "http://…": "a server: a question is posted, the decision comes back",
+    "chat:URL[#MODEL]": "a model behind a server with OpenAI's protocol (llama.cpp, vLLM)",
+    "command:WORDS": "a program that reads questions and writes decisions as lines of JSON",
+    "python:FILE.py:NAME": "a function that gets a question and returns a decision, both as mappings",
+    "http://…": "a server that gets questions by POST and answers with decisions",
 }
 """How agents are named → what they are."""
 WITH_ADAPTER = "yes"
@@ -77,7 +77,7 @@ def _own(options: ActorOptions) -> bool:
         raise Mistake(
             f"this agent cannot select an adapter, so --adapter {options.adapter} has no meaning",
             code="adapter_not_selectable",
-            hint="--adapter yes says that it heeds the question's `adapter`",
+            hint="pass --adapter yes if the agent uses the question's `adapter`",
         )
     return bool(options.adapter)
 

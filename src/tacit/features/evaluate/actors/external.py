@@ -332,7 +332,7 @@ def _errors_as_mistakes(what: str) -> Iterator[None]:
         raise Mistake(
             f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})",
             code="agent_raised",
-            hint="mend the agent and give the same command again: what was recorded until here stands",
+            hint="fix the agent and repeat the command; recorded attempts are kept",
         ) from error
 
 
@@ -416,7 +416,7 @@ class HttpActor:
         except Outage as error:
             if error.code == UNREACHABLE:
                 message = f"the agent at {self.name} is not there: {error}"
-                hint = "start it; the same command goes on where it was"
+                hint = "start it; the same command continues the run"
                 raise Outage(message, code=UNREACHABLE, hint=hint, retryable=True) from error
             if error.code == TIMED_OUT:
                 return AgentDecision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")

@@ -209,17 +209,17 @@ def read_decision(data: bytes, asked: Mapping[str, Any]) -> AgentDecision:
         answer = json.loads(data)
     except (ValueError, RecursionError):
         shown = data.decode("utf-8", "replace").strip()[:_EXCERPT]
-        return AgentDecision(broken=f"the agent's answer is no JSON: {shown!r}")
+        return AgentDecision(broken=f"the agent's answer is not JSON: {shown!r}")
     return parse_decision(answer, asked)
 
 
 def parse_decision(answer: object, asked: Mapping[str, Any]) -> AgentDecision:
     """Return an agent's answer as a decision; broken if it is not one."""
     if not isinstance(answer, Mapping):
-        return AgentDecision(broken=f"the agent's answer is no object: {_ANSWER_FORMAT}")
+        return AgentDecision(broken=f"the agent's answer is not an object: {_ANSWER_FORMAT}")
     meant = [name for name in ("tool", "done", "abstain") if answer.get(name)]
     if len(meant) != 1:
-        return AgentDecision(broken=f"the agent's answer says {' and '.join(meant) or 'nothing'}: {_ANSWER_FORMAT}")
+        return AgentDecision(broken=f"the agent's answer has {' and '.join(meant) or 'no decision'}: {_ANSWER_FORMAT}")
     tokens = answer.get("tokens")
     counts = tokens if isinstance(tokens, Mapping) else {}
     decision = AgentDecision(
@@ -253,7 +253,7 @@ class FailureCounter:
             raise Outage(
                 f"{self._agent} answered none of its first {FAILURES_MAX} questions; the last error: {decision.broken}",
                 code="agent_never_answers",
-                hint="try it by hand; what was recorded until here stands, and the same command goes on",
+                hint="try it by hand; recorded attempts are kept, and the same command continues",
             )
         return decision
 

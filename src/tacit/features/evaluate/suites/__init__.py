@@ -137,7 +137,7 @@ def _telecom(given: SuiteInput) -> Suite:
         raise Mistake(
             "suite telecom runs a driver, a Python file",
             code="no_driver",
-            hint="say which one you trust: --option driver=PATH/telecom_env.py",
+            hint="name one that you trust: --option driver=PATH/telecom_env.py",
         )
     driver = Path(options["driver"])
     checkout = Path(options["checkout"]) if "checkout" in options else None
@@ -172,8 +172,8 @@ def _own(given: SuiteInput) -> Suite:
 
 
 _NEXT_CALL = (
-    'success: the next call has the right tool, or "done" is said where nothing is left to do; whether its arguments are '
-    "right too is told beside it, as whole call right."
+    'success: the next call has the right tool, or the answer is "done" when the task is done; whether its arguments are '
+    "right too is a separate figure (whole call right)."
 )
 _ENDS = f'{_NEXT_CALL} Every task has one such end, so that always saying "done" earns one exercise of each task'
 
@@ -216,7 +216,7 @@ SUITES: Mapping[str, SuiteEntry] = {
                 "checkout": "path of a checkout of tau2-bench (TAU2_BENCH); it is run too",
                 "calls": "calls that an attempt may make (the driver's own limit)",
             },
-            counts="success: the phone works at the end, and nobody was handed over needlessly; doing nothing earns 0",
+            counts="success: the phone works at the end and the customer was not transferred needlessly; doing nothing earns 0",
             acts=True,
             runs=("driver", "checkout"),
         ),

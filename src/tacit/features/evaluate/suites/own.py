@@ -78,10 +78,10 @@ def without_given_away_tasks(attempts: Sequence[VerifiedAttempt], *, held_out: C
         }
         if len(given_away | known) > LEFT_OUT_MOST * len(held_out):
             raise Refusal(
-                f"{len(given_away | known)} of the {len(held_out)} tasks that were held out are given away by others: "
+                f"{len(given_away | known)} of the {len(held_out)} held-out tasks are given away by others: "
                 "nearly the same words, and the same calls",
                 code="tasks_too_similar",
-                hint="the work here is too much alike for a test by unseen tasks: go on with other work, or take another seed",
+                hint="the work is too similar for a test with unseen tasks: collect other work, or use another seed",
             )
         if not known:
             suite.left_out = len(given_away)

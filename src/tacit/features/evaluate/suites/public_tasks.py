@@ -98,7 +98,7 @@ def _parse_row(line: str) -> dict[str, Any] | None:
 def _finite_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no number of JSON")
+        raise ValueError(f"{text} is not a JSON number")
     return number
 
 
@@ -292,7 +292,7 @@ def _read_tools(path: Path) -> dict[str, Tool]:
 def _bfcl_tool(description: Mapping[str, Any]) -> Tool:
     required = tuple(description["parameters"].get("required", ()))
     if not isinstance(description["name"], str):
-        raise TypeError(f"{description['name']!r} is no name of a tool")
+        raise TypeError(f"{description['name']!r} is not the name of a tool")
     return Tool(
         name=description["name"],
         description=description["description"].rpartition(_PREAMBLE)[2].strip(),

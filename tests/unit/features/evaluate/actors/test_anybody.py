@@ -55,13 +55,13 @@ def test_a_program_acts_line_by_line(tmp_path: Path) -> None:
     ("text", "note"),
     [
         ("import time; time.sleep(60)", "no answer within 0.5 seconds"),
-        ("import sys; sys.stdin.readline(); print('yes', flush=True)", "is no JSON: 'yes'"),
+        ("import sys; sys.stdin.readline(); print('yes', flush=True)", "is not JSON: 'yes'"),
         ("import sys; sys.stdin.readline(); print('x' * 10_000_000, flush=True)", "longer than 1 megabyte"),
         ("import sys; sys.stdin.readline(); sys.exit('no key was set')", "ended with code 1: no key was set"),
-        ("print('[]')", "is no object"),
-        ("print('{}')", "says nothing"),
+        ("print('[]')", "is not an object"),
+        ("print('{}')", "has no decision"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with code -9"),
-        ("import sys; sys.stdout.buffer.write(bytes(range(128, 255)) + b'\\n')", "is no JSON"),
+        ("import sys; sys.stdout.buffer.write(bytes(range(128, 255)) + b'\\n')", "is not JSON"),
     ],
 )
 def test_a_program_that_gives_no_decision_loses_that_attempt(tmp_path: Path, text: str, note: str) -> None:
@@ -206,7 +206,7 @@ def test_a_server_acts_question_by_question() -> None:
     [
         (500, b"", "answered 500"),
         (404, b"", "answered 404"),
-        (200, b"<html>", "is no JSON"),
+        (200, b"<html>", "is not JSON"),
         (200, b'{"tool": "' + b"x" * 10_000_000 + b'"}', "longer than 1 MB"),
         (307, b"", "answered 307"),
     ],
@@ -262,12 +262,12 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
 @pytest.mark.parametrize(
     ("answer", "result"),
     [
-        ({"tool": "a", "done": True}, "says tool and done"),
+        ({"tool": "a", "done": True}, "has tool and done"),
         ({"tool": 7}, "a tool is a text"),
         ({"tool": "a", "arguments": [1]}, "its arguments are an object"),
-        ({"done": False}, "says nothing"),
-        ("done", "is no object"),
-        (None, "is no object"),
+        ({"done": False}, "has no decision"),
+        ("done", "is not an object"),
+        (None, "is not an object"),
     ],
 )
 def test_an_answer_that_is_no_decision_says_why(answer: object, result: str) -> None:
@@ -275,7 +275,7 @@ def test_an_answer_that_is_no_decision_says_why(answer: object, result: str) -> 
 
 
 def test_deeply_nested_nonsense_is_nonsense() -> None:
-    assert "no JSON" in read_decision(b"[" * 500_000, {}).broken
+    assert "not JSON" in read_decision(b"[" * 500_000, {}).broken
 
 
 def test_tokens_are_estimated_where_the_agent_does_not_tell_them() -> None:
