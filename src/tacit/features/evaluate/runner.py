@@ -34,7 +34,7 @@ from tacit.features.evaluate.transcript import TranscriptWriter, WatchedWorld
 
 BATCH = 16
 """Worlds that an agent gets at once by default; their results are on disk before the next ones begin."""
-SET_ASIDE = 0.2
+EXCLUDED_SHARE_MAX = 0.2
 """If aids contain more than this share of the answers, the run measures nothing and is refused."""
 _NAMED = 5
 Progress = Callable[[int, int], None]
@@ -81,7 +81,7 @@ def run_suite(
         seeds=seeds,
         groups={exercise.key: exercise.group for exercise in exercises},
         states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
-        set_aside=_set_aside(exercises, given),
+        set_aside=_excluded_exercises(exercises, given),
     )
     with RunRecord(folder, header) as record, TranscriptWriter(folder, exercises, reset=not record.rows) as words:
         attempts = _Attempts(suite, actor, aids, given, record, words)
@@ -212,7 +212,7 @@ def _state(world: WatchedWorld) -> str:
     return digest(world.state())[-16:]
 
 
-def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
+def _excluded_exercises(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
     """Return the exercises whose answer an aid contains; they are excluded in every arm."""
     aside: dict[str, str] = {}
     arms_that_leak: dict[str, None] = {}  # the arms whose aids contain an answer, in their order
@@ -222,7 +222,7 @@ def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
             arms_that_leak.setdefault(arm)
             source = f" (from {aid.sources[0]})" if aid.sources else ""
             aside.setdefault(key, f"the aid of arm {arm}{source} holds the very call of {call.tool} that is asked for")
-    if len(aside) > SET_ASIDE * len(exercises):
+    if len(aside) > EXCLUDED_SHARE_MAX * len(exercises):
         arms = list(dict.fromkeys(arm for arm, _ in given))
         others = ",".join(arm for arm in arms if arm not in arms_that_leak)
         leave = f"leave {', '.join(arms_that_leak)} out (--arms {others}), or " if others else ""

@@ -21,7 +21,7 @@ from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.run_record import read_run
-from tacit.features.evaluate.runner import _set_aside, run_suite
+from tacit.features.evaluate.runner import _excluded_exercises, run_suite
 from tacit.features.evaluate.suite import ARMS, Aid, Arm, AttemptCost, AttemptScore, Exercise
 from tests.raising import raises
 from tests.unit.features.evaluate.flats import Flat, Flats
@@ -383,5 +383,5 @@ def test_where_aids_give_most_answers_away_the_way_out_names_the_arms_that_do():
         for at, each in enumerate(exercises)
     }
     with raises(Refusal, "answers_given_away") as result:
-        _set_aside(exercises, given)
+        _excluded_exercises(exercises, given)
     assert result.value.hint.startswith("leave trajectory out (--arms none,skills), or ask more tasks")
