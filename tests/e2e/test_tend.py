@@ -31,7 +31,7 @@ AGAIN = dataclasses.replace(
     name="release-the-service-again",
     steps=(*RELEASE.steps, *bash_steps("kubectl rollout status deploy/api")),
 )
-ASK = "Do these 2? [y/N]:"
+ASK = "Apply these"
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
-from tacit.features.evaluate.runner import SET_ASIDE
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
@@ -39,6 +38,7 @@ from tacit.surfaces.clients.connections import CLIENTS, files_of, find_client_fo
 from tacit.surfaces.clients.installation import InstallationRecord
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
 from tacit.surfaces.hook import log
+from tacit.surfaces.hook.learner_requests import SET_ASIDE
 
 MEANING = "recall by meaning"
 _LAST_FAULTS = 5
