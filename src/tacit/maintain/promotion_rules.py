@@ -246,7 +246,7 @@ def model_judge(model: LanguageModel) -> Judge:
     """Return a judge that asks a language model; an unclear answer is a failure, and so a no."""
 
     def judge(content: SkillContent) -> Ruling:
-        answer = model.ask(prompt_file(AGNOSTIC_PROMPT).about("\n".join([content.name, comparable_text(content)])))
+        answer = model.ask(prompt_file(AGNOSTIC_PROMPT).request("\n".join([content.name, comparable_text(content)])))
         agnostic, reason = answer.get("agnostic"), answer.get("reason")
         if not isinstance(agnostic, bool) or not isinstance(reason, str):
             raise ModelOutage(

@@ -1,4 +1,4 @@
-"""What an attempt's own steps prove about its outcome, and the many ways in which they prove nothing."""
+"""What the steps of an attempt prove about its outcome, and the many ways in which they prove nothing."""
 
 from __future__ import annotations
 

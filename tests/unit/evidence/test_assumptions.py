@@ -1,4 +1,4 @@
-"""Assumptions against what happened: what a run shows plainly is said with its steps, and everything else is unknown."""
+"""Assumptions compared with runs: what a run clearly shows is decided with its steps; everything else is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attribution: whether a run followed a skill that it was shown, and where it went another way."""
+"""Attribution: whether a run followed a skill that it was shown, and where it deviated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the build a check runs, and which files these lines run: products and data of the work are told from scripts."""
+"""Which commands of the build a check runs, and which files these run: products and data are no scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets the credit for a run."""
+"""Which versions are credited for a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run rubs against a skill, which step is at fault, and what only looks like it."""
+"""Where a run has trouble with a skill, which step is at fault, and what only looks like trouble."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent may choose (moment, commit, objects, programs, names of tests) and what that must not make of its check."""
+"""What an agent may choose (moment, commit, objects, programs, names of tests) must not decide its own check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reliability admits ignorance, counts one vote per principal and task, and is never raised by what an agent says of itself."""
+"""Reliability: unknown without evidence, one vote per principal and task, never raised by self-reports."""
 
 from __future__ import annotations
 

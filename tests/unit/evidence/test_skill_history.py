@@ -1,4 +1,4 @@
-"""What is known of a skill: its figures and its story."""
+"""The figures of a skill and its history."""
 
 from __future__ import annotations
 

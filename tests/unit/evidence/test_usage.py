@@ -1,4 +1,4 @@
-"""Whether a run used what it was shown, told by its own words; and what that does to prominence, never to reliability."""
+"""Whether a run used what it was shown, by its own words; it changes prominence, never reliability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use and disregard, from a captured run to prominence: kept once, only where it tells, and never as evidence."""
+"""Usage signals, from a captured run to prominence: stored once, only where they change it, never as evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the run changed what judges it: real git projects, and what changed in them since the skill was given."""
+"""Whether the run changed its own check: real git projects, and what changed since the skill was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifiers by name: who may choose what, what a name needs, and plug-ins that load or do not."""
+"""Verifiers by name: who may choose which, what a name needs, and plug-ins that load or do not."""
 
 from __future__ import annotations
 

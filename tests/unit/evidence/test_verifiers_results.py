@@ -1,4 +1,4 @@
-"""Verifiers that read results: counts in output, JUnit, CI files, states of files, a person's word, a skill's own checks."""
+"""Verifiers of results: counts in output, JUnit, CI files, states of files, a person's verdict, a skill's checks."""
 
 from __future__ import annotations
 

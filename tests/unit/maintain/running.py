@@ -1,4 +1,4 @@
-"""Plain builders for tests of refinement: runs beside a skill, aligned by hand."""
+"""Builders for tests of revisions: runs of a skill, aligned by hand."""
 
 from __future__ import annotations
 

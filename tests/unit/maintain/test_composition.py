@@ -1,16 +1,23 @@
-"""Procedures put together: phases in order, what is needed asked once, no skill a part of itself."""
+"""Composites: phases in order, shared conditions once, no cycles, and parts that change later."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import pytest
 
+from tacit.api import Tacit
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.coded_reason import coded
 from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.maintain import composition
 from tacit.maintain.composition import MOST_PARTS, composed, is_heading, part_changes
+from tacit.store import open_store
 from tests.raising import raises
+from tests.unit.making import NOW
 
 
 def part(name: str, *steps: str, **fields: object) -> SkillContent:
@@ -122,3 +129,138 @@ def test_only_the_line_over_a_phase_is_a_heading() -> None:
     headings = [step for step in whole.steps if is_heading(step)]
     assert len(headings) == 2
     assert not any(map(is_heading, (*BUILD.steps, *RELEASE.steps)))
+
+
+@pytest.fixture
+def loop(tmp_path: pytest.TempPathFactory) -> Iterator[Tacit]:
+    store = open_store(":memory:")
+    with Tacit(store, clock=lambda: NOW) as made:
+        yield made
+
+
+def procedure(name: str, *commands: str) -> SkillContent:
+    return SkillContent(
+        kind=Kind.PROCEDURE,
+        name=name,
+        description=f"How to {name} the service.",
+        steps=tuple(SkillStep(text=f"Run `{one}`", tool="Bash", arguments={"command": one}) for one in commands),
+        preconditions=(Condition(text="The branch is clean", check="git diff --quiet"),),
+    )
+
+
+def approved(loop: Tacit, content: SkillContent, **options: object) -> str:
+    verdict = loop.propose(content, by="ann", origin=Origin.USER, **options)  # type: ignore[arg-type]
+    ticked = [literal.key for literal in loop.reviews.examine(verdict.version_id).literals]
+    loop.review(verdict.version_id, "approve", by="ann", ticked=ticked)
+    return verdict.version_id
+
+
+def shipped(loop: Tacit) -> str:
+    approved(loop, procedure("build", "make build", "make check"))
+    approved(loop, procedure("publish", "make push", "make announce"))
+    verdict = loop.library.compose("ship", ["build", "publish"], by="ann", origin=Origin.USER)
+    ticked = [literal.key for literal in loop.reviews.examine(verdict.version_id).literals]
+    loop.review(verdict.version_id, "approve", by="ann", ticked=ticked)
+    return verdict.version_id
+
+
+def test_a_composite_waits_for_a_person_and_keeps_what_it_is_made_of(loop: Tacit) -> None:
+    first, second = (approved(loop, procedure(name, f"make {name}", "make check")) for name in ("build", "publish"))
+    verdict = loop.library.compose("ship", ["build", "publish"], by="agent")
+    held = loop.version(verdict.version_id)
+    assert held.status is Status.CANDIDATE
+    assert held.version.parents == (first, second)
+    assert len(held.version.content.preconditions) == 1
+    assert held.version.content.description == "How to build the service; then How to publish the service."
+
+
+def test_a_composite_is_found_by_the_words_of_its_parts(loop: Tacit) -> None:
+    shipped(loop)
+    assert "ship" in [item.name for item in loop.recall("announce the service", k=5).items]
+
+
+def test_a_composite_that_is_given_stands_for_its_parts(loop: Tacit) -> None:
+    shipped(loop)
+    selection = loop.recall("build and publish the service", k=5)
+    assert [item.name for item in selection.items] == ["ship"]
+    left = {each.name: each.reason for each in selection.left_out}
+    assert left == {"build": "part of `ship`", "publish": "part of `ship`"}
+    assert {loop.version(name).version.id for name in ("ship", "build", "publish")} == set(selection.version_ids)
+
+
+def test_parts_are_given_where_the_composite_has_no_room(loop: Tacit) -> None:
+    shipped(loop)
+    whole = loop.recall("build and publish the service", k=5)
+    for room in range(whole.tokens, 60, -10):
+        tight = loop.recall("build and publish the service", k=5, budget_tokens=room)
+        if not all(step.text in tight.text for step in whole.items[0].steps):
+            break
+    assert "part of" not in " ".join(each.reason for each in tight.left_out)
+
+
+def test_a_part_that_says_something_else_by_now_is_no_longer_shown_by_its_composite(loop: Tacit) -> None:
+    shipped(loop)
+    approved(loop, procedure("build", "make everything", "make check"), revises=loop.version("build"))
+    selection = loop.recall("build and publish the service", k=5)
+    assert {each.name: each.reason for each in selection.left_out}["build"] != "part of `ship`"
+
+
+def test_parts_must_be_approved(loop: Tacit) -> None:
+    approved(loop, procedure("build", "make build", "make check"))
+    loop.propose(procedure("publish", "make push", "make announce"), by="agent")
+    with raises(Mistake, "part_not_approved"):
+        loop.library.compose("ship", ["build", "publish"], by="agent")
+
+
+def test_a_composite_cannot_lead_back_to_itself(loop: Tacit) -> None:
+    shipped(loop)
+    approved(loop, procedure("test", "make test", "make report"))
+    with raises(Mistake, "composition_cycle"):
+        loop.library.compose("build", ["ship", "test"], by="agent")
+
+
+def test_composing_again_under_the_name_is_the_next_version(loop: Tacit) -> None:
+    before = loop.version(shipped(loop))
+    approved(loop, procedure("test", "make test", "make report"))
+    verdict = loop.library.compose("ship", ["build", "test", "publish"], by="ann", origin=Origin.USER)
+    assert verdict.skill_id == before.skill.id
+    assert loop.version("ship").version.id == before.version.id, "until it is approved"
+
+
+def test_a_composite_whose_part_has_changed_is_reported(loop: Tacit) -> None:
+    whole = shipped(loop)
+    assert composition.cares(loop.context.store, at=NOW) == []
+    approved(loop, procedure("build", "make everything", "make check"), revises=loop.version("build"))
+    (care,) = composition.cares(loop.context.store, at=NOW)
+    assert (care.subject, care.move and care.move.after) == (whole, Status.STALE)
+    assert [(each.code, each.values["part"]) for each in care.reasons] == [("part_changed", "build")]
+    assert care.advice == (coded("recompose", name="ship", parts="build publish"),)
+
+
+def test_a_composite_whose_part_was_retired_is_reported(loop: Tacit) -> None:
+    shipped(loop)
+    loop.review(loop.version("publish").version.id, "retire", by="ann", reason="there is no service any more")
+    (care,) = composition.cares(loop.context.store, at=NOW)
+    assert coded("part_unusable", part="publish") in care.reasons
+
+
+def test_a_part_that_was_merged_is_named_by_what_it_was_merged_into(loop: Tacit) -> None:
+    shipped(loop)
+    approved(loop, procedure("announce", "make push", "make shout"))
+    publish, into = (loop.version(name).version.id for name in ("publish", "announce"))
+    loop.review(publish, "retire", by="ann", reason=f"merged into `announce` {into}")
+    (care,) = composition.cares(loop.context.store, at=NOW)
+    assert care.reasons == (coded("part_merged", part="publish", into="announce"),)
+    assert care.advice == (coded("recompose", name="ship", parts="build announce"),)
+    loop.review(into, "retire", by="ann")
+    (care,) = composition.cares(loop.context.store, at=NOW)
+    assert coded("part_unusable", part="publish") in care.reasons
+    assert care.advice == (coded("restore_part", part="publish"), coded("retire_skill", name="ship"))
+
+
+def test_what_was_purged_takes_its_composites_with_it(loop: Tacit) -> None:
+    whole = shipped(loop)
+    loop.archive.purge(
+        loop.archive.descent(Source(kind=SourceKind.IMPORTED, value=loop.version("build").version.hash)), by="ann"
+    )
+    assert loop.context.store.tombstones(whole)

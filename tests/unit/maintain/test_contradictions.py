@@ -1,4 +1,4 @@
-"""Contradictions through a memory: told when written, settled once, nothing deleted."""
+"""Contradictions: which kind they are, reported when written, settled once, nothing deleted."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from tacit.api import Tacit
 from tacit.domain.care import CareKind
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.maintain import contradictions
+from tacit.maintain.contradictions import ContradictionKind, ContradictionSide, contradiction_kind
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -116,3 +118,42 @@ def test_the_older_of_two_that_lie_far_apart_is_set_aside_and_can_be_brought_bac
     loop.review(one, "restore", by="ann")
     assert loop.version(one).status is Status.TRIAL
     assert loop.version(other).status is Status.TRIAL
+
+
+PROJECT = Scope(Level.PROJECT, "shop")
+
+
+def side(
+    text: str, *, days: float = 0, confirmed: float | None = None, times: int = 0, **fields: object
+) -> ContradictionSide:
+    needs = tuple(Condition(text=each) for each in fields.pop("needs", ()))  # type: ignore[attr-defined]
+    content = SkillContent(kind=Kind.NORM, name="rule", description=text, preconditions=needs)
+    made: dict[str, object] = {"scope": PROJECT, "status": Status.TRUSTED} | fields
+    return ContradictionSide(
+        content=content,
+        made_at=NOW + timedelta(days=days),
+        confirmed_at=None if confirmed is None else NOW + timedelta(days=confirmed),
+        confirmations=times,
+        **made,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (side("npm"), side("pnpm", days=90), ContradictionKind.OBSOLETE),
+        (side("npm"), side("pnpm", days=89), ContradictionKind.TENSION),
+        (side("npm", confirmed=100, times=4), side("pnpm", days=95), ContradictionKind.TENSION),
+        (side("npm", confirmed=60, times=4), side("pnpm", days=95), ContradictionKind.OBSOLETE),
+        (side("npm"), side("pnpm", days=400, scope=Scope(Level.GLOBAL)), ContradictionKind.SCOPE),
+        (side("npm", needs=["in the app"]), side("pnpm", needs=["in the docs"]), ContradictionKind.SCOPE),
+        (side("npm", needs=["in the app"]), side("pnpm", needs=["in the app"]), ContradictionKind.TENSION),
+        (side("npm", times=5), side("pnpm", status=Status.CANDIDATE), ContradictionKind.NOISE),
+        (side("npm", times=5), side("pnpm", times=5), ContradictionKind.TENSION),
+    ],
+)
+def test_the_kind_depends_on_age_scope_and_confirmation(
+    one: ContradictionSide, other: ContradictionSide, kind: ContradictionKind
+) -> None:
+    assert contradiction_kind(one, other) is kind
+    assert contradiction_kind(other, one) is kind

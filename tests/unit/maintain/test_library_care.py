@@ -1,4 +1,4 @@
-"""Looking after the library: what evidence moves by itself, what is proposed, and what a person's word carries out."""
+"""Care of the library: what evidence changes by itself, what is proposed, and what a person applies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tending makes of two that are nearly the same: opposites, a person's last words, different ends; and who is told."""
+"""Merging of similar skills: contradictions, a person's last words, different purposes."""
 
 from __future__ import annotations
 

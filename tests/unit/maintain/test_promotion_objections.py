@@ -1,4 +1,4 @@
-"""What a promotion tells before and after: the record and what speaks against it go along, and a name means one skill."""
+"""Promotion: the record and the objections are shown before and copied along; a name means one skill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gates of promotion: two sessions no, three yes; by meaning, not wording; a preference never; no judge means no."""
+"""Promotion gates: three sessions, not two; by meaning, not wording; never a preference; no judge means no."""
 
 from __future__ import annotations
 

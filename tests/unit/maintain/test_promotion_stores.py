@@ -1,4 +1,4 @@
-"""Moving up between real stores: through the one door, nothing trusted more for it, and mirrors that follow home."""
+"""Promotion between real stores: through the gate, without extra trust, and mirrors that follow the original."""
 
 from __future__ import annotations
 

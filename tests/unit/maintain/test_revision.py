@@ -1,4 +1,4 @@
-"""Friction becomes a proposed version, through the whole loop on both stores: told, grounded, fenced, and never applied."""
+"""Friction becomes a proposed version through a whole memory: with sources and origins, and never applied by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs show becomes the next version of a skill, and what they do not show does not."""
+"""Runs become the next version of a skill where they show it, and only there."""
 
 from __future__ import annotations
 

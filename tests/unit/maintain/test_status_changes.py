@@ -1,4 +1,4 @@
-"""A version's standing follows from its votes: earned, lost, and ended with a reason; chance does not move it to and fro."""
+"""The status of a version follows from its votes: trust is earned and lost, and chance does not make it flap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a person should look at a skill, by what its runs met and came to; and what got worse from version to version."""
+"""When a person should review a skill, by the friction and results of its runs; and regressions between versions."""
 
 from __future__ import annotations
 
