@@ -93,9 +93,9 @@ def test_lessons_are_alike_by_their_error_and_fix():
     assert similarity(other_error, LESSON) < ALIKE
     fix, other_fix = bash_steps("pip install x"), bash_steps("docker compose up")
     assert similarity(dataclasses.replace(LESSON, steps=fix), dataclasses.replace(LESSON, steps=other_fix)) < ALIKE
-    told = dataclasses.replace(LESSON, body="Run pip install")
+    reported = dataclasses.replace(LESSON, body="Run pip install")
     contrary = dataclasses.replace(LESSON, body="Delete the virtual environment")
-    assert similarity(told, contrary) < ALIKE
+    assert similarity(reported, contrary) < ALIKE
 
 
 def test_texts_without_steps_are_compared_as_texts():
@@ -274,8 +274,8 @@ def test_lessons_with_the_same_error_are_half_alike_whatever_the_fix():
     assert similarity(
         fixed, dataclasses.replace(fixed, steps=bash_steps("pip install x", "make all"))
     ) == pytest.approx(0.5 + 0.5 * 2 / 3)
-    told = dataclasses.replace(LESSON, body="alpha beta")
-    assert similarity(told, dataclasses.replace(told, body="beta gamma")) == pytest.approx(0.5 + 0.5 / 3)
+    reported = dataclasses.replace(LESSON, body="alpha beta")
+    assert similarity(reported, dataclasses.replace(reported, body="beta gamma")) == pytest.approx(0.5 + 0.5 / 3)
     assert similarity(LESSON, dataclasses.replace(LESSON, description="Delete something")) == pytest.approx(0.5)
     assert similarity(fixed, dataclasses.replace(LESSON, name="b")) == pytest.approx(0.5), "one has no steps at all"
 
@@ -361,7 +361,7 @@ class TestConditional:
             {"after": ("charge",)},
         ],
     )
-    def test_what_is_said_of_when_is_news(self, news):
+    def test_what_is_stated_of_when_is_news(self, news):
         assert not adds_nothing(primitive(**news), primitive())
         assert adds_nothing(primitive(), primitive(**news))
         assert adds_nothing(primitive(**news), merge(primitive(**news), primitive()).content)

@@ -170,8 +170,8 @@ def test_a_rejected_content_does_not_come_back(policy):
 
 
 def test_nor_does_it_come_back_in_other_words():
-    told_again = candidate(content(description="Add a database migration and then run it"))
-    assert judged(told_again, [stored(status=Status.REJECTED)], policy=OPEN).verdict.decision is Decision.REJECT
+    repeated = candidate(content(description="Add a database migration and then run it"))
+    assert judged(repeated, [stored(status=Status.REJECTED)], policy=OPEN).verdict.decision is Decision.REJECT
 
 
 def test_what_is_only_like_something_rejected_waits_for_a_person_and_takes_nothing_from_it():

@@ -102,7 +102,7 @@ CHECKOUT = Local(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "stated"),
     [
         ("python3 stamp.py resync", "python3 <stamp.py> resync"),
         ("./stamp.py resync", "<./stamp.py> resync"),
@@ -111,11 +111,11 @@ CHECKOUT = Local(
         ("(tools/gen.tpl.py)", "(<tools/gen.tpl.py>)"),
     ],
 )
-def test_files_and_programs_of_the_project_are_found_and_rewritten(text: str, said: str) -> None:
+def test_files_and_programs_of_the_project_are_found_and_rewritten(text: str, stated: str) -> None:
     made = content(steps=step(text))
     assert rules(made, CHECKOUT) == {"project_file"}
     rewritten = suggest(made, CHECKOUT)
-    assert rewritten.steps[0].arguments["command"] == said
+    assert rewritten.steps[0].arguments["command"] == stated
     assert rules(rewritten, CHECKOUT) == set()
 
 
@@ -160,7 +160,7 @@ def test_every_field_is_looked_at() -> None:
     }  # fmt: skip
 
 
-def test_several_places_of_one_field_are_told_each_once_and_not_without_end() -> None:
+def test_several_places_of_one_field_are_reported_each_once_and_not_without_end() -> None:
     two = [finding.excerpt for finding in portability(content(body="a.corp then b.corp then a.corp"))]
     assert two == ["a.corp", "b.corp"]
     many = " ".join(f"h{number}.corp" for number in range(50))
@@ -174,7 +174,7 @@ def test_a_secret_weighs_high_and_is_never_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "stated"),
     [
         ("cd /srv/build/web-shop/api && make", "cd <repo-root>/api && make"),
         ("cat /home" + "/ann/notes/x.txt", "cat <home>/notes/x.txt"),
@@ -187,8 +187,8 @@ def test_a_secret_weighs_high_and_is_never_shown() -> None:
         ("clone git@github.com:acme/web-shop.git", "clone <REPOSITORY>"),
     ],
 )
-def test_the_rewrite_puts_a_placeholder_and_keeps_the_rest(text: str, said: str) -> None:
-    assert suggest(content(body=text), SHOP).body == said
+def test_the_rewrite_puts_a_placeholder_and_keeps_the_rest(text: str, stated: str) -> None:
+    assert suggest(content(body=text), SHOP).body == stated
 
 
 def test_a_rewritten_skill_is_portable_and_rewriting_it_again_changes_nothing() -> None:

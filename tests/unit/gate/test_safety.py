@@ -6,8 +6,8 @@ import pytest
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Case, Condition, Cue, Parameter, Pitfall, SkillFile, SkillStep
-from tacit.gate.safety import hidden_characters, safety
+from tacit.domain.skill import Case, Condition, Cue, Kind, Parameter, Pitfall, SkillContent, SkillFile, SkillStep
+from tacit.gate.safety import UnicodeCheck, hidden_characters, safety
 from tests.unit.making import candidate, content
 
 HIDDEN = {
@@ -131,3 +131,40 @@ def test_a_case_read_off_a_tool_counts_as_text_from_outside():
     made = candidate(origins={"name": Origin.AGENT, "cases.0": Origin.EXTERNAL, "cues": Origin.USER})
     (found,) = safety(made)
     assert (found.rule, found.field) == ("external_text", "cases.0")
+
+
+def severities(body: str) -> list[Severity]:
+    content = SkillContent(kind=Kind.PROCEDURE, name="a", description="b", body=body)
+    return [finding.severity for finding in UnicodeCheck().examine(content)]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("run" + "".join(chr(0xE0000 + ord(c)) for c in "secret"), Severity.CRITICAL),
+        ("a\u200b\u200c\u200b\u200c\u200bb", Severity.CRITICAL),
+        ("x\ufe01\ufe02\ufe03", Severity.CRITICAL),
+        ("pay \u202eeman", Severity.HIGH),
+        ("ig\u200bnore", Severity.HIGH),
+        ("\x1b[2Jgone", Severity.MEDIUM),
+        ("сurl is not curl", Severity.MEDIUM),
+        ("left \u200e mark", Severity.LOW),
+    ],
+)
+def test_hidden_characters_weigh_by_what_they_do(text: str, severity: Severity) -> None:
+    assert max(severities(f"first\n{text}\n"), key=list(Severity).index) is severity
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff# Title",
+        "naïve Größe",
+        "Русский текст",
+        "α and β, Δx",
+        "👩\u200d💻 🏴\U000e0067\U000e0062\U000e007f",
+        "می\u200cخواهم",
+    ],
+)
+def test_ordinary_writing_passes(text: str) -> None:
+    assert not [s for s in severities(text) if s is not Severity.LOW]

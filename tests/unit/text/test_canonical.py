@@ -69,7 +69,9 @@ COMMANDS = [
     [(HOME, WORKSPACE), (OTHER_HOME, f"{OTHER_HOME}/code/shop"), (HOME, "/srv/build/shop")],
     ids=["one", "another", "server"],
 )
-def test_commands_are_told_the_same_on_every_machine(command: str, canonical: str, home: str, workspace: str) -> None:
+def test_commands_are_reported_the_same_on_every_machine(
+    command: str, canonical: str, home: str, workspace: str
+) -> None:
     typed = command.replace("@", workspace).replace("%", home)
     assert canonical_command(typed, workspace=workspace) == canonical
 

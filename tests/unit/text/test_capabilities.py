@@ -70,7 +70,7 @@ def test_an_allowance_that_cannot_be_read_is_a_mistake_that_names_the_categories
     assert "hosts, reads, writes, commands, secrets, effects" in told_so.value.hint
 
 
-def test_what_was_added_is_told_word_for_word():
+def test_what_was_added_is_reported_word_for_word():
     before, now = Capabilities(hosts=("*.a.net",)), Capabilities(hosts=("*.a.net", "x.a.net"), effects=("sends",))
     assert added(now, before) == Capabilities(hosts=("x.a.net",), effects=("sends",))
     assert added(before, now) == Capabilities()
@@ -85,7 +85,7 @@ def test_two_allowances_allow_what_both_do():
     assert narrowed(outer, Capabilities()) == Capabilities()
 
 
-def test_capabilities_are_told_in_words():
+def test_capabilities_are_reported_in_words():
     assert capabilities_text(Capabilities()) == ""
     many = Capabilities(hosts=tuple("abcde"), effects=("sends",))
     assert capabilities_text(many) == "hosts a, b, c, d and 1 more; effects sends"

@@ -275,7 +275,7 @@ def test_every_line_stands_in_one_template_that_fits_it(lines: list[str]) -> Non
     for template, members in found.items():
         for line in members:
             pairs = zip(template.split(), line.split(), strict=True)
-            assert all(word in (said, ANY) for word, said in pairs)
+            assert all(word in (stated, ANY) for word, stated in pairs)
 
 
 def test_thousands_of_lines_take_a_moment() -> None:

@@ -56,11 +56,11 @@ def test_parts_between_bars_are_members_without_their_pictures() -> None:
     assert facts("Display: 🔥³ Hot | 💧 Wet | 🔋 80%") == {"Display": ("Hot", "Wet", "80%")}
 
 
-def test_what_names_no_field_is_said() -> None:
+def test_what_names_no_field_is_stated() -> None:
     assert facts("The pump is running. No leak was found.") == {SAYS: ("The pump is running", "No leak was found")}
 
 
-def test_a_word_in_brackets_beside_a_number_is_a_value_too() -> None:
+def test_a_word_in_brackets_next_to_a_number_is_a_value_too() -> None:
     shown = facts("Flow: 12.5 l/min (Good). All is well.")
     assert shown["Flow"] == ("12.5 l/min (Good)", "Good")
     assert comparable(shown["Flow"]) == ("number", 12.5)
@@ -110,7 +110,7 @@ def test_a_condition_on_a_reading_that_was_not_taken_is_open() -> None:
     assert holds(asked("panel", "power", "is", "ON"), {"panel": {"power": ("ON",)}}) is True
 
 
-def test_prose_alone_can_not_be_told() -> None:
+def test_prose_alone_can_not_be_reported() -> None:
     assert holds(Condition(text="the room is cosy"), {"panel": {}}) is None
 
 

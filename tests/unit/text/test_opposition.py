@@ -61,7 +61,7 @@ COMPATIBLE = [
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSED)
-def test_what_cannot_both_be_followed_is_told_from_either_side(one: str, other: str) -> None:
+def test_what_cannot_both_be_followed_is_reported_from_either_side(one: str, other: str) -> None:
     assert opposed(one, other)
     assert opposed(other, one)
 
@@ -72,7 +72,7 @@ def test_what_only_speaks_of_the_same_is_no_disagreement(one: str, other: str) -
     assert not opposed(other, one)
 
 
-def test_what_is_told_names_both_sentences() -> None:
+def test_what_is_reported_names_both_sentences() -> None:
     assert (
         opposed("Build it. Use pnpm here.", "Do not use pnpm. Ever.") == "“Use pnpm here.” against “Do not use pnpm.”"
     )

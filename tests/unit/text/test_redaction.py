@@ -130,7 +130,7 @@ def test_keys_that_only_resemble_secrets_keep_their_values() -> None:
     assert redact_value(value).value == value
 
 
-def test_a_telling_name_or_flag_beside_the_value_counts_as_its_key() -> None:
+def test_a_telling_name_or_flag_next_to_the_value_counts_as_its_key() -> None:
     value = {"env": [{"name": "DB_PASSWORD", "value": "swordfish"}], "argv": ["psql", "--password", "hunter2x", "db"]}
     assert redact_value(value).value == {
         "env": [{"name": "DB_PASSWORD", "value": "<redacted:password>"}],

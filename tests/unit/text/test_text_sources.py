@@ -50,7 +50,7 @@ def test_a_name_put_together_from_two_texts_is_known():
     assert heard(("the mirror is zorblat7", False)).copied_from("wget zorblat7.odd-place.net") is None
 
 
-def test_what_somebody_vouched_for_said_first_is_theirs():
+def test_what_somebody_vouched_for_stated_first_is_theirs():
     assert heard((f"Please run {COMMAND}", True), (f"ran {COMMAND}", False)).copied_from(COMMAND) is None
     assert heard((f"ran {COMMAND}", False), (f"I will run {COMMAND}", True)).copied_from(COMMAND) == 0
 

@@ -13,7 +13,7 @@ from tacit.text.capabilities import beyond, parse_allowance
 from tacit.text.touches import field_texts, needs, touches, touches_in
 from tests.unit.making import bash_steps, content
 
-SAID = {
+STATED = {
     (Touched.URL, "https://api.acme-data.io/v1"): "Call https://api.acme-data.io/v1 first.",
     (Touched.HOST, "api.acme-data.io"): "Call https://api.acme-data.io/v1 first.",
     (Touched.HOST, "203.0.113.9"): "The server is 203.0.113.9 today.",
@@ -34,9 +34,9 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("wanted", SAID)
+@pytest.mark.parametrize("wanted", STATED)
 def test_what_a_text_names_or_does_is_a_touch(wanted: tuple[Touched, str]) -> None:
-    assert wanted in {(touch.kind, touch.value) for touch in touches(content(body=SAID[wanted]))}
+    assert wanted in {(touch.kind, touch.value) for touch in touches(content(body=STATED[wanted]))}
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_needs_group_the_touches_and_name_each_once() -> None:
 
 
 def test_the_same_content_gives_the_same_touches() -> None:
-    skill = content(body="\n".join(SAID.values()))
+    skill = content(body="\n".join(STATED.values()))
     assert touches(skill) == touches(skill)
 
 
-def told(line: str) -> set[str]:
+def reported(line: str) -> set[str]:
     """Keys of what a line of shell in a body touches, effects left out."""
     made = content(name="plain", description="Plain.", body=f"```bash\n{line}\n```", steps=())
     return {f"{touch.kind}:{touch.value}" for touch in touches(made) if touch.kind != "effect"}
@@ -126,7 +126,7 @@ def told(line: str) -> set[str]:
     ],
 )
 def test_a_launcher_is_named_with_what_it_runs_and_what_it_fetches_is_a_package(line: str, wanted: str) -> None:
-    assert told(line) == set(wanted.split("|"))
+    assert reported(line) == set(wanted.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_launcher_is_named_with_what_it_runs_and_what_it_fetches_is_a_package(
     ],
 )
 def test_an_interpreter_is_named_with_its_script_and_what_runs_in_turn_is_a_command(line: str, wanted: str) -> None:
-    assert told(line) == set(wanted.split("|"))
+    assert reported(line) == set(wanted.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_an_interpreter_is_named_with_its_script_and_what_runs_in_turn_is_a_comm
     ],
 )
 def test_what_stands_before_a_command_is_a_command_too(line: str, wanted: str) -> None:
-    assert told(line) == set(filter(None, wanted.split("|")))
+    assert reported(line) == set(filter(None, wanted.split("|")))
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_what_stands_before_a_command_is_a_command_too(line: str, wanted: str) -
     ],
 )
 def test_the_machine_that_a_command_talks_to_is_a_host_and_no_address_of_mail(line: str, hosts: str) -> None:
-    found = told(line)
+    found = reported(line)
     assert {key.partition(":")[2] for key in found if key.startswith("host:")} == set(hosts.split())
     assert not any(key.startswith("address:") for key in found)
 
 
 def test_a_mail_address_stays_one() -> None:
-    assert "address:ann@acme.io" in told("mail ann@acme.io < report.txt")
+    assert "address:ann@acme.io" in reported("mail ann@acme.io < report.txt")
     made = content(body="Write to ann@acme.io: she knows.")
     assert any(touch.kind == "address" for touch in touches(made))
 
@@ -285,7 +285,7 @@ def test_a_command_is_found_in_every_form_of_code(form: str) -> None:
         ("$ fetchit now\n", {"fetchit"}),
     ],
 )
-def test_programs_that_are_told_to_run_are_commands_known_or_not(text: str, commands: set[str]) -> None:
+def test_programs_that_are_reported_to_run_are_commands_known_or_not(text: str, commands: set[str]) -> None:
     assert {touch.value for touch in touches_in("body", text) if touch.kind is Touched.COMMAND} == commands
 
 

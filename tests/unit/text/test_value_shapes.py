@@ -6,7 +6,7 @@ import pytest
 
 from tacit.text.value_shapes import FREE, is_mentioned, named_in, one_of, shape_of, stands_in, values_of_shape
 
-SAID = (
+STATED = (
     "Ticket T-4711 for ann.lee@mail.example: ship to 12 Hill Road, Oslo, or call 555-010-2002 before 2026-03-01. "
     "It cost $1,054.50."
 )
@@ -51,7 +51,7 @@ def test_values_have_a_shape_that_a_person_can_read(values: list[str], shape: st
     ],
 )
 def test_values_of_a_shape_are_found_in_prose(shape: str, found: list[str]) -> None:
-    assert values_of_shape(SAID, shape) == found
+    assert values_of_shape(STATED, shape) == found
 
 
 def test_a_shape_finds_the_value_that_it_was_made_from() -> None:

@@ -135,7 +135,7 @@ def test_every_term_is_found_again_and_none_can_be_mistaken_for_query_syntax(tex
 
 
 @given(st.text(), st.text())
-def test_the_terms_of_a_text_do_not_depend_on_what_stands_beside_it(left, right):
+def test_the_terms_of_a_text_do_not_depend_on_what_stands_next_to_it(left, right):
     assert terms(f"{left}\n{right}") == terms(left) + terms(right)
 
 
@@ -158,11 +158,11 @@ def test_tokens_are_estimated_by_size_and_scripts_without_blanks_by_character():
 
 
 @pytest.mark.parametrize(
-    ("told", "taken"),
+    ("reported", "taken"),
     [(0, 0), (10**9 - 1, 10**9 - 1), (10**9, 7), (10**400, 7), (-1, 7), (True, 7), (1.0, 7), ("5", 7), (None, 7)],
 )
-def test_tokens_are_believed_where_they_are_a_count(told, taken):
-    assert credible_tokens(told, otherwise=7) == taken
+def test_tokens_are_believed_where_they_are_a_count(reported, taken):
+    assert credible_tokens(reported, otherwise=7) == taken
 
 
 @given(st.text(), st.text())

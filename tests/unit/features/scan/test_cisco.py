@@ -12,15 +12,15 @@ INSTALLED = find_spec("skill_scanner") is not None
 needs_scanner = pytest.mark.skipif(not INSTALLED, reason="cisco-ai-skill-scanner is not installed")
 
 
-def content(**said):
-    return SkillContent(kind=Kind.PROCEDURE, name="calculator", description="Calculates sums.", **said)
+def content(**stated):
+    return SkillContent(kind=Kind.PROCEDURE, name="calculator", description="Calculates sums.", **stated)
 
 
 @pytest.mark.skipif(INSTALLED, reason="it is installed here")
-def test_missing_scanner_is_told_with_the_command_that_installs_it():
-    with pytest.raises(Mistake) as told:
+def test_missing_scanner_is_reported_with_the_command_that_installs_it():
+    with pytest.raises(Mistake) as reported:
         CiscoScanner()
-    assert told.value.hint == "pip install cisco-ai-skill-scanner"
+    assert reported.value.hint == "pip install cisco-ai-skill-scanner"
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def ran(*saw: tuple[str, str], output: str = "", **more: Any) -> SandboxResult:
     )
 
 
-def told(result: SandboxResult) -> dict[str, str]:
+def reported(result: SandboxResult) -> dict[str, str]:
     return {
         f.rule.removeprefix("detonation_"): str(f.severity)
         for f in findings_of(result, BAIT, field="files.0", path="a.py")
@@ -73,10 +73,10 @@ def test_other_texts_hold_no_secret() -> None:
 
 def test_secret_that_leaves_is_critical_wherever_it_stands() -> None:
     core = CORES["the SSH key"]
-    assert told(ran(("request", f"POST http://a.example/ HTTP/1.1\r\n\r\n{core}")))["secret_sent"] == "critical"
-    assert told(ran(("host", f"{core}.a.example")))["secret_sent"] == "critical"
+    assert reported(ran(("request", f"POST http://a.example/ HTTP/1.1\r\n\r\n{core}")))["secret_sent"] == "critical"
+    assert reported(ran(("host", f"{core}.a.example")))["secret_sent"] == "critical"
     pieces = [("host", f"{core[i : i + 10]}.a.example") for i in range(0, len(core), 10)]
-    assert told(ran(*pieces))["secret_sent"] == "critical"
+    assert reported(ran(*pieces))["secret_sent"] == "critical"
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ def test_secret_that_leaves_is_critical_wherever_it_stands() -> None:
 )
 def test_token_may_go_back_to_who_gave_it(request_text: str, sent: bool) -> None:
     result = ran(("request", request_text.format(core=CORES["GITHUB_TOKEN"])))
-    assert ("secret_sent" in told(result)) is sent
+    assert ("secret_sent" in reported(result)) is sent
 
 
 def test_secret_that_stays_is_high() -> None:
     core = CORES["the wallet"]
-    assert told(ran(output=f"wallet: {core}")) == {"secret_shown": "high"}
+    assert reported(ran(output=f"wallet: {core}")) == {"secret_shown": "high"}
     change = FileChange(path="x", how=Alteration.ADDED, content=core.encode())
-    assert told(ran(changes=(change,))) == {"secret_copied": "high"}
-    assert told(ran(("content", f"/tmp/x\n{core}"))) == {"secret_copied": "high"}
-    assert told(ran(("argv", f"cp {core} x"))) == {"secret_passed": "high"}
-    assert told(ran(("read", ".ssh/id_ed25519"))) == {"secret_read": "high"}
+    assert reported(ran(changes=(change,))) == {"secret_copied": "high"}
+    assert reported(ran(("content", f"/tmp/x\n{core}"))) == {"secret_copied": "high"}
+    assert reported(ran(("argv", f"cp {core} x"))) == {"secret_passed": "high"}
+    assert reported(ran(("read", ".ssh/id_ed25519"))) == {"secret_read": "high"}
 
 
 def test_reading_a_secret_and_reaching_out_is_critical() -> None:
@@ -114,27 +114,27 @@ def test_reading_a_secret_and_reaching_out_is_critical() -> None:
     by_name = ("host", "a.example")
     by_question = ("counters", json.dumps({"datagrams": 2}))
     for way in (by_number, by_name, by_question):
-        assert told(ran(("read", ".aws/credentials"), way))["secret_read"] == "critical"
+        assert reported(ran(("read", ".aws/credentials"), way))["secret_read"] == "critical"
 
 
 def test_build_that_copies_the_settings_of_the_project_is_no_theft() -> None:
     change = FileChange(path="dist/.env", how=Alteration.ADDED, content=CORES["the .env file"].encode())
-    assert told(ran(changes=(change,))) == {}
+    assert reported(ran(changes=(change,))) == {}
 
 
 def test_deeds_have_their_rules() -> None:
-    assert told(ran(("ran", "x"))) == {"runs_download": "critical"}
-    assert told(ran(("altered", ".bashrc"))) == {"persistence": "high"}
-    assert told(ran(("added", ".config/autostart/x.desktop"))) == {"persistence": "high"}
-    assert told(ran(("added", ".cache/x"))) == {}
-    assert told(ran(("host", "a.example"))) == {"network": "medium"}
-    assert told(ran(("host", "localhost"))) == {}
-    assert told(ran(("counters", json.dumps({"no route": 1})))) == {"address": "high"}
+    assert reported(ran(("ran", "x"))) == {"runs_download": "critical"}
+    assert reported(ran(("altered", ".bashrc"))) == {"persistence": "high"}
+    assert reported(ran(("added", ".config/autostart/x.desktop"))) == {"persistence": "high"}
+    assert reported(ran(("added", ".cache/x"))) == {}
+    assert reported(ran(("host", "a.example"))) == {"network": "medium"}
+    assert reported(ran(("host", "localhost"))) == {}
+    assert reported(ran(("counters", json.dumps({"no route": 1})))) == {"address": "high"}
     gone = [("removed", f"Documents/{name}") for name in ("report.txt", "letter.txt", "budget.csv")]
-    assert told(ran(*gone)) == {"destruction": "high"}
-    assert told(ran(*gone[:2])) == {}
+    assert reported(ran(*gone)) == {"destruction": "high"}
+    assert reported(ran(*gone[:2])) == {}
     hook = FileChange(path=".git/hooks/pre-commit", how=Alteration.ADDED)
-    assert told(ran(changes=(hook,))) == {"persistence": "high"}
+    assert reported(ran(changes=(hook,))) == {"persistence": "high"}
 
 
 def test_names_of_hosts_cannot_play_with_a_terminal() -> None:
@@ -143,14 +143,14 @@ def test_names_of_hosts_cannot_play_with_a_terminal() -> None:
     assert len(finding.message) < 130
 
 
-def test_ends_are_told() -> None:
-    assert told(ran(ended=Ended.MEMORY, alarms=("lost",))) == {"resources": "high"}
-    assert told(ran(("counters", json.dumps({"processes": 60})))) == {"resources": "high"}
-    assert told(ran(output="a.sh: fork: retry: Resource temporarily unavailable")) == {"resources": "high"}
-    assert told(ran(alarms=("the witness was ended",))) == {"tampering": "high"}
-    assert told(ran(ended=Ended.OUTPUT)) == {"resources": "medium"}
-    assert told(ran(status=152)) == {"resources": "medium"}
-    assert told(ran(ended=Ended.TIME)) == {"unfinished": "info"}
+def test_ends_are_reported() -> None:
+    assert reported(ran(ended=Ended.MEMORY, alarms=("lost",))) == {"resources": "high"}
+    assert reported(ran(("counters", json.dumps({"processes": 60})))) == {"resources": "high"}
+    assert reported(ran(output="a.sh: fork: retry: Resource temporarily unavailable")) == {"resources": "high"}
+    assert reported(ran(alarms=("the witness was ended",))) == {"tampering": "high"}
+    assert reported(ran(ended=Ended.OUTPUT)) == {"resources": "medium"}
+    assert reported(ran(status=152)) == {"resources": "medium"}
+    assert reported(ran(ended=Ended.TIME)) == {"unfinished": "info"}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_ends_are_told() -> None:
 )
 def test_testimony_that_makes_no_sense_is_read_all_the_same(line: str) -> None:
     result = SandboxResult(level="test", status=0, output="", seconds=0, testimony=line)
-    assert told(result) == {}
+    assert reported(result) == {}
 
 
 class Recorder:
@@ -177,7 +177,7 @@ def tried(sandbox: Recorder, *files: SkillFile, **more: Any) -> Detonation:
     return detonate(files, sandbox, token=token, find=lambda name: f"/usr/bin/{name}", **more)
 
 
-def test_scripts_are_run_one_by_one_and_other_files_only_lie_beside() -> None:
+def test_scripts_are_run_one_by_one_and_other_files_only_lie_next_to() -> None:
     sandbox = Recorder()
     files = (
         SkillFile(path="SKILL.md", content="# Run it"),
@@ -232,7 +232,7 @@ def test_script_without_its_program_is_left_out_with_the_reason() -> None:
     assert seen.skipped == (("a.rb", coded(SkipReason.PROGRAM_MISSING, program="ruby", folder="/usr/bin")),)
 
 
-def test_scripts_are_told_of_the_witness_where_it_is() -> None:
+def test_scripts_are_reported_of_the_witness_where_it_is() -> None:
     assert f"http://127.0.0.1:{witness.PROXY_PORT}" == detonation.PROXY
     assert str(witness.PRIVATE / "ca.pem") == detonation.CERTIFICATE
     sandbox = Recorder()

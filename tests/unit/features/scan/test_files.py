@@ -71,7 +71,7 @@ def test_ordinary_files_pass(name: str, data: bytes) -> None:
     assert not list(FilesCheck().examine(skill(**{name: data})))
 
 
-def test_compiled_python_beside_its_source_weighs_little() -> None:
+def test_compiled_python_next_to_its_source_weighs_little() -> None:
     found = list(FilesCheck().examine(skill(mod__py=b"x = 1\n", mod__pyc=b"\xa7\r\r\n" + bytes([200] * 60))))
     assert [finding.severity for finding in found] == [Severity.LOW]
 

@@ -101,10 +101,10 @@ LOCK = (Condition(text="The migration lock is free"),)
         revised(steps=(*DEPLOY.steps, SkillStep(text="Make sure the migration lock is free"))),
     ],
 )
-def test_a_condition_that_others_on_the_same_things_lack_is_told(revision: SkillContent) -> None:
-    (told,) = found(revision, DEPENDENT)
-    assert "`roll-back-billing`" in told
-    assert "db/schema.sql" in told
+def test_a_condition_that_others_on_the_same_things_lack_is_reported(revision: SkillContent) -> None:
+    (reported,) = found(revision, DEPENDENT)
+    assert "`roll-back-billing`" in reported
+    assert "db/schema.sql" in reported
 
 
 @pytest.mark.parametrize(

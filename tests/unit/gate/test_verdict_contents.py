@@ -162,7 +162,7 @@ def test_of_very_many_findings_the_reason_names_the_most_severe():
     assert lightest.message not in listed
 
 
-def test_what_two_rules_say_of_one_place_is_said_once():
+def test_what_two_rules_say_of_one_place_is_stated_once():
     exact = finding(judged(candidate(content(body="a\U000e0041b"))), "hidden_characters")
     assert (exact.field, exact.line, exact.severity) == ("body", 1, Severity.CRITICAL), "the check reports where"
     lighter = judged(candidate(content(body="a\u200bb"))).verdict.findings
@@ -170,7 +170,7 @@ def test_what_two_rules_say_of_one_place_is_said_once():
     assert weights == [Severity.CRITICAL, Severity.HIGH], "a less severe one replaces nothing"
 
 
-def test_missing_parts_are_told_only_where_it_is_known_which_skills_there_are():
+def test_missing_parts_are_reported_only_where_it_is_known_which_skills_there_are():
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
     assert (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import Candidate, Decision, Relation, Severity
+from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import (
@@ -28,7 +29,9 @@ from tacit.domain.skill import (
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate import GateResult, judge
-from tests.unit.making import NOW, PROJECT, candidate, content
+from tacit.gate.findings import finding
+from tacit.gate.revisions import edited_sentences
+from tests.unit.making import MIGRATE, NOW, PROJECT, candidate, content, stored
 
 OPEN = Policy(strictness=Strictness.OPEN)
 STOPPED = Condition(text="the feed stopped", reading="read_sensor", key="Feed", relation="is", value="stopped")
@@ -127,9 +130,9 @@ def test_the_later_account_replaces_the_earlier_one_rather_than_joining_it() -> 
     assert found.version.content == SECOND, "all but the name, by which others know it"
     assert found.skill == SKILL
     assert found.version.parents == (version(FIRST).version.id,)
-    said = {"steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
-    assert said.items() <= found.version.origins.items()
-    unsaid = {origin for path, origin in found.version.origins.items() if path not in said}
+    stated = {"steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
+    assert stated.items() <= found.version.origins.items()
+    unsaid = {origin for path, origin in found.version.origins.items() if path not in stated}
     assert unsaid == {Origin.EXTERNAL}, "of these nobody said who wrote them"
     assert found.version.provenance.grounding == {"cases.0": (Span("t_1", 2),)}
 
@@ -209,8 +212,8 @@ def test_what_a_person_turned_down_does_not_come_back_with_other_counts() -> Non
 
 
 def test_the_words_of_a_language_model_outlive_a_pass_without_one() -> None:
-    told = version(dataclasses.replace(FIRST, description="Told well"), model="m")
-    found = judged(SECOND, [told])
+    reported = version(dataclasses.replace(FIRST, description="Told well"), model="m")
+    found = judged(SECOND, [reported])
     assert found.version
     assert found.version.content.description == "Told well"
 
@@ -292,12 +295,12 @@ def test_the_same_description_as_an_older_version_is_a_new_version() -> None:
 
 
 @pytest.mark.parametrize("sides", [(True, True), (True, False), (False, True), (False, False)])
-def test_words_that_told_a_reader_what_to_do_are_remembered_of_both_accounts(sides: tuple[bool, bool]) -> None:
+def test_words_that_reported_a_reader_what_to_do_are_remembered_of_both_accounts(sides: tuple[bool, bool]) -> None:
     ours, theirs = Span("t_1", 4, "observation"), Span("t_0", 2, "observation")
     newer, held = mined(SECOND), version(FIRST)
     if sides[0]:
-        told = {**newer.provenance.grounding, INSTRUCTED: (ours,)}
-        newer = dataclasses.replace(newer, provenance=dataclasses.replace(newer.provenance, grounding=told))
+        reported = {**newer.provenance.grounding, INSTRUCTED: (ours,)}
+        newer = dataclasses.replace(newer, provenance=dataclasses.replace(newer.provenance, grounding=reported))
     if sides[1]:
         heard = dataclasses.replace(held.version.provenance, grounding={INSTRUCTED: (theirs, ours)})
         held = dataclasses.replace(held, version=dataclasses.replace(held.version, provenance=heard))
@@ -311,3 +314,60 @@ def test_an_edit_of_the_words_alone_is_replaced_in_nothing() -> None:
     edit = version(dataclasses.replace(FIRST, description="Ann's words"), by="ann", sequence=2)
     found = judged(COUNTED, [version(FIRST), edit])
     assert "replaces_an_edit" not in found.verdict.reasons
+
+
+BEFORE = content()
+
+
+def changed(number: int, **fields: Any) -> list[Finding]:
+    """What is said of an edit of one step."""
+    steps = [replace(step, **fields) if at == number else step for at, step in enumerate(MIGRATE)]
+    return list(edited_sentences(content(steps=tuple(steps)), BEFORE))
+
+
+def test_the_step_is_named_by_its_number_and_its_field():
+    assert changed(1, text="Something new") == [finding("edited_sentence", field="steps.1", step=2)]
+    assert [found.field for found in changed(0, text="x")] == ["steps.0"]
+
+
+def test_a_sentence_that_was_kept_is_no_news():
+    assert list(edited_sentences(BEFORE, BEFORE)) == []
+    assert changed(0, arguments={"command": "make other"}) == []
+    assert changed(0, tool="Shell") == []
+
+
+def test_a_sentence_that_was_rewritten_with_its_call_is_no_news():
+    assert changed(0, text="x", arguments={"command": "make other"}) == []
+    assert changed(0, text="x", tool="Shell") == []
+
+
+def test_a_step_without_a_call_may_say_what_it_likes():
+    before, after = content(steps=(SkillStep(text="Think"),)), content(steps=(SkillStep(text="Think twice"),))
+    assert list(edited_sentences(after, before)) == []
+
+
+def test_steps_that_were_added_or_left_out_are_compared_with_nothing():
+    assert list(edited_sentences(content(steps=MIGRATE[:1]), BEFORE)) == []
+    assert list(edited_sentences(content(steps=(*MIGRATE, SkillStep(text="x", tool="Bash"))), BEFORE)) == []
+
+
+def test_steps_are_known_again_by_their_call_wherever_they_stand_now():
+    first, second = replace(MIGRATE[0], text="Once"), replace(MIGRATE[0], text="Once more")
+    before = content(steps=(first, MIGRATE[1], second))
+    assert list(edited_sentences(content(steps=(MIGRATE[1], second)), before)) == []
+    assert list(edited_sentences(content(steps=(second, MIGRATE[1], first)), before)) == []
+    moved = list(edited_sentences(content(steps=(MIGRATE[1], replace(first, text="Twice"))), content(steps=(first,))))
+    assert [found.field for found in moved] == ["steps.1"]
+
+
+def test_an_edit_is_held_against_its_parent_and_not_against_what_came_in_between():
+    parent = stored()
+    other = content(steps=tuple(replace(step, text=f"Check: {step.text}") for step in MIGRATE))
+    between = stored(other, status=Status.CANDIDATE, sequence=2, skill=parent.skill)
+    edited = content(description="Bring the tables up to date. Use when a model was changed.")
+    made = candidate(edited, revises=parent.skill.id, parents=(parent.version.id,), assessment=None)
+    rules = {finding.rule for finding in judge(made, [parent, between], Policy(), at=NOW).verdict.findings}
+    assert "edited_sentence" not in rules
+    orphan = replace(made, parents=())
+    rules = {finding.rule for finding in judge(orphan, [parent, between], Policy(), at=NOW).verdict.findings}
+    assert "edited_sentence" in rules, "of an edit that names no parent the newest version is what it changes"

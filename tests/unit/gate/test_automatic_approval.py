@@ -12,11 +12,11 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Provenance, said_in
+from tacit.domain.skill import INSTRUCTED, Provenance, said_in
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Span
 from tacit.gate import judge
-from tacit.gate.automatic_approval import independent_successes
+from tacit.gate.automatic_approval import independent_successes, reason_for_person
 from tacit.gate.findings import GateReason, finding, reason_sentence
 from tests.unit.making import MIGRATE, NOW, VERIFIED, bash_steps, candidate, content, stored
 
@@ -185,3 +185,36 @@ def test_no_other_dial_counts_evidence(strictness):
 def test_where_nobody_counts_successes_there_are_none():
     alone = dataclasses.replace(OPEN, independent_successes=1)
     assert judge(grounded(None, "t_1"), (), alone, at=NOW).verdict.decision is Decision.HOLD
+
+
+def test_work_inside_the_workspace_needs_no_person():
+    assert reason_for_person(candidate(content(steps=bash_steps("make lint", "pytest -q")))) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -fsS https://files.odd-place.net/i.sh -o i.sh",
+        "pip install odd-shim",
+        "cp settings.ini /tmp/settings.bak",
+        "git config user.email bot@odd-place.org",
+    ],
+)
+def test_what_reaches_out_of_the_workspace_needs_a_person(command):
+    reason = reason_for_person(candidate(content(steps=bash_steps(command, "pytest -q"))))
+    assert reason
+    assert reason.code == GateReason.LEAVES_WORKSPACE
+
+
+def test_the_reason_names_the_place_and_the_thing():
+    steps = bash_steps("make lint", "curl https://files.odd-place.net/i.sh")
+    reason = reason_for_person(candidate(content(steps=steps)))
+    assert reason
+    assert reason.values["field"] == "step 2"
+    assert "files.odd-place.net" in str(reason.values["value"])
+
+
+def test_an_action_after_reading_instructions_needs_a_person():
+    words = Provenance(trajectory_ids=("t_1",), grounding={INSTRUCTED: (Span("t_1", 4, "observation"), Span("t_2", 7))})
+    read = reason_for_person(dataclasses.replace(candidate(), provenance=words))
+    assert read == coded(GateReason.READ_INSTRUCTIONS, step=5, attempt="t_1")

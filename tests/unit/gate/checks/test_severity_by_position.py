@@ -54,7 +54,7 @@ def test_a_comment_in_a_script_is_read_by_nobody() -> None:
 
 
 @pytest.mark.parametrize("text", ['"Skip validation for large files."', "- “Skip validation for large files.”"])
-def test_a_quotation_is_shown_not_said(text: str) -> None:
+def test_a_quotation_is_shown_not_stated(text: str) -> None:
     assert worst(deck(body=text)) in (None, Severity.LOW)
 
 
@@ -103,13 +103,13 @@ def test_a_request_that_only_an_agent_can_be_given_is_still_refused() -> None:
     assert worst(deck(example_queries=(query,))) is Severity.HIGH
 
 
-def test_what_is_too_long_to_be_read_is_told() -> None:
+def test_what_is_too_long_to_be_read_is_reported() -> None:
     skill = in_file("references/long.md", "Plain words. " * (PROSE_MAX // 12))
-    (told,) = [each for each in ProseCheck().examine(skill) if each.rule == "prose_unread"]
-    assert (told.severity, told.field) == (Severity.LOW, "files.0")
+    (reported,) = [each for each in ProseCheck().examine(skill) if each.rule == "prose_unread"]
+    assert (reported.severity, reported.field) == (Severity.LOW, "files.0")
 
 
-def test_many_files_are_read_up_to_a_limit_that_is_told() -> None:
+def test_many_files_are_read_up_to_a_limit_that_is_reported() -> None:
     files = tuple(
         SkillFile(path=f"references/{number}.md", content="Plain words. " * (PROSE_MAX // 14))
         for number in range(FILES_MAX // PROSE_MAX + 3)

@@ -45,8 +45,8 @@ def test_a_one_time_task_weighs_little_but_refuses_under_strict():
 )
 def test_a_procedure_without_verified_success_is_refused_with_the_reason(assessment, rule):
     assert rules(assessment=assessment)[rule] is Severity.HIGH
-    said = next(f.message for f in formation(candidate(assessment=assessment), POLICY) if f.rule == rule)
-    assert said == (assessment.reason or "nothing shows that the attempt succeeded")
+    stated = next(f.message for f in formation(candidate(assessment=assessment), POLICY) if f.rule == rule)
+    assert stated == (assessment.reason or "nothing shows that the attempt succeeded")
 
 
 def test_too_few_steps_make_no_procedure():

@@ -1,0 +1,126 @@
+"""Pins, invalidation and undo through a memory: decided by a person, kept with the reason, nothing lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from tacit.api import Tacit
+from tacit.domain.errors import Mistake
+from tacit.domain.ledger import pinned
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.store import open_store
+from tests.raising import raises
+from tests.unit.making import NOW
+
+
+@pytest.fixture
+def memory() -> Iterator[Tacit]:
+    store = open_store(":memory:")
+    seconds = iter(range(10_000))
+
+    def clock() -> datetime:
+        return NOW + timedelta(seconds=next(seconds))
+
+    with Tacit(store, clock=clock) as made:
+        yield made
+
+
+def skill(*commands: str) -> SkillContent:
+    steps = tuple(SkillStep(text=f"Run `{one}`", tool="Bash", arguments={"command": one}) for one in commands)
+    return SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
+
+
+def written(memory: Tacit, *commands: str, revises: bool = False) -> str:
+    before = memory.version("release") if revises else None
+    return memory.propose(skill(*commands), by="ann", origin=Origin.USER, revises=before).version_id
+
+
+def approve(memory: Tacit, version_id: str) -> None:
+    ticked = [literal.key for literal in memory.reviews.examine(version_id).literals]
+    memory.review(version_id, "approve", by="ann", ticked=ticked)
+
+
+def test_an_approval_can_be_undone_once(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    memory.reviews.undo("release", by="ann")
+    assert memory.version(first).status is Status.CANDIDATE
+    with raises(Mistake, "already_undone"):
+        memory.reviews.undo("release", by="ann")
+
+
+def test_undoing_the_approval_of_an_edit_makes_the_version_before_current_again(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    second = written(memory, "make all", "make push", revises=True)
+    approve(memory, second)
+    assert memory.version("release").version.id == second
+    memory.reviews.undo("release", by="ann")
+    assert memory.version("release").version.id == first
+
+
+def test_a_new_version_that_nobody_has_looked_at_can_be_undone(memory: Tacit) -> None:
+    approve(memory, written(memory, "make build", "make push"))
+    second = written(memory, "make all", "make push", revises=True)
+    memory.reviews.undo("release", by="ann")
+    assert memory.version(second).status is Status.REJECTED
+
+
+@pytest.mark.parametrize(("decision", "back"), [("retire", Status.TRIAL), ("reject", Status.CANDIDATE)])
+def test_a_retirement_and_a_rejection_can_be_undone(memory: Tacit, decision: str, back: Status) -> None:
+    first = written(memory, "make build", "make push")
+    if decision == "retire":
+        approve(memory, first)
+    memory.review(first, decision, by="ann")
+    memory.reviews.undo("release", by="ann")
+    assert memory.version(first).status is back
+
+
+def test_a_roll_back_is_undone_as_one(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    second = written(memory, "make all", "make push", revises=True)
+    approve(memory, second)
+    memory.reviews.rollback(first, by="ann")
+    assert memory.version("release").version.id == first
+    memory.reviews.undo("release", by="ann")
+    assert memory.version("release").version.id == second
+
+
+def test_what_is_invalid_leaves_recall_with_all_that_waits_and_can_be_brought_back(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    approve(memory, first)
+    second = written(memory, "make all", "make push", revises=True)
+    memory.reviews.invalidate("release", by="ann", reason="the registry is gone")
+    assert [memory.version(each).status for each in (first, second)] == [Status.RETIRED, Status.REJECTED]
+    assert memory.recall("release the app").abstained
+    assert "registry is gone" in memory.context.store.transitions(first)[-1].reason
+    memory.review(first, "restore", by="ann")
+    assert memory.version(first).status is Status.TRIAL
+
+
+def test_an_invalidation_needs_a_reason_and_something_in_use(memory: Tacit) -> None:
+    first = written(memory, "make build", "make push")
+    with raises(Mistake, "reason_missing"):
+        memory.reviews.invalidate("release", by="ann", reason=" ")
+    memory.review(first, "reject", by="ann")
+    with raises(Mistake, "not_in_use"):
+        memory.reviews.invalidate("release", by="ann", reason="wrong")
+
+
+def test_a_pin_stands_until_it_is_taken_out(memory: Tacit) -> None:
+    held = memory.version(written(memory, "make build", "make push"))
+    assert not pinned(memory.context.store.remarks(held.skill.id))
+    memory.reviews.pin("release", by="ann", reason="the only one that works")
+    assert pinned(memory.context.store.remarks(held.skill.id))
+    with raises(Mistake, "already_pinned"):
+        memory.reviews.pin("release", by="ann")
+    memory.reviews.pin("release", by="ann", off=True)
+    assert not pinned(memory.context.store.remarks(held.skill.id))
+    with raises(Mistake, "not_pinned"):
+        memory.reviews.pin("release", by="ann", off=True)
