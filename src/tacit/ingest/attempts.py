@@ -196,9 +196,9 @@ class _Attempt:
             self._note(draft)
         before = self._last or self._first
         if draft.tool and before and _is_one_message(before[-1], draft):
-            said = before.pop()
-            draft.text, draft.at = said.text, said.at or draft.at
-            self._size -= _size(said)
+            message = before.pop()
+            draft.text, draft.at = message.text, message.at or draft.at
+            self._size -= _size(message)
         self.add(draft, mark)
         if draft.call_id:
             self.calls[draft.call_id] = draft

@@ -253,14 +253,14 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
         raise place.problem(f"not in the expected form: {error}", hint=_HINT_SHAPE) from error
     except msgspec.DecodeError as error:
         original = bytes(data)
-        mended = _without_lone_surrogates(original)
-        if mended == original:
+        repaired = _without_lone_surrogates(original)
+        if repaired == original:
             raise place.problem(f"not valid JSON: {error}", hint=_HINT_SYNTAX) from error
     except UnicodeDecodeError as error:
         raise place.problem(f"not valid UTF-8: {error.reason}", hint="convert the file to UTF-8") from error
     except RecursionError as error:
         raise too_deep(place) from error
-    return decode(decoder, mended, place)
+    return decode(decoder, repaired, place)
 
 
 def too_deep(place: Place) -> InvalidTrajectory:

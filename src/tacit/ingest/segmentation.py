@@ -65,12 +65,12 @@ class Segmenter:
             return self._fresh
         clears = message.split(maxsplit=1)[0].casefold() in _RESETTING
         self._take_notes_in()
-        said = terms(message)
-        new = clears or self._fresh or _lean(self._signals(message, said, at)) > 0
+        words = terms(message)
+        new = clears or self._fresh or _lean(self._signals(message, words, at)) > 0
         self._fresh = clears
         if new:
             self._words.clear()
-        self._words.update(dict.fromkeys(said))
+        self._words.update(dict.fromkeys(words))
         self._notes.clear()
         self._last_at = at or self._last_at
         return new
@@ -89,8 +89,8 @@ class Segmenter:
         for word in list(self._words)[: max(0, len(self._words) - _WORDS_KEPT)]:
             del self._words[word]
 
-    def _signals(self, message: str, said: list[str], at: datetime | None) -> dict[str, float]:
-        content = {term for term in said if term not in _EMPTY}
+    def _signals(self, message: str, words: list[str], at: datetime | None) -> dict[str, float]:
+        content = {term for term in words if term not in _EMPTY}
         names = {name.strip("'\"`").casefold() for name in _NAME.findall(message)}
         known = sum(1 for name in names if all(term in self._words for term in terms(name)))
         away_s = (at - self._last_at).total_seconds() if at and self._last_at else 0.0
@@ -121,20 +121,20 @@ def _lean(signals: dict[str, float]) -> float:
     return sum(_WEIGHTS[name] * value for name, value in signals.items())
 
 
-def _turns_of_phrase(said: str) -> dict[str, float]:
+def _turns_of_phrase(words: str) -> dict[str, float]:
     """What the wording alone shows."""
-    plain = _COURTESY.sub("", said)
+    plain = _COURTESY.sub("", words)
     joint = _JOINT.match(plain)
     wish = plain[joint.end() :] if joint else plain
     clause = _CLAUSE_END.split(wish, maxsplit=1)[0]  # further on, "it" mostly means something that was named on the way
     return {
-        "turns away": float(bool(_TURNS_AWAY.search(said))),
-        "greets": float(bool(_GREETING.search(said[:60]))),
+        "turns away": float(bool(_TURNS_AWAY.search(words))),
+        "greets": float(bool(_GREETING.search(words[:60]))),
         "states a goal": float(bool(_GOAL.match(wish))),
         "joins with now": float(bool(_NOW.match(plain))),
         "follows on": float(bool(_FOLLOWS_ON.match(wish))),
         "points back": min(float(len(_POINTS_BACK.findall(clause))), 2.0),
-        "speaks of the agent": float(bool(_OF_THE_AGENT.search(said))),
+        "speaks of the agent": float(bool(_OF_THE_AGENT.search(words))),
         "speaks of the work": float(bool(_OF_THE_WORK.search(clause))),
     }
 

@@ -11,7 +11,7 @@ from tacit.domain.skill import Capabilities, Kind, SkillVersion
 from tacit.domain.stored import Stored
 from tacit.recall.ranking import ScopedName, barrier, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
-from tacit.text.capabilities import HashedContent, beyond, needed, capabilities_text
+from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed
 
 NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to leave it out for, as patterns (`*-mini gpt-4*`)."""

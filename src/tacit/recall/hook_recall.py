@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tacit.recall.ranking import ScopedName
-    from tacit.store.hook_index import HookIndex, SkillRow, SkillMatch
+    from tacit.store.hook_index import HookIndex, SkillMatch, SkillRow
 
 
 class HookLimits:
@@ -146,6 +146,8 @@ def _scoped_name(row: Row) -> ScopedName:
 def _rendered_text(row: Row, max_tokens: int) -> str:
     """Return the text in full, or else in brief; empty if neither fits."""
     skill: SkillRow = row.source
-    if skill.text and skill.tokens <= max_tokens:
-        return skill.text
-    return skill.brief if skill.brief and estimate_tokens(skill.brief) <= max_tokens else ""
+    text: str = skill.text
+    brief: str = skill.brief
+    if text and skill.tokens <= max_tokens:
+        return text
+    return brief if brief and estimate_tokens(brief) <= max_tokens else ""

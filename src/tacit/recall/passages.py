@@ -121,8 +121,8 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
 def _asked(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
     """The question's terms. How rare a word is among skills says nothing of papers: what is not an everyday word is rare."""
     wanted = query_terms(text)
-    said = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
-    frequency = {term: 1 for term in wanted if term in said}
+    covered = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
+    frequency = {term: 1 for term in wanted if term in covered}
     return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), names=identifiers_in(text))
 
 
@@ -190,8 +190,8 @@ def excerpt(passage: Passage, asked: QueryTerms) -> Passage:
     quoted = " ".join(sentences[start:end])
     if len(quoted) > QUOTED:  # one endless sentence
         quoted, end = quoted[:QUOTED].rsplit(" ", 1)[0], -1
-    told = [*([_GAP] if start else []), quoted, *([_GAP] if end != len(sentences) else [])]
-    return dataclasses.replace(passage, text=" ".join(told))
+    pieces = [*([_GAP] if start else []), quoted, *([_GAP] if end != len(sentences) else [])]
+    return dataclasses.replace(passage, text=" ".join(pieces))
 
 
 def abstract_excerpt(passage: Passage) -> Passage:
@@ -204,13 +204,13 @@ def _window(sentences: Sequence[str], asked: QueryTerms) -> tuple[int, int]:
     worth = [{term: asked.worth[term] for term in terms(each) if term in asked.worth} for each in sentences]
     best, place = -1.0, (0, 1)
     for start in range(len(sentences)):
-        size, end, said = len(sentences[start]), start + 1, dict(worth[start])
+        size, end, covered = len(sentences[start]), start + 1, dict(worth[start])
         while end < len(sentences) and size + 1 + len(sentences[end]) <= QUOTED:
             size += 1 + len(sentences[end])
-            said |= worth[end]
+            covered |= worth[end]
             end += 1
-        if math.fsum(said.values()) > best:
-            best, place = math.fsum(said.values()), (start, end)
+        if math.fsum(covered.values()) > best:
+            best, place = math.fsum(covered.values()), (start, end)
     return place
 
 

@@ -31,7 +31,7 @@ MOST_NAMED = 3
 """How many missed tools a reason names."""
 SPOKEN = 0.1
 """What the words of the task must add to what holds for any task; less is no sign."""
-BESIDE_BEST = 0.7
+STRENGTH_BEHIND_BEST = 0.7
 """Share of the best skill's strength that another one needs to be taken with it."""
 
 
@@ -78,7 +78,7 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
         return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
     if usable[0][0] < LEAST and not weighed[0][1].content.cases:  # what the words fit best is done in other places
         return _unexplained(usable, cued, strengths, tools)
-    needed = max(CALLED, BESIDE_BEST * usable[0][0])
+    needed = max(CALLED, STRENGTH_BEHIND_BEST * usable[0][0])
     taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
     covered = {name for _, part in taken for name in part.content.sub_skills}
     kept = [(value, part) for value, part in taken if part.content.name not in covered]
@@ -106,7 +106,7 @@ def _beyond_reach(
     if tools is None:
         return None
     best = usable[0][0] if usable else 0.0
-    needed = max(CALLED, BESIDE_BEST * best) if best >= LEAST else inf
+    needed = max(CALLED, STRENGTH_BEHIND_BEST * best) if best >= LEAST else inf
     common = common_tools(part.witnessed.surroundings for _, part in weighed)
     for at, (value, part) in enumerate(weighed):
         # Whether a skill with cases is needed is for the readings to say, not for words.
@@ -116,7 +116,7 @@ def _beyond_reach(
         if where is ToolSetting.HOME and not part.seen:
             # What was only written may tell that it belongs elsewhere, not that it is missed here.
             where = ToolSetting.UNKNOWN
-        if where is ToolSetting.ELSEWHERE and best >= BESIDE_BEST * value:
+        if where is ToolSetting.ELSEWHERE and best >= STRENGTH_BEHIND_BEST * value:
             continue  # something that is done here explains the same words about as well
         strongest = at == 0 and (value >= CALLED or where is not ToolSetting.ELSEWHERE)
         if strongest or where is ToolSetting.HOME or (where is ToolSetting.UNKNOWN and value >= needed):
@@ -236,7 +236,7 @@ class ToolNeighbours:
         own = [frozenset(step.tool for step in content.steps if step.tool) for content in contents]
         around = [frozenset(content.surroundings) for content in contents]
         # Sets of skills are kept as bits, so that a hundred skills with sixty neighbours each are looked through at once.
-        beside = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
+        with_all = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
         listed = [_bits(bool(mine) and mine <= theirs for theirs in around) for mine in own]
         self._here = _bits(
             bool(mine) and mine <= at_hand and setting(near, at_hand) is ToolSetting.HOME
@@ -249,9 +249,9 @@ class ToolNeighbours:
         for at, (mine, near) in enumerate(zip(own, around, strict=True)):
             for tool in near - at_hand:
                 self._naming[tool] = self._naming.get(tool, 0) | 1 << at
-                self._knowing[tool] = self._knowing.get(tool, 0) | 1 << at | beside[at] & listed[at]
+                self._knowing[tool] = self._knowing.get(tool, 0) | 1 << at | with_all[at] & listed[at]
             for tool in mine - at_hand:
-                self._knowing[tool] = self._knowing.get(tool, 0) | beside[at]
+                self._knowing[tool] = self._knowing.get(tool, 0) | with_all[at]
 
     def missed(self) -> list[str]:
         """The absent tools that are missed here, sorted."""
@@ -280,19 +280,19 @@ def missed_by_name(text: str, contents: Sequence[SkillContent], tools: Collectio
     expected = [tool for tool in sorted(neighbours) if setting(neighbours[tool], at_hand) is ToolSetting.HOME]
     if not expected:
         return ""
-    said = frozenset(words_of(text))
+    task_words = frozenset(words_of(text))
     names = Counter(word for tool in at_hand for word in set(words_of(tool)))
     around = ToolNeighbours(contents, at_hand)
-    return next((tool for tool in expected if _is_named(tool, said, names, missed=around.miss(tool))), "")
+    return next((tool for tool in expected if _is_named(tool, task_words, names, missed=around.miss(tool))), "")
 
 
-def _is_named(tool: str, said: AbstractSet[str], names: Mapping[str, int], *, missed: bool) -> bool:
+def _is_named(tool: str, task_words: AbstractSet[str], names: Mapping[str, int], *, missed: bool) -> bool:
     """Whether a task calls for a tool by its name; where it is `missed` here, half of what is its own is enough.
 
     A word that other tools have in their names too (`get`, `order`) is the less its own the more of them have it.
     """
     words = set(words_of(tool))
-    called = {word for word in words if means_any(word, said)}
+    called = {word for word in words if means_any(word, task_words)}
     if not called:
         return False
     if len(called) >= NAMED * len(words):

@@ -12,20 +12,19 @@ from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from tacit import evidence as outcome
-from tacit import render as application
+from tacit import render
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
-from tacit.domain.usage_signal import UsageSignal
 from tacit.domain.ledger import About, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, Stored
-from tacit.evidence import control_runs
-from tacit.evidence.usage import prominence_of, changes_prominence
+from tacit.domain.usage_signal import UsageSignal
+from tacit.evidence import control_runs, rank, reliability
 from tacit.evidence.control_runs import unproven
+from tacit.evidence.usage import changes_prominence, prominence_of
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
 from tacit.text.words import estimate_tokens
@@ -35,7 +34,7 @@ AT_ONCE = 32
 """How many versions are embedded together."""
 MOST_VECTORS = 8
 """How many vectors stand for one version."""
-TOLD_CHARACTERS = 600
+BODY_CHARACTERS = 600
 """So much of a body belongs to what a skill says of itself; embedders read a few hundred words at most."""
 
 _LOG = logging.getLogger(__name__)
@@ -162,8 +161,8 @@ def passages(content: SkillContent) -> list[list[str]]:
     """
     title = content.name.replace("-", " ").replace("_", " ")
     short = f"{title}: {content.description}"
-    told = content.body or " ".join(step.text for step in content.steps)
-    itself = [short, f"{short} {told[:TOLD_CHARACTERS]}"] if told else [short]
+    instructions = content.body or " ".join(step.text for step in content.steps)
+    itself = [short, f"{short} {instructions[:BODY_CHARACTERS]}"] if instructions else [short]
     examples = dict.fromkeys(content.example_queries)
     return [itself, *([example] for example in examples)][:MOST_VECTORS]
 
@@ -185,7 +184,7 @@ def _render(store: Store, held: Sequence[Stored]) -> None:
 
 
 def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
-    version, measured = stored.version, outcome.reliability(evidence)
+    version, measured = stored.version, reliability(evidence)
     reinforced, fresh_at = prominence_of(version, evidence, usage_signals=store.entries(UsageSignal, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}
     elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
@@ -194,27 +193,25 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
         if is_document(version.content):
             abstract = abstract_of(store.passages.of(version.id))
             quoted = [abstract_excerpt(abstract)] if abstract else []
-            source = application.source_line(version)
-            return application.quote(
-                version.content, quoted, status=stored.status, source=source, max_tokens=max_tokens
-            )
-        return application.render_item(
+            source = render.source_line(version)
+            return render.quote(version.content, quoted, status=stored.status, source=source, max_tokens=max_tokens)
+        return render.render_item(
             version.content,
             status=stored.status,
             reliability=measured,
-            source=application.source_line(version, elsewhere),
+            source=render.source_line(version, elsewhere),
             max_tokens=max_tokens,
             parts=parts,
         )
 
-    text = written(application.ITEM_TOKENS_MAX)
+    text = written(render.ITEM_TOKENS_MAX)
     tokens = estimate_tokens(text)
     return Rendering(
         version_id=version.id,
         text=text,
         brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
         tokens=tokens,
-        rank=outcome.rank(measured),
+        rank=rank(measured),
         fresh_at=fresh_at,
         reinforced=reinforced,
         person=version.content.person if version.content.kind is Kind.PREFERENCE else "",

@@ -212,7 +212,7 @@ def _hits(
             if all(hit.semantic is not None for hit in together.values()):
                 found = together
             else:  # a skill without a vector must not rank lower for it: fall back to keyword search
-                note = "keyword search only: some skills have no vectors yet (`tacit index` makes them)"
+                note = "keyword search only: some skills have no vectors yet (`tacit store index` makes them)"
         except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
             note = f"keyword search only: {fault.message}"
     return list(found.values()), note

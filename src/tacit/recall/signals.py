@@ -37,7 +37,7 @@ MUCH = 64.0
 """Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold three or four rare words."""
 BEHIND_BEST = 0.4
 """The part of the best skill's relevance that another one needs: what is far behind on a clear question is something else."""
-BESIDE_BEST = 0.25
+WORDS_BEHIND_BEST = 0.25
 """The part of the best skill's evidence by words that another one needs to be given for much that is shared."""
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.1
@@ -170,14 +170,14 @@ class SkillTerms:
         return [example for example in self.examples if len(example) >= LEAST_EXAMPLE]
 
 
-def term_overlap(asked: QueryTerms, said: SkillTerms) -> tuple[float, list[str]]:
+def term_overlap(asked: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
     """How well the words meet, from 0 to 1, and the most telling shared words."""
     if not asked.telling:
         return 0.0, []
-    of, subject, rest = asked.rarity.of, said.subject, said.rest
+    of, subject, rest = asked.rarity.of, skill.subject, skill.rest
     found = sum(of(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in asked.telling)
     query_share = found / sum(of(term) for term in asked.telling)
-    subject_share = max(_covered(part, asked) for part in (said.name, subject, *said.examples))
+    subject_share = max(_covered(part, asked) for part in (skill.name, subject, *skill.examples))
     words = [term for term in asked.telling if term in subject or term in rest]
     if not words:  # a long request, of which the rarest words alone were looked at
         words = sorted((subject | rest) & asked.terms, key=lambda term: (-asked.worth[term], term))
@@ -188,13 +188,13 @@ def word_signals(asked: QueryTerms, found: float, words: Sequence[Sequence[str]]
     """What speaks for a skill of all its words that were found, worth `found` nats: names fully, words beyond chance."""
     names = {term: asked.worth[term] for term in asked.names}
     named = lexical_search.score(names, words, weights=lexical_search.VERSION_WEIGHTS) if names else 0.0
-    told = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
-    return {**told, "names": named} if named else told
+    found_words = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
+    return {**found_words, "names": named} if named else found_words
 
 
-def example_similarity(asked: QueryTerms, said: SkillTerms) -> float:
+def example_similarity(asked: QueryTerms, skill: SkillTerms) -> float:
     """How alike the query and the nearest of a skill's example queries are: the part of what both say that they share."""
-    return max((_alike(asked, request) for request in said.requests()), default=0.0)
+    return max((_alike(asked, request) for request in skill.requests()), default=0.0)
 
 
 def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
@@ -257,7 +257,7 @@ def is_relevant(
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
     most = best or {}
-    if word_evidence(signals) >= max(MUCH * least, BESIDE_BEST * word_evidence(most)):
+    if word_evidence(signals) >= max(MUCH * least, WORDS_BEHIND_BEST * word_evidence(most)):
         return True
     return signals["relevance"] >= max(least, BEHIND_BEST * most.get("relevance", 0.0))
 

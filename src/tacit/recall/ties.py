@@ -65,14 +65,18 @@ class WordSupport:
         """How alike an example and the query are at least, now, and at most."""
         both, rest = example & self._asked.terms, self._asked.terms - example
         unasked = USUAL_WORTH * len(example - both)
-        here, beside = (math.fsum(self._asked.worth[term] for term in some) for some in (both, rest))
-        here_move, beside_move = (math.fsum(self._moves[term] for term in some) for some in (both, rest))
+        here, elsewhere = (math.fsum(self._asked.worth[term] for term in some) for some in (both, rest))
+        here_move, elsewhere_move = (math.fsum(self._moves[term] for term in some) for some in (both, rest))
 
         def example_similarity(term_overlap: float, other: float) -> float:
             return term_overlap / (term_overlap + max(0.0, other) + unasked) if term_overlap > 0 else 0.0
 
-        least = example_similarity(here - here_move, beside + beside_move)
-        return least, example_similarity(here, beside), example_similarity(here + here_move, beside - beside_move)
+        least = example_similarity(here - here_move, elsewhere + elsewhere_move)
+        return (
+            least,
+            example_similarity(here, elsewhere),
+            example_similarity(here + here_move, elsewhere - elsewhere_move),
+        )
 
 
 def is_turnable(ahead: float, one: WordSupport, two: WordSupport, moves: Mapping[str, float]) -> bool:

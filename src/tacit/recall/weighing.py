@@ -116,9 +116,9 @@ def broken(situation: Situation, content: SkillContent) -> str:
 
 
 def _state_of(condition: Condition, situation: Situation) -> bool | None:
-    for said in (condition.check, condition.text):
-        if said and said in situation.known:
-            return situation.known[said]
+    for name in (condition.check, condition.text):
+        if name and name in situation.known:
+            return situation.known[name]
     if not condition.reading or not situation.readings or condition.when:
         return None
     answers = ((tool, "", answer) for tool, answer in situation.readings.items())

@@ -145,12 +145,12 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
 
 
 def _tar_members(data: bytes) -> Iterator[Member]:
-    at, name, size_told = 0, "", -1
+    at, name, pax_size = 0, "", -1
     while at + _BLOCK <= len(data) and any(header := data[at : at + _BLOCK]):
         if not _checksum_holds(header):
             raise Damaged("damaged", "is damaged: a header's sum is wrong")
         flag = header[156:157].decode("latin-1")
-        size = size_told if size_told >= 0 and flag not in "xgLK" else _number(header[124:136])
+        size = pax_size if pax_size >= 0 and flag not in "xgLK" else _number(header[124:136])
         at += _BLOCK
         if at + size > len(data):
             raise Damaged("damaged", "ends early")
@@ -158,12 +158,12 @@ def _tar_members(data: bytes) -> Iterator[Member]:
         if flag in "xgLK":
             if size > HEADER_BYTES_MAX:
                 raise Damaged("header", "has a header beyond any need")
-            told = _told(flag, data[slice(*body)])
-            name = told.get("path", name)
-            size_told = _decimal(told["size"]) if "size" in told else size_told
+            fields = _extended_header(flag, data[slice(*body)])
+            name = fields.get("path", name)
+            pax_size = _decimal(fields["size"]) if "size" in fields else pax_size
             continue
         yield _tar_member(data, header, name=name or _tar_name(header), body=body)
-        name, size_told = "", -1
+        name, pax_size = "", -1
 
 
 def _tar_member(data: bytes, header: bytes, *, name: str, body: tuple[int, int]) -> Member:
@@ -186,21 +186,21 @@ def _tar_name(header: bytes) -> str:
     return f"{prefix}/{name}" if prefix and header[257:262] == b"ustar" and header[262:264] != b" \0" else name
 
 
-def _told(flag: str, body: bytes) -> dict[str, str]:
+def _extended_header(flag: str, body: bytes) -> dict[str, str]:
     """What an extra header says of the next member; those for the whole archive, and of links' targets, say nothing."""
     if flag == "L":
         return {"path": body.rstrip(b"\0").decode("utf-8", "surrogateescape")}
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     while flag == "x" and body:
         length, _, _ = body.partition(b" ")
         if not length.isdigit() or not len(length) + 1 < int(length[:9]) <= len(body):
             raise Damaged("header", "has a header that cannot be read")
         key, _, value = body[len(length) + 1 : int(length) - 1].partition(b"=")
-        told[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        fields[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
         body = body[int(length) :]
-    if any(key.startswith("GNU.sparse") for key in told):
+    if any(key.startswith("GNU.sparse") for key in fields):
         raise Damaged("sparse", "holds a sparse file")
-    return told
+    return fields
 
 
 def _number(written: bytes) -> int:

@@ -48,7 +48,7 @@ def sentence(condition: Condition) -> str:
     who = _THE_TASK if reading == TASK else f"`{reading}`"
     if key == SAYS and condition.relation in ("has", "lacks") and reading:
         return f"{who} {'says' if condition.relation == 'has' else 'does not say'} `{value}`"
-    said = {
+    sentences = {
         "is": f"{who} shows `{key}: {value}`" if key else f"{who} shows `{value}`",
         "is not": f"{who} does not show `{key}: {value}`" if key else f"{who} does not show `{value}`",
         "has": f"{who} mentions `{value}`" + (f" in `{key}`" if key else ""),
@@ -56,7 +56,7 @@ def sentence(condition: Condition) -> str:
         "over": f"{who} shows `{key}` over `{value}`" if key else f"{who} shows over `{value}`",
         "under": f"{who} shows `{key}` under `{value}`" if key else f"{who} shows under `{value}`",
     }
-    return said.get(condition.relation, "") if reading else ""
+    return sentences.get(condition.relation, "") if reading else ""
 
 
 def read_sentence(text: str) -> Condition | None:
@@ -72,8 +72,12 @@ def read_sentence(text: str) -> Condition | None:
 
 def write_condition(condition: Condition) -> str:
     """A condition on one line: its own words, and what shows it where the words do not say that."""
-    said = sentence(condition)
-    text = f"{condition.text} [{said}]" if said and condition.text and not _means(condition) else condition.text or said
+    reading = sentence(condition)
+    text = (
+        f"{condition.text} [{reading}]"
+        if reading and condition.text and not _means(condition)
+        else condition.text or reading
+    )
     return text + (f" (for tasks with `{condition.when}`)" if condition.when else "")
 
 
@@ -105,8 +109,8 @@ def _read_plain(text: str) -> Condition:
 
 def write_case(case: Case) -> str:
     """One situation as a sentence, with how often it was seen."""
-    said = [_with_check(condition) for condition in case.conditions]
-    return (f"If {', and '.join(said)}" if said else ALWAYS) + times(case)
+    sentences = [_with_check(condition) for condition in case.conditions]
+    return (f"If {', and '.join(sentences)}" if sentences else ALWAYS) + times(case)
 
 
 def times(case: Case) -> str:
@@ -169,8 +173,8 @@ def tells_place(parameter: Parameter) -> bool:
 
 def tells_parts(content: SkillContent) -> bool:
     """Whether the steps of a composite already name each of its parts."""
-    told = " ".join(step.text for step in content.steps)
-    return all(name in told for name in content.sub_skills)
+    step_texts = " ".join(step.text for step in content.steps)
+    return all(name in step_texts for name in content.sub_skills)
 
 
 def read_place(text: str) -> tuple[str, str]:

@@ -110,8 +110,8 @@ def _source(version: SkillVersion) -> str:
     origin, attempts = lowest(version.origins.values()), len(version.provenance.trajectory_ids)
     outside = origin is Origin.EXTERNAL
     if attempts:
-        told = f"learned from {attempts} attempt" + ("s" if attempts > 1 else "")
-        return told + (", in part from outside text" if outside else "")
+        text = f"learned from {attempts} attempt" + ("s" if attempts > 1 else "")
+        return text + (", in part from outside text" if outside else "")
     if outside:
         return "imported"
     return "proposed by an agent" if origin is Origin.AGENT else "written by a person"
@@ -194,12 +194,12 @@ def _capped(items: Sequence[T], write: Callable[[T], str], most: int) -> Iterato
 
 
 def _parameter(parameter: Parameter) -> str:
-    said = f"{{{shown_line(parameter.name)}}}" + (
+    text = f"{{{shown_line(parameter.name)}}}" + (
         f": {shown_line(parameter.description)}" if parameter.description else ""
     )
     place = "" if conditions.tells_place(parameter) else shown_line(conditions.write_place(parameter))
-    said += f" (from {place})" if place else ""
-    return said + (f" (e.g. {_code(parameter.example)})" if parameter.example else "")
+    text += f" (from {place})" if place else ""
+    return text + (f" (e.g. {_code(parameter.example)})" if parameter.example else "")
 
 
 def _code(text: str) -> str:
@@ -209,8 +209,8 @@ def _code(text: str) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    said = shown_line(conditions.tell_condition(condition))
-    return said + (f" [{_code(condition.check)}]" if condition.check else "")
+    text = shown_line(conditions.tell_condition(condition))
+    return text + (f" [{_code(condition.check)}]" if condition.check else "")
 
 
 def _case(case: Case) -> str:
@@ -270,10 +270,12 @@ def quote(
 
 def citation(content: SkillContent, passage: Passage) -> str:
     """Where a passage stands: ``Title (authors, year), p. 12, §Section``, as far as it is known."""
-    told = content.metadata
-    title = told.get("document.title", "").strip() or next(iter(content.description.splitlines()), "") or content.name
-    year = _cut(told.get("document.year", ""), 4)
-    made = ", ".join(part for part in (_authors(told.get("document.authors", "")), year) if part)
+    metadata = content.metadata
+    title = (
+        metadata.get("document.title", "").strip() or next(iter(content.description.splitlines()), "") or content.name
+    )
+    year = _cut(metadata.get("document.year", ""), 4)
+    made = ", ".join(part for part in (_authors(metadata.get("document.authors", "")), year) if part)
     place = [_pages(passage), f"§{_cut(passage.section, NAME_CHARACTERS)}" if passage.section else ""]
     parts = (
         shown_line(_cut(title, TITLE_CHARACTERS)) + (f" ({shown_line(made)})" if made else ""),

@@ -84,8 +84,8 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
 
 def _of_a_map(problem: Problem, fields: Mapping[str, Any]) -> Problem:
     """A problem of the file that was written, told to somebody who gave values and never saw its lines."""
-    said = fields.get(problem.field, "")
-    lacks = problem.field in _TEXTS and isinstance(said, str) and not said.strip()
+    value = fields.get(problem.field, "")
+    lacks = problem.field in _TEXTS and isinstance(value, str) and not value.strip()
     return replace(problem, line=None, hint=f"give it a {problem.field}" if lacks else problem.hint)
 
 

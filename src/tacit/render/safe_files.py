@@ -58,7 +58,7 @@ _WRONG_PATH = frozenset(
 def place(root: Path, relative: Path, data: bytes, *, mode: int) -> Path:
     """Write a file below `root`, making folders where needed and replacing a file of that name."""
     target = root / relative
-    with _told(target):
+    with _translate_os_errors(target):
         _check_way(root, relative)
         target.parent.mkdir(parents=True, exist_ok=True)
         _check_way(root, relative)
@@ -83,7 +83,7 @@ def _check_way(root: Path, relative: Path) -> None:
 
 
 @contextmanager
-def _told(target: Path) -> Iterator[None]:
+def _translate_os_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -76,8 +76,8 @@ def standing(entry: Entry) -> str:
 
 def _overlay(overlay: Entry) -> str:
     opening = f'<tacit-overlay name="{attribute(overlay.name)}" standing="{attribute(standing(overlay))}">'
-    said = "\n\n".join(part for part in (shown_line(overlay.description), shown(instructions(overlay.content))) if part)
-    return f"{opening}\n{said}\n</tacit-overlay>"
+    body = "\n\n".join(part for part in (shown_line(overlay.description), shown(instructions(overlay.content))) if part)
+    return f"{opening}\n{body}\n</tacit-overlay>"
 
 
 def file_paths(entry: Entry) -> tuple[str, ...]:
@@ -115,12 +115,12 @@ def file_block(entry: Entry, relative_path: str, data: bytes) -> str:
     """Tier 3: a file's text with its skill's standing, to be framed: Markdown without effects, all else as a block of code."""
     text = data.decode("utf-8", "replace")
     if relative_path.lower().endswith(_MARKDOWN):
-        told = shown(text)
+        quoted = shown(text)
     else:
-        told = clean(text)
-        mark = "`" * max(3, 1 + max(map(len, re.findall("`+", told)), default=0))
-        told = f"{mark}\n{told}\n{mark}"
-    return f"[{standing(entry)}; file {shown_line(relative_path)} of {shown_line(entry.name)}]\n{told}"
+        quoted = clean(text)
+        mark = "`" * max(3, 1 + max(map(len, re.findall("`+", quoted)), default=0))
+        quoted = f"{mark}\n{quoted}\n{mark}"
+    return f"[{standing(entry)}; file {shown_line(relative_path)} of {shown_line(entry.name)}]\n{quoted}"
 
 
 def read_file(entry: Entry, relative_path: str) -> bytes:

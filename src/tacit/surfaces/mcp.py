@@ -1,4 +1,4 @@
-"""`tacit mcp`: the loop as Model Context Protocol tools over standard input and output, for agents.
+"""`tacit mcp`: the memory as Model Context Protocol tools over standard input and output, for agents.
 
 Four verbs that an agent may use: recall, apply, record, propose; and what the agents of one session share (`mcp_working`).
 What belongs to a person (approving, editing, retiring) is not here. Each call opens the store anew, so that one server may run
@@ -18,7 +18,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 import tacit
-from tacit import render as application
+from tacit import render
 from tacit.api import Tacit
 from tacit.config.checkout import workspace
 from tacit.config.extensions import extension_classes
@@ -50,7 +50,7 @@ a person decides. Where several agents work in this session, `share` what the ot
 
 
 def serve(opening: Opening, *, with_index: bool = True, allowed: Capabilities | None = None) -> MCPServer[Any]:
-    """Build the server; `opening` opens the memory for one call, and only what touches no more than `allowed` is told."""
+    """Build the server; `opening` opens the memory for one call, and only what touches no more than `allowed` is text."""
     server: MCPServer[Any] = MCPServer(
         name="tacit",
         title="Tacit",
@@ -70,15 +70,15 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
     if not with_index:
         return _MANNERS
     try:
-        with opening() as loop:
+        with opening() as memory:
             learned = [
-                application.Entry(content=stored.version.content, origin="learned")
-                for stored in loop.skills(statuses=RECALLABLE)
-                if loop.context.may_see(stored) and _may(stored.version.content, allowed)
+                render.Entry(content=stored.version.content, origin="learned")
+                for stored in memory.skills(statuses=RECALLABLE)
+                if memory.context.may_see(stored) and _may(stored.version.content, allowed)
             ]
     except TacitError:
-        return _MANNERS  # a store that cannot be opened is told by the call that needs it
-    index = application.listing(learned, budget_tokens=INDEX_TOKENS)
+        return _MANNERS  # a store that cannot be opened is text by the call that needs it
+    index = render.listing(learned, budget_tokens=INDEX_TOKENS)
     return f"{_MANNERS}\n\nKnown here:\n{index}" if index else _MANNERS
 
 
@@ -87,15 +87,15 @@ def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     return allowed is None or beyond(needed(HashedContent(content, content.hash())), allowed) == Capabilities()
 
 
-def _own_checks(loop: Tacit, use_id: str) -> Verifier:
+def _own_checks(memory: Tacit, use_id: str) -> Verifier:
     """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
     from tacit.evidence.independence.repository import begun_with
     from tacit.evidence.verifiers.registry import Context, postconditions
 
-    use = loop.context.store.use(use_id)
-    contents = [loop.context.store.version(version_id).version.content for version_id in use.version_ids]
-    folder = workspace(loop.context.place.project) if loop.place else Path.cwd()
-    first = begun_with(use, loop.context.store.uses())
+    use = memory.archive.use(use_id)
+    contents = [memory.version(version_id).version.content for version_id in use.version_ids]
+    folder = workspace(memory.context.place.project) if memory.context.place else Path.cwd()
+    first = begun_with(use, memory.archive.uses())
     return postconditions("", Context(project=folder, use=use, contents=contents, first=first))
 
 
@@ -120,10 +120,10 @@ class _Tools:
             allow: what you may touch, if that is limited, such as ["hosts=api.example.com", "commands=git"]; the categories
                 are hosts, reads, writes, commands, secrets and effects. Skills that touch more are left out.
         """
-        with self._memory() as loop:
+        with self._memory() as memory:
             state = {"error": error, "command": command} if error else None
             allowed = narrowed(self._allowed, parse_allowance(allow) if allow is not None else None)
-            selection = loop.recall(task or error, state=state, allowed=allowed, surface="mcp", session=self._session)
+            selection = memory.recall(task or error, state=state, allowed=allowed, surface="mcp", session=self._session)
         if selection.abstained:
             standing = f"\n\n{selection.text}" if selection.standing else ""
             control = f"\n\nuse_id: {selection.use_id} (for `record`)" if selection.use_id else ""
@@ -137,15 +137,15 @@ class _Tools:
             name: the skill's name, as listed or recalled.
             file: the path of one of its files, as its text names it.
         """
-        with self._memory() as loop:
-            applied = loop.apply(name, allowed=self._allowed, surface="mcp")
+        with self._memory() as memory:
+            applied = memory.apply(name, allowed=self._allowed, surface="mcp")
             if file:
-                block = application.file_block(applied.entry, file, applied.read(file)[:_FILE_BYTES])
-                return application.render_selection([block])
+                block = render.file_block(applied.entry, file, applied.read(file)[:_FILE_BYTES])
+                return render.render_selection([block])
         files = f"\n\nFiles: {', '.join(applied.files)}" if applied.files else ""
         use = f"\n\nuse_id: {applied.use_id} (for `record`)" if applied.use_id else ""
-        block = f"[{application.standing(applied.entry)}]\n{applied.text}{files}"
-        return application.render_selection([block]) + use
+        block = f"[{render.standing(applied.entry)}]\n{applied.text}{files}"
+        return render.render_selection([block]) + use
 
     def record(self, use_id: str, outcome: str = "", verify: bool = False) -> str:
         """Say what came of a skill you were given. Your word is kept as your word; a check counts more.
@@ -156,14 +156,14 @@ class _Tools:
             verify: instead of an outcome, have the skill's own checks run in the project. They count only where your
                 work left alone what decides them: tests, their settings, build files.
         """
-        with self._memory() as loop:
-            checks = _own_checks(loop, use_id) if verify else None
-            kept = loop.record(use_id, outcome=None if verify else outcome, verifier=checks, by=BY_AGENT)
-        told = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
+        with self._memory() as memory:
+            checks = _own_checks(memory, use_id) if verify else None
+            kept = memory.record(use_id, outcome=None if verify else outcome, verifier=checks, by=BY_AGENT)
+        text = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
         if not verify:
-            return f"{told}, as your own report."
+            return f"{text}, as your own report."
         doubt = "" if kept[0].grade.verified else f", not independently: {kept[0].note}"
-        return f"{told}: {kept[0].outcome}, {kept[0].grade}{doubt}"
+        return f"{text}: {kept[0].outcome}, {kept[0].grade}{doubt}"
 
     def propose(
         self,
@@ -202,9 +202,9 @@ class _Tools:
             "name": name, "description": description, "steps": steps, "body": body, "kind": kind.strip().casefold(),
             "check": check, "when": when, "parts": parts, "parameters": parameters, "pitfalls": pitfalls, "error": error,
         }  # fmt: skip
-        with self._memory(create=True) as loop:
+        with self._memory(create=True) as memory:
             scope = Scope(Level.SESSION, session.strip()) if session.strip() else None
-            verdict = loop.propose(application.proposed(fields), by="agent", source="mcp", scope=scope)
+            verdict = memory.propose(render.proposed(fields), by="agent", source="mcp", scope=scope)
         reasons = "; ".join(finding.message for finding in verdict.findings)
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "")
 
@@ -212,8 +212,8 @@ class _Tools:
     def _memory(self, *, create: bool = False) -> Iterator[Tacit]:
         """Open the memory for one call; what it refuses reaches the model as a message with the next step."""
         try:
-            with self._opening(create=create) as loop:
-                yield loop
+            with self._opening(create=create) as memory:
+                yield memory
         except InvalidSkill as error:
             raise ToolError("; ".join((error.message, *error.problems))) from error
         except TacitError as error:

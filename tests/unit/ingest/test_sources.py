@@ -209,7 +209,7 @@ class TestOtherPackages:
             "from tacit.ingest import read; from tacit.domain.errors import ConfigError\n"
             "try: list(read('log'))\nexcept ConfigError as error: print(error.code)"
         )
-        assert self.run(tmp_path, code, entry="foreign:Missing").stdout == "config_error\n"
+        assert self.run(tmp_path, code, entry="foreign:Missing").stdout == "reader_not_loadable\n"
 
     def test_a_problem_ends_the_file_of_a_reader_that_cannot_go_on_and_no_other(self, tmp_path: Path) -> None:
         code = (

@@ -15,9 +15,9 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.skill import SkillContent, SkillStep
-from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
-from tacit.recall.publishing import AT_ONCE, MOST_VECTORS, TOLD_CHARACTERS, passages
+from tacit.recall.publishing import AT_ONCE, BODY_CHARACTERS, MOST_VECTORS, passages
 from tacit.store import open_store
 from tests.unit.store.samples import at, content, put_version, step_to
 
@@ -231,7 +231,9 @@ def test_what_stops_being_recallable_while_it_is_embedded_is_passed_over(store: 
     assert store.vectors.spaces() == {embedder.identity: 1}
     assert indexed.waiting == 0
     (vector,) = HashedEmbedder().embed(["do"])
-    assert [hit.stored.version.id for hit in store.vectors.nearest(vector, space=embedder.identity)] == [kept.version.id]
+    assert [hit.stored.version.id for hit in store.vectors.nearest(vector, space=embedder.identity)] == [
+        kept.version.id
+    ]
 
 
 def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -> None:
@@ -239,7 +241,7 @@ def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -
         "rotate_signing-keys", description="Rotate them", body="b" * 900, example_queries=("one", "two", "one")
     )
     assert passages(made) == [
-        ["rotate signing keys: Rotate them", f"rotate signing keys: Rotate them {'b' * TOLD_CHARACTERS}"],
+        ["rotate signing keys: Rotate them", f"rotate signing keys: Rotate them {'b' * BODY_CHARACTERS}"],
         ["one"],
         ["two"],
     ]

@@ -14,7 +14,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, SkillStep
 from tacit.domain.stored import Stored
-from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.filters import NOT_FOR
 from tacit.recall.retrieval import choose

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.domain.skill import Kind, SkillContent
-from tacit.providers.embedding.light import open_light
-from tacit.providers.embedding.static import StaticEmbedder
+from tacit.providers.embedding.static import StaticEmbedder, open_light
 from tacit.recall import publishing
 from tacit.store import open_store
 from tacit.surfaces.hook import log

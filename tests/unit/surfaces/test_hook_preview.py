@@ -11,7 +11,6 @@ from tacit.surfaces.hook.preview import preview
 from tests.unit.surfaces.hook_events import claude
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project
 
-
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 
 

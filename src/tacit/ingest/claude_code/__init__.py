@@ -45,17 +45,17 @@ class ClaudeCodeReader:
 
 
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
-    folder = _session_folder(path) or _folder_beside(path)
+    folder = _session_folder(path) or _session_files(path)
     session = Session(path, client=ClaudeCodeReader.name, folder=folder)
     if start:
         _note_opening(session, path)
     yield from _parts_of_file(session, path, start)
     mark = session.mark
     yield from session.finish()
-    for beside in sorted((_folder_beside(path) / _SUBAGENTS).rglob("agent-*.jsonl")):
-        if not (start and _lay_still(beside, session.began_at)):
-            agent = Session(beside, client=ClaudeCodeReader.name, folder=folder)
-            yield from _parts_of_file(agent, beside, None)
+    for agent_file in sorted((_session_files(path) / _SUBAGENTS).rglob("agent-*.jsonl")):
+        if not (start and _lay_still(agent_file, session.began_at)):
+            agent = Session(agent_file, client=ClaudeCodeReader.name, folder=folder)
+            yield from _parts_of_file(agent, agent_file, None)
             yield from agent.finish()
     if mark is not None:
         yield mark
@@ -101,7 +101,7 @@ def _session_folder(path: Path) -> Path | None:
     return next((folder.parent for folder in path.parents if folder.name == _SUBAGENTS), None)
 
 
-def _folder_beside(path: Path) -> Path:
+def _session_files(path: Path) -> Path:
     """The folder that the client keeps beside a session's file."""
     ending = next((ending for ending in LOG_NAMES if path.name.endswith(ending)), path.suffix)
     return path.with_name(path.name.removesuffix(ending))

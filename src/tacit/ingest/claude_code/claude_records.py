@@ -223,7 +223,7 @@ _INTERRUPTIONS = frozenset({"interrupted", "cancelled"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _REFUSALS = frozenset({"reject", "deny", "block"})
 # The client's own sentence, on one line; a command that it quotes may hold anything.
-_SAID = re.compile(r"The user doesn't want to [^\n]{0,400}\bthe user said:\n")
+_OBJECTION = re.compile(r"The user doesn't want to [^\n]{0,400}\bthe user said:\n")
 _PLAIN = Structured()
 
 Outcome = tuple[StepResult, int | None]
@@ -266,9 +266,9 @@ def refusal_words(record: Record, *, text: str) -> str:
     """
     if not _is_refused(record):
         return ""
-    said = _SAID.match(text)
-    if said is not None and (record.holdsPersonsWords or record.toolDenialKind == _REFUSED):
-        return text[said.end() :]
+    objection = _OBJECTION.match(text)
+    if objection is not None and (record.holdsPersonsWords or record.toolDenialKind == _REFUSED):
+        return text[objection.end() :]
     return text if record.holdsPersonsWords else ""
 
 

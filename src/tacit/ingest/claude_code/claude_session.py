@@ -52,7 +52,7 @@ _HOST_OPENINGS = (
 _COMMAND = re.compile(r"<command-(name|args)>([^<]*)</command-")
 
 
-def told_apart(text: str) -> Iterator[tuple[str, bool]]:
+def split_host_text(text: str) -> Iterator[tuple[str, bool]]:
     """Split a text in the user's place into pieces, each with whether the host wrote it."""
     if text.startswith(_HOST_OPENINGS):
         yield text, True
@@ -218,7 +218,7 @@ class Thread:
         at = moment_of(record.timestamp)
         drafts: list[Draft] = []
         for text in texts:
-            for words, from_host in told_apart(bounded(text)):
+            for words, from_host in split_host_text(bounded(text)):
                 if is_interruption(words):
                     self.attempts.interrupt()
                 if hosts or from_host:

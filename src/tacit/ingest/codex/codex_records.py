@@ -164,19 +164,19 @@ def untold(program: Program, output: str) -> Untold | None:
     """The call that failed without an item, if the output tells of one."""
     patches = list(_patches(program.code))[program.patches :]
     if _VERIFIED in output and patches:
-        said = output[output.index(_VERIFIED) :]
-        return Untold(result_of_words(said), said, patch=patches[0])
+        messages = output[output.index(_VERIFIED) :]
+        return Untold(result_of_words(messages), messages, patch=patches[0])
     commands = [command for command in _commands(program.code) if command not in program.commands]
     if not output.startswith(_BROKEN):
         return _unseen(program, commands[0], output) if commands else None
-    _, found, said = output.partition(_ERROR)
-    said = said if found else output
-    result = result_of_words(said)
-    if said.startswith("patch ") and patches:
-        return Untold(result, said, patch=patches[0])
+    _, found, messages = output.partition(_ERROR)
+    messages = messages if found else output
+    result = result_of_words(messages)
+    if messages.startswith("patch ") and patches:
+        return Untold(result, messages, patch=patches[0])
     if result is StepResult.DENIED and commands:
-        return Untold(result, said, command=commands[0])
-    return Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, said)
+        return Untold(result, messages, command=commands[0])
+    return Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, messages)
 
 
 def _unseen(program: Program, command: str, output: str) -> Untold | None:

@@ -69,7 +69,7 @@ def skill_named(content: Any) -> str:
     return text_of(next(names, ""))
 
 
-def told_apart(text: str) -> Iterator[tuple[str, bool]]:
+def split_host_text(text: str) -> Iterator[tuple[str, bool]]:
     """Split a text in the user's place into pieces, each with whether the host wrote it."""
     request = _REQUEST.search(text) if text.startswith(_EDITOR) else None
     if request is not None:
@@ -402,22 +402,22 @@ class Thread:
         return None
 
     def _ask(self, text: str, turn_id: str = "") -> Trajectory | None:
-        pieces = list(told_apart(bounded(text)))
-        said = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
-        if not said:
+        pieces = list(split_host_text(bounded(text)))
+        messages = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
+        if not messages:
             return None
         if self._is_asked:  # said while the agent works: it bears on this very work
-            for draft in said:
+            for draft in messages:
                 draft.role = Role.CONTEXT if self._is_subagent else draft.role
                 self._attempts.act(draft, self._here)
             return None
         self._is_asked = self._turn_mark is not None
-        return self._say(said, turn_id)
+        return self._say(messages, turn_id)
 
-    def _say(self, said: list[Draft], turn_id: str) -> Trajectory | None:
+    def _say(self, messages: list[Draft], turn_id: str) -> Trajectory | None:
         self._introduce()
         held, self._held = self._held, []
-        finished = self._attempts.say([*held, *said], self._turn_mark or self._here)
+        finished = self._attempts.say([*held, *messages], self._turn_mark or self._here)
         turn_id = turn_id or next(reversed(self._turns), "")
         if finished is not None:
             self._program, self._stopped_turn = None, ""

@@ -40,8 +40,8 @@ class Shape:
     @classmethod
     def of(cls, config: Mapping[str, Any], *, folder: str) -> Shape:
         """Read a model's config.json; raises `ConfigError` for models of another build."""
-        told = (config.get("model_type", "bert"), config.get("hidden_act", "gelu"))
-        if told != ("bert", "gelu") or config.get("position_embedding_type", "absolute") != "absolute":
+        kind = (config.get("model_type", "bert"), config.get("hidden_act", "gelu"))
+        if kind != ("bert", "gelu") or config.get("position_embedding_type", "absolute") != "absolute":
             hint = "use a BERT model such as all-MiniLM-L6-v2, or a folder with onnx/model.onnx"
             raise ConfigError(f"{folder} holds a model that is not built like BERT", hint=hint)
         names = "num_hidden_layers num_attention_heads hidden_size intermediate_size max_position_embeddings vocab_size"

@@ -41,8 +41,8 @@ def distil(
     vectors = np.empty((len(tokens), encoder.dimensions), dtype=np.float32)
     for start in range(0, len(tokens), _AT_A_TIME):
         part = range(start, min(start + _AT_A_TIME, len(tokens)))
-        told = encoder.embed_tokens(part)
-        vectors[start : start + len(part)] = np.frombuffer(b"".join(told), dtype="<f4").reshape(len(part), -1)
+        embedded = encoder.embed_tokens(part)
+        vectors[start : start + len(part)] = np.frombuffer(b"".join(embedded), dtype="<f4").reshape(len(part), -1)
         if progress:
             progress(start + len(part), len(tokens))
     _write(source, target, tokens=tokens, table=weighed(reduced(vectors, dimensions)))

@@ -210,8 +210,8 @@ def _named(choice: str, home: Path) -> Path:
 
 def _fetched(name: str, hub_cache: Path | None) -> Path:
     """The folder of a model of the hub: from the cache, and only where it is not there from the network."""
-    told = _REPOSITORY.fullmatch(name)
-    if not told:
+    named = _REPOSITORY.fullmatch(name)
+    if not named:
         raise ConfigError(f"hub:{name} names no model", hint="hub:sentence-transformers/all-MiniLM-L6-v2")
     try:
         from huggingface_hub import snapshot_download
@@ -223,8 +223,8 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
             try:
                 folder = Path(
                     snapshot_download(
-                        told[1],
-                        revision=told[2],
+                        named[1],
+                        revision=named[2],
                         cache_dir=hub_cache,
                         allow_patterns=[*_SMALL_FILES, wanted],
                         local_files_only=cached,
@@ -233,8 +233,8 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
             except (OSError, ValueError) as error:
                 if not cached:
                     hint = "check the network and the name, or copy the model's folder here and name that"
-                    raise Outage(f"the model {told[1]} could not be fetched", hint=hint, retryable=True) from error
+                    raise Outage(f"the model {named[1]} could not be fetched", hint=hint, retryable=True) from error
                 continue
             if (folder / wanted).is_file():
                 return folder
-    raise ConfigError(f"the model {told[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", hint="name another model")
+    raise ConfigError(f"the model {named[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", hint="name another model")

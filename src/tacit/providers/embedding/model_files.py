@@ -118,9 +118,9 @@ def read_wordpieces(folder: str) -> WordPieces:
         document = _document(f"{folder}/tokenizer.json")
         normalizer, model = _part(document, "normalizer"), _part(document, "model")
         if normalizer.get("type") != "BertNormalizer" or model.get("type", "WordPiece") != "WordPiece":
-            told = f"{model.get('type', 'no')} tokenizer" if document else "no tokenizer.json or vocab.txt"
+            kind = f"{model.get('type', 'no')} tokenizer" if document else "no tokenizer.json or vocab.txt"
             hint = "use a model with BERT's tokenizer, such as all-MiniLM-L6-v2"
-            raise ConfigError(f"{folder} has {told}, which cannot be read here", hint=hint)
+            raise ConfigError(f"{folder} has {kind}, which cannot be read here", hint=hint)
         lowers, strips = normalizer.get("lowercase") is not False, normalizer.get("strip_accents")
         tokens = _in_order(model.get("vocab"), folder)
     return WordPieces(tokens, lowers=lowers, strips_accents=lowers if strips is None else bool(strips))
@@ -202,8 +202,8 @@ def identity_of(name: str, dimensions: int, digest: bytes) -> str:
 
 def name_in(config: Mapping[str, Any], *, otherwise: str) -> str:
     """The name that a model's own config.json gives it; its folder may be called anything."""
-    told = config.get("_name_or_path")
-    last = told.rstrip("/").rpartition("/")[2] if isinstance(told, str) else ""
+    path = config.get("_name_or_path")
+    last = path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else ""
     plain = "".join(mark for mark in last if mark.isascii() and (mark.isalnum() or mark in "._-"))
     return plain[:60] or otherwise
 
@@ -258,22 +258,22 @@ def fingerprint(tensors: dict[str, Tensor]) -> bytes:
     A block of every megabyte and both ends of each tensor: training changes all of a tensor, so it shows, and a large
     file is told in milliseconds. It is no proof against somebody who alters a file on purpose.
     """
-    told = sha256()
+    digest = sha256()
     for name in sorted(tensors):
         tensor = tensors[name]
-        told.update(f"{name} {tensor.kind} {tensor.shape}\n".encode("utf-8", "replace"))
-        told.update(sampled(tensor.data))
-    return told.digest()
+        digest.update(f"{name} {tensor.kind} {tensor.shape}\n".encode("utf-8", "replace"))
+        digest.update(sampled(tensor.data))
+    return digest.digest()
 
 
 def sampled(data: memoryview) -> bytes:
     """A hash over the data's length and over blocks of it that are the same on every machine."""
-    told = sha256(len(data).to_bytes(8, "little"))
+    digest = sha256(len(data).to_bytes(8, "little"))
     step = min(_STRIDE, max(_BLOCK, len(data) // 3))
     for start in range(0, len(data), step):
-        told.update(data[start : start + _BLOCK])
-    told.update(data[-_BLOCK:])
-    return told.digest()
+        digest.update(data[start : start + _BLOCK])
+    digest.update(data[-_BLOCK:])
+    return digest.digest()
 
 
 def refuse_special(path: str) -> None:
@@ -288,8 +288,8 @@ def _mapped(path: str) -> memoryview:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        told = getattr(error, "strerror", None) or "it is empty"
-        raise ConfigError(f"{path}: {told}", hint=FETCH_AGAIN) from error
+        reason = getattr(error, "strerror", None) or "it is empty"
+        raise ConfigError(f"{path}: {reason}", hint=FETCH_AGAIN) from error
     if len(mapped) > _LARGEST_FILE:
         raise _broken(path, f"it is larger than {_LARGEST_FILE >> 30} GiB")
     return mapped

@@ -107,8 +107,8 @@ class RemoteEmbedder:
         numbers: list[float] = values  # type: ignore[assignment]
         self._dimensions = self._dimensions or len(numbers)
         if len(numbers) != self._dimensions:
-            told = f"gave {len(numbers)} dimensions, not {self._dimensions}"
-            raise self._outage(told, hint="tacit store index --rebuild, if the model has changed")
+            problem = f"gave {len(numbers)} dimensions, not {self._dimensions}"
+            raise self._outage(problem, hint="tacit store index --rebuild, if the model has changed")
         try:
             length = math.hypot(*numbers)
         except OverflowError:  # a whole number too large for a float

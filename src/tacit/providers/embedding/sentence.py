@@ -62,11 +62,13 @@ class SentenceEncoder:
     @cached_property
     def identity(self) -> str:
         """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
-        told = sha256(self._fingerprint)
-        told.update(self._pieces.fingerprint())
-        told.update((self._folder / "config.json").read_bytes())  # layers, heads and more that the weights do not tell
-        told.update(f"{self._takes_first} {self._most_tokens}".encode())
-        return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, told.digest())
+        digest = sha256(self._fingerprint)
+        digest.update(self._pieces.fingerprint())
+        digest.update(
+            (self._folder / "config.json").read_bytes()
+        )  # layers, heads and more that the weights do not tell
+        digest.update(f"{self._takes_first} {self._most_tokens}".encode())
+        return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, digest.digest())
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text; what is longer than the model can read is cut."""
@@ -144,9 +146,9 @@ class SentenceEncoder:
                 hint = "use a model in one file, such as all-MiniLM-L6-v2"
                 raise ConfigError(f"{self._graph} keeps its weights in another file", hint=hint)
             view = memoryview(mapped)
-            told = sampled(view)
+            digest = sampled(view)
             view.release()
-            return told
+            return digest
 
 
 def graph_in(folder: Path) -> Path | None:

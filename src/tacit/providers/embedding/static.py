@@ -62,10 +62,10 @@ class StaticEmbedder:
         short = self._weights and len(self._weights) < tokens
         if tokens > known or short or any(not 0 <= row < rows for row in self._mapping):
             raise ConfigError(f"{folder}: vocabulary and vectors do not fit each other", hint=FETCH_AGAIN)
-        told = sha256(fingerprint(tensors))
-        told.update(self._pieces.fingerprint())
+        digest = sha256(fingerprint(tensors))
+        digest.update(self._pieces.fingerprint())
         config = read_document(f"{folder}/config.json") or {}
-        self.identity = identity_of(name_in(config, otherwise="static"), self.dimensions, told.digest())
+        self.identity = identity_of(name_in(config, otherwise="static"), self.dimensions, digest.digest())
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text."""

@@ -84,19 +84,19 @@ def no_setpriv() -> SandboxOutage:
     return SandboxOutage(f"there is no sandbox for root without `setpriv`; {_NOT_RUN}", hint=hint)
 
 
-def explain_failure(said: str, signs: MachineSigns) -> SandboxOutage:
+def explain_failure(output: str, signs: MachineSigns) -> SandboxOutage:
     """Say why a trial run failed."""
-    said = " ".join(said.split())[:300] or "it ended without a word"
-    what = f"there is no sandbox: bubblewrap could not start ({said}); {_NOT_RUN}"
-    if _SETPRIV.search(said):
+    output = " ".join(output.split())[:300] or "it ended without a word"
+    what = f"there is no sandbox: bubblewrap could not start ({output}); {_NOT_RUN}"
+    if _SETPRIV.search(output):
         return SandboxOutage(what, hint="root may not change its user here; run this as an ordinary user")
-    if _NAMESPACE.search(said) and signs.apparmor:
+    if _NAMESPACE.search(output) and signs.apparmor:
         hint = (
             "AppArmor restricts user namespaces here, as on Ubuntu 24.04: give /usr/bin/bwrap a profile with `userns,` "
             "(the package apparmor-profiles has bwrap-userns-restrict), or set kernel.apparmor_restrict_unprivileged_userns=0"
         )
         return SandboxOutage(what, hint=hint)
-    if _NAMESPACE.search(said) and signs.namespaces_off:
+    if _NAMESPACE.search(output) and signs.namespaces_off:
         hint = "user namespaces are switched off: set user.max_user_namespaces above 0 and kernel.unprivileged_userns_clone=1"
         return SandboxOutage(what, hint=hint)
     if signs.container:
@@ -170,13 +170,13 @@ class Bubblewrap:
             files = {path: open_files.enter_context(_holding(content)).fileno() for path, content in contents.items()}
             witness = open_files.enter_context(_holding(request.witness.encode())).fileno() if request.witness else None
             mounts = _mounts(folder / staging.GIVEN, files=files, witness=witness)
-            told = profile.options(
+            arguments_list = profile.options(
                 mounts, limits=request.limits, environment=request.environment, seccomp=program.fileno()
             )
-            options = open_files.enter_context(_holding(b"".join(os.fsencode(word) + b"\0" for word in told)))
+            options = open_files.enter_context(_holding(b"".join(os.fsencode(word) + b"\0" for word in arguments_list)))
             passed = [options.fileno(), program.fileno(), *files.values(), *([] if witness is None else [witness])]
             line = profile.arguments(
-                self.program, told=options.fileno(), limits=request.limits, command=request.command
+                self.program, arguments_list=options.fileno(), limits=request.limits, command=request.command
             )
             before = profile.as_user(self.setpriv, NOBODY_ELSE) if self.setpriv else []
             return _start([*before, *line], passed, request)
@@ -244,10 +244,10 @@ def _result(request: SandboxRequest, status: int, *, seen: supervision.WatchedRu
     seen.archive.seek(0)
     if seen.archive.read(len(profile.BEGUN)) != profile.BEGUN:
         seen.archive.seek(0)
-        said = seen.archive.read(4000).decode("utf-8", "replace") + output[:4000]
+        output = seen.archive.read(4000).decode("utf-8", "replace") + output[:4000]
         if status == profile.NOT_SET_UP:
-            said = f"the files could not be copied or the limits not set: {said}"
-        raise explain_failure(said, MachineSigns.read())
+            output = f"the files could not be copied or the limits not set: {output}"
+        raise explain_failure(output, MachineSigns.read())
     alarms: list[str] = []
     changes: tuple[FileChange, ...] = ()
     try:

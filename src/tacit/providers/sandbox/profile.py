@@ -269,31 +269,39 @@ class SandboxMounts:
 
 def options(mounts: SandboxMounts, *, limits: SandboxLimits, environment: Mapping[str, str], seccomp: int) -> list[str]:
     """What bubblewrap is told, without the command."""
-    told = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    told += ["--cap-drop", "ALL", "--clearenv", "--hostname", "box", "--uid", str(_USER), "--gid", str(_USER)]
-    told += ["--seccomp", str(seccomp), "--ro-bind", "/usr", "/usr"]
+    arguments_list = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    arguments_list += ["--cap-drop", "ALL", "--clearenv", "--hostname", "box", "--uid", str(_USER), "--gid", str(_USER)]
+    arguments_list += ["--seccomp", str(seccomp), "--ro-bind", "/usr", "/usr"]
     for name, target in sorted(mounts.links.items()):
-        told += ["--symlink", target, f"/{name}"]
+        arguments_list += ["--symlink", target, f"/{name}"]
     for name in mounts.folders:
-        told += ["--ro-bind", f"/{name}", f"/{name}"]
+        arguments_list += ["--ro-bind", f"/{name}", f"/{name}"]
     if mounts.alternatives:  # Debian's `awk` and `which` are links through it; it holds nothing but such links
-        told += ["--ro-bind", "/etc/alternatives", "/etc/alternatives"]
-    told += ["--proc", "/proc", "--dev", "/dev", *_space("/dev/shm", limits.scratch_mb), "--remount-ro", "/dev"]
-    told += [*_space("/tmp", limits.scratch_mb), *_space(HOME, limits.scratch_mb)]
-    told += _space(WORKSPACE, limits.workspace_mb)
+        arguments_list += ["--ro-bind", "/etc/alternatives", "/etc/alternatives"]
+    arguments_list += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        *_space("/dev/shm", limits.scratch_mb),
+        "--remount-ro",
+        "/dev",
+    ]
+    arguments_list += [*_space("/tmp", limits.scratch_mb), *_space(HOME, limits.scratch_mb)]
+    arguments_list += _space(WORKSPACE, limits.workspace_mb)
     if mounts.given:
-        told += ["--ro-bind", mounts.given, _GIVEN]
+        arguments_list += ["--ro-bind", mounts.given, _GIVEN]
     for path, descriptor in mounts.files.items():
-        told += ["--perms", "0600", "--file", str(descriptor), path]
+        arguments_list += ["--perms", "0600", "--file", str(descriptor), path]
     if mounts.witness is not None:
-        told += ["--perms", "0444", "--ro-bind-data", str(mounts.witness), _WITNESS]
-        told += [*_space("/run", limits.scratch_mb), "--symlink", "../run", "/var/run"]
+        arguments_list += ["--perms", "0444", "--ro-bind-data", str(mounts.witness), _WITNESS]
+        arguments_list += [*_space("/run", limits.scratch_mb), "--symlink", "../run", "/var/run"]
     # The root is a file system in memory without a size; nothing may be written to it.
-    told += ["--remount-ro", "/", "--chdir", WORKSPACE]
+    arguments_list += ["--remount-ro", "/", "--chdir", WORKSPACE]
     usual = {"PATH": _PATH, "HOME": HOME, "USER": "user", "LOGNAME": "user", "LANG": "C.UTF-8", "TMPDIR": "/tmp"}
     for name, value in {**usual, **environment}.items():
-        told += ["--setenv", name, value]
-    return told
+        arguments_list += ["--setenv", name, value]
+    return arguments_list
 
 
 def script(limits: SandboxLimits) -> str:
@@ -313,15 +321,15 @@ def script(limits: SandboxLimits) -> str:
     )
 
 
-def arguments(bubblewrap: str, *, told: int, limits: SandboxLimits, command: Sequence[str]) -> list[str]:
+def arguments(bubblewrap: str, *, arguments_list: int, limits: SandboxLimits, command: Sequence[str]) -> list[str]:
     """The command line. The options come through a descriptor, so that no list of processes shows them."""
-    return [bubblewrap, "--args", str(told), "--", "/bin/sh", "-c", script(limits), "sh", *command]
+    return [bubblewrap, "--args", str(arguments_list), "--", "/bin/sh", "-c", script(limits), "sh", *command]
 
 
 def as_user(setpriv: str, number: int) -> list[str]:
     """What goes in front for a root caller: the limit on processes does not bind root, whatever number it shows inside."""
-    told = [setpriv, f"--reuid={number}", f"--regid={number}", "--clear-groups", "--no-new-privs"]
-    return [*told, "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--"]
+    arguments_list = [setpriv, f"--reuid={number}", f"--regid={number}", "--clear-groups", "--no-new-privs"]
+    return [*arguments_list, "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--"]
 
 
 def _space(path: str, mebibytes: int) -> list[str]:

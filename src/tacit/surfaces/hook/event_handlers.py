@@ -11,7 +11,7 @@ import re
 import time
 
 from tacit.config.channels import HOOK, PUSHED, channels
-from tacit.ingest.journal import LISTED, Journal, SessionPast, digest
+from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.event_context import EventContext
 from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event, HookAnswer
@@ -413,7 +413,7 @@ def _at_batch(turn: EventResponse) -> None:
             _note_denial(turn, call)
         elif call.output.startswith(_REFUSED_EDIT):
             what = digest(call.tool, repr(sorted(call.arguments.items())), call.output)
-            turn.listed("deeds").append({"did": loops.FAILED, "what": what})
+            turn.listed("deeds").append({"did": FAILED, "what": what})
 
 
 def _at_denial(turn: EventResponse) -> None:

@@ -203,8 +203,8 @@ class HookAnswer:
             context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
         if not context:
             return ""
-        said = {"hookEventName": self._event_name, "additionalContext": context}
-        return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False, separators=(",", ":"))
+        output = {"hookEventName": self._event_name, "additionalContext": context}
+        return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
 
     def _added(self, texts: list[str], text: str, room: int) -> bool:
         texts.append(text)

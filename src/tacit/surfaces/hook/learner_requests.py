@@ -43,8 +43,8 @@ def request(event: Event, context: EventContext) -> None:
     make_sessions(os.path.join(folder, FOLDER))
     wanted = path_of(folder, event.client, event.session).removesuffix(SUFFIX) + WANTED
     transcript = event.transcript if len(event.transcript) <= MAX_PATH else ""
-    said = {"client": event.client, "session": word(event.session), "transcript": transcript, "cwd": context.cwd}
-    write_atomically(wanted, json.dumps(said), sync=False)
+    fields = {"client": event.client, "session": word(event.session), "transcript": transcript, "cwd": context.cwd}
+    write_atomically(wanted, json.dumps(fields), sync=False)
 
 
 def is_wanted(context: EventContext) -> bool:
@@ -99,18 +99,18 @@ class Request:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        said = json.loads(read_regular(str(path), limit=MAX_BYTES))
-        if not isinstance(said, dict) or not isinstance(said.get("transcript"), str):
+        fields = json.loads(read_regular(str(path), limit=MAX_BYTES))
+        if not isinstance(fields, dict) or not isinstance(fields.get("transcript"), str):
             raise ValueError("not a request")
-        tries = said.get("tries")
-        self.transcript: str = said["transcript"]
+        tries = fields.get("tries")
+        self.transcript: str = fields["transcript"]
         self.tries: int = tries if type(tries) is int and tries > 0 else 0
-        self._said = said
+        self._fields = fields
 
     def note(self, tries: int) -> None:
         """Write down how often it was tried, before each try: a killed process cannot."""
         self.tries = tries
-        write_atomically(self.path, json.dumps({**self._said, "tries": tries}), sync=False)
+        write_atomically(self.path, json.dumps({**self._fields, "tries": tries}), sync=False)
 
     def finish(self) -> None:
         """Take it away: what it asked for is done."""

@@ -49,14 +49,14 @@ def recent(home: str, limit: int = 20) -> list[str]:
 
 def describe(error: BaseException) -> str:
     """The kind of a fault and where it was raised; of the system's refusals also what the system calls them."""
-    told = type(error).__name__
+    text = type(error).__name__
     if isinstance(error, OSError) and error.errno:
-        told += f" ({os.strerror(error.errno)})"
+        text += f" ({os.strerror(error.errno)})"
     elif type(error).__module__.startswith("tacit.surfaces.hook"):
-        told += f" ({error})"  # our own words, which quote nothing
+        text += f" ({error})"  # our own words, which quote nothing
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     if place is not None:
-        told += f" at {os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}"
-    return told
+        text += f" at {os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}"
+    return text

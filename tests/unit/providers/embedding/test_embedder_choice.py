@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit.domain.errors import ConfigError, Mistake
-from tacit.providers.embedding import choice as opening
+from tacit.providers.embedding import embedder_choice
 from tacit.providers.embedding.embedder_choice import HashedEmbedder, open_embedder, survey, why_none
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder, open_light
@@ -78,7 +78,7 @@ def test_auto_passes_over_what_is_broken_and_the_survey_tells_of_it(home, cache)
 def test_auto_takes_known_models_from_the_hubs_cache_and_no_others(home, cache):
     bert_folder(cached(cache, "somebody/something"))
     assert open_embedder("auto", home=home, hub_cache=cache) is None
-    bert_folder(cached(cache, opening.CACHED[0]))
+    bert_folder(cached(cache, embedder_choice.CACHED[0]))
     assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
 
 
@@ -172,7 +172,7 @@ def test_auto_passes_over_a_model_that_only_its_files_show_to_be_broken(home, ca
 
 
 def test_the_light_one_is_taken_from_the_cache_that_is_given(home, cache):
-    found = static_folder(cached(cache, opening.CACHED[1]))
+    found = static_folder(cached(cache, embedder_choice.CACHED[1]))
     spaces = [StaticEmbedder(str(found)).identity]
     assert open_light("auto", homes=[], spaces=spaces, hub_cache=str(cache)) is not None
     assert open_light("auto", homes=[], spaces=spaces, hub_cache=str(home)) is None

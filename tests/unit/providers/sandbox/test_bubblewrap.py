@@ -16,7 +16,7 @@ NO_PROC = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
 
 
 @pytest.mark.parametrize(
-    ("said", "signs", "hint"),
+    ("output", "signs", "hint"),
     [
         (DENIED, MachineSigns(apparmor=True), "Ubuntu 24.04"),
         (NO_NAMESPACE, MachineSigns(namespaces_off=True), "max_user_namespaces"),
@@ -27,12 +27,12 @@ NO_PROC = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
         ("", MachineSigns(), "by hand"),
     ],
 )
-def test_failed_trial_is_explained(said: str, signs: MachineSigns, hint: str) -> None:
-    outage = bubblewrap.explain_failure(said, signs)
+def test_failed_trial_is_explained(output: str, signs: MachineSigns, hint: str) -> None:
+    outage = bubblewrap.explain_failure(output, signs)
     assert isinstance(outage, SandboxOutage)
     assert hint in outage.hint
     assert "nothing was run" in outage.message
-    assert said in outage.message
+    assert output in outage.message
 
 
 def test_missing_programs_and_systems_are_named() -> None:

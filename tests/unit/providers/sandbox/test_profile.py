@@ -16,7 +16,7 @@ from tacit.providers.sandbox import profile
 from tacit.providers.sandbox.profile import REFUSED, numbers, seccomp_filter
 
 
-def told(**more: object) -> list[str]:
+def arguments_list(**more: object) -> list[str]:
     mounts = profile.SandboxMounts(links={"lib": "usr/lib", "bin": "usr/bin"}, **more)  # type: ignore[arg-type]
     return profile.options(mounts, limits=SandboxLimits(), environment={"TOKEN": "secret"}, seccomp=7)
 
@@ -26,22 +26,22 @@ def told(**more: object) -> list[str]:
     ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv"],
 )
 def test_everything_is_unshared_and_dies_with_the_caller(option: str) -> None:
-    assert option in told()
+    assert option in arguments_list()
 
 
 def test_all_rights_are_dropped_and_the_filter_is_loaded() -> None:
-    assert {("--cap-drop", "ALL"), ("--seccomp", "7")} <= set(pairwise(told()))
+    assert {("--cap-drop", "ALL"), ("--seccomp", "7")} <= set(pairwise(arguments_list()))
 
 
 def test_of_the_host_only_system_folders_are_bound_and_all_of_them_read_only() -> None:
-    words = told(given="/tmp/x/given", alternatives=True, folders=("sbin",))
+    words = arguments_list(given="/tmp/x/given", alternatives=True, folders=("sbin",))
     bound = [words[i + 1] for i, word in enumerate(words) if word == "--ro-bind"]
     assert sorted(bound) == ["/etc/alternatives", "/sbin", "/tmp/x/given", "/usr"]
     assert not {"--bind", "--dev-bind", "--bind-try", "--share-net", "--overlay", "--ro-bind-try"} & set(words)
 
 
 def test_every_writable_place_has_a_size_and_the_root_is_closed() -> None:
-    words = told(witness=9)
+    words = arguments_list(witness=9)
     places = [i for i, word in enumerate(words) if word == "--tmpfs"]
     assert [words[i + 1] for i in places] == ["/dev/shm", "/tmp", HOME, WORKSPACE, "/run"]
     assert all(words[i - 2] == "--size" and int(words[i - 1]) > 0 for i in places)
@@ -51,10 +51,10 @@ def test_every_writable_place_has_a_size_and_the_root_is_closed() -> None:
 
 
 def test_options_and_their_secrets_are_on_no_command_line() -> None:
-    line = profile.arguments("/usr/bin/bwrap", told=5, limits=SandboxLimits(), command=("true",))
+    line = profile.arguments("/usr/bin/bwrap", arguments_list=5, limits=SandboxLimits(), command=("true",))
     assert line[:4] == ["/usr/bin/bwrap", "--args", "5", "--"]
     assert "secret" not in " ".join(line)
-    assert ("TOKEN", "secret") in set(pairwise(told()))
+    assert ("TOKEN", "secret") in set(pairwise(arguments_list()))
 
 
 def test_limits_are_set_before_the_command_and_are_fatal_where_they_cannot_be() -> None:
