@@ -1,6 +1,10 @@
-"""Times as the card files write them: UTC, to the second, with a `Z`; read back leniently.
+"""Entries of the ledger ↔ lines of the card workflow's JSONL files, for all five sorts; ids, times, and a card as a lesson.
 
-A time → its text; a text → a time, or nothing where it tells none.
+Line → entry: secrets are redacted, defaults and aliases are applied, and unknown fields, or fields of the wrong shape, go into
+`extra`. Entry → line: the line keeps everything it had. The files are those of self-learning-skills, store format v1.
+
+Ids are a prefix and twelve digits of SHA-1 over the identifying fields of a record; SHA-1 names things here and protects
+nothing. Two records of one second may have the same fields: `unused_id` then gives the second one another id.
 """
 
 from __future__ import annotations
@@ -25,12 +29,12 @@ from tacit.text.redaction import redact_value
 
 
 def format_time(at: datetime) -> str:
-    """Write a time: `2026-01-31T09:05:00Z`."""
+    """Return a time as text: `2026-01-31T09:05:00Z`."""
     return at.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def parse_time(text: object) -> datetime | None:
-    """Read a time; a blank may stand for the `T`, and a time without a zone is UTC."""
+    """Parse a time; a blank may replace the `T`, and a time without a zone is UTC. None if it is not a time."""
     if not isinstance(text, str):
         return None
     try:
@@ -48,14 +52,14 @@ _BETWEEN_SKILLS = re.compile(r"[+,;|]")
 
 
 def user_slug(account: str) -> str:
-    """The folder of a person's stream of cards: no address behind an `@`, nothing a file system could mind."""
+    """Return the name of a person's card folder: without a mail domain, and valid in every file system."""
     name = account.strip().partition("@")[0].strip() or DEFAULT_USER
     slug = _NOT_IN_A_FOLDER.sub("_", name)[:_LONGEST]
     return DEFAULT_USER if slug in (".", "..") else slug
 
 
 def first_skill_name(values: object) -> str:
-    """One skill's name, so that filters work: the first of several, its first word; `unknown` where nothing is said."""
+    """Return one skill's name, so that filters work: the first word of the first of several; else `unknown`."""
     if not isinstance(values, str):
         return UNKNOWN_SKILL
     words = _BETWEEN_SKILLS.split(values, maxsplit=1)[0].split()
@@ -63,38 +67,38 @@ def first_skill_name(values: object) -> str:
 
 
 WELL_FORMED = re.compile(r"(?:aha|rec|evt|sig)_[A-Za-z0-9_.-]{1,80}")
-"""What an id may look like that somebody chose; it stands in comments of files, so nothing in it may end one."""
+"""Ids that somebody may choose; they are written into comments of files and must not end one."""
 
 
 def card_id(ts: str, title: str, when_to_use: str, primary_skill: str) -> str:
-    """The id of a card."""
+    """Return the id of a card."""
     return _named("aha", ts, title, when_to_use, primary_skill)
 
 
 def recommendation_id(ts: str, title: str, primary_skill: str, *, when_to_use: str = "") -> str:
-    """The id of a recommendation, which has no `when_to_use` as a rule."""
+    """Return the id of a recommendation, which usually has no `when_to_use`."""
     return _named("rec", ts, title, when_to_use, primary_skill)
 
 
 def event_id(ts: str, task_summary: str, primary_skill: str) -> str:
-    """The id of an event."""
+    """Return the id of an event."""
     return _named("evt", ts, task_summary, primary_skill)
 
 
 def signal_id(ts: str, kind: str, target: str, source: str, *, context: str = "") -> str:
-    """The id of a signal; `target` is the id of a card or of a recommendation, as the kind says."""
+    """Return the id of a signal; `target` is a card or a recommendation, depending on the kind."""
     is_card = kind.startswith("aha_")
     return _named("sig", ts, kind, target if is_card else "", "" if is_card else target, source, context)
 
 
 def backport_id(at: datetime, skill_name: str, ids: Sequence[str]) -> str:
-    """The id of a backport: its time, and six digits over the time, the target's name and the cards."""
+    """Return the id of a backport: its time, and six digits over time, target and cards."""
     ts = at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     return f"slbp_{ts}_{_digits('|'.join((ts, skill_name, ','.join(ids))), 6)}"
 
 
 def unused_id(make: Callable[[str], str], taken: Container[str], last: str) -> str:
-    """The id that `make` gives to the last of its telling fields, or to that field with a number, until nobody has it."""
+    """Return the id that `make` gives for the last identifying field, with a number appended until it is unused."""
     found, number = make(last), 2
     while found in taken:
         found, number = make(f"{last}#{number}"), number + 1
@@ -124,14 +128,14 @@ _NO = frozenset({"", "0", "false", "no", "off", "null", "none"})
 
 
 def as_text(value: Any) -> Any:
-    """A text; nothing is the empty one."""
+    """Return a text; None is the empty one."""
     if value is None:
         return ""
     return value if isinstance(value, str) else MISFIT
 
 
 def as_texts(value: Any) -> Any:
-    """A list of texts; one text alone is a list of one."""
+    """Return a tuple of texts; a single text is a tuple of one."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -142,14 +146,14 @@ def as_texts(value: Any) -> Any:
 
 
 def as_object(value: Any) -> Any:
-    """An object."""
+    """Return an object."""
     if value is None:
         return {}
     return value if isinstance(value, dict) else MISFIT
 
 
 def as_text_object(value: Any) -> Any:
-    """An object of texts."""
+    """Return an object of texts."""
     if value is None:
         return {}
     fits = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
@@ -157,24 +161,24 @@ def as_text_object(value: Any) -> Any:
 
 
 def as_flag(value: Any) -> bool:
-    """Yes or no; what nobody said is no, for to share something takes somebody's yes."""
+    """Return yes or no; missing means no, since sharing needs consent."""
     return value.strip().lower() not in _NO if isinstance(value, str) else bool(value)
 
 
 def as_scope(value: Any) -> str:
-    """One of the two scopes; anything else is the narrower one."""
+    """Return one of the two scopes; anything else is `project`."""
     values = value.strip().lower() if isinstance(value, str) else ""
     return values if values in SCOPES else SCOPES[0]
 
 
 def card_status(value: Any) -> CardStatus:
-    """Where a card stands; unknown words mean that it is proposed."""
+    """Return the status of a card; unknown words mean `proposed`."""
     values = value.strip() if isinstance(value, str) else ""
     return CardStatus(values) if values in set(CardStatus) else CardStatus.PROPOSED
 
 
 def recommendation_status(value: Any) -> RecommendationStatus:
-    """Where a recommendation stands; older words are understood, unknown ones mean that it is proposed."""
+    """Return the status of a recommendation; older spellings are understood, unknown words mean `proposed`."""
     values = value.strip() if isinstance(value, str) else ""
     if values in _ALIASES:
         return _ALIASES[values]
@@ -182,12 +186,12 @@ def recommendation_status(value: Any) -> RecommendationStatus:
 
 
 def is_alias(value: Any) -> bool:
-    """Whether a status is an older or unknown word, which `repair` writes anew."""
+    """Return whether a status is an older spelling or unknown, which `repair` updates."""
     return isinstance(value, str) and value.strip() not in {"", *RecommendationStatus}
 
 
 def as_json(value: Any) -> Any:
-    """An entry's value as JSON has it."""
+    """Return an entry's value for JSON."""
     return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
 
 
@@ -200,7 +204,7 @@ FILES: dict[type[Entry], str] = {
     Backport: "backports.jsonl",
     Signal: "signals.jsonl",
 }
-"""Sort → the file that its lines stand in."""
+"""Sort of entry → the name of its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,16 +283,16 @@ _TARGETS = ("aha_id", "rec_id")
 
 
 def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -> R:
-    """Read a line at the time `at`, which stands in for one that it does not tell, or that has not come yet.
+    """Parse a line; `at` replaces a time that is missing or in the future.
 
-    A signal that tells nothing is a `Mistake`, and so is an id that holds a secret.
+    Raises `Mistake` for a signal without kind or target, and for an id that contains a secret.
     """
     values = _values_of_line(sort, line)
     return sort(**values, at=min(parse_time(values["ts"]) or at, at), by=by)
 
 
 def _values_of_line(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line says, by attribute of its entry."""
+    """Return the values of a line by attribute of its entry."""
     known, names = _FIELDS[sort], _OWN_NAMES.get(sort, ("id",))
     clean: dict[str, Any] = {**redact_value(dict(line)).value}
     values = _aim(line) if sort is Signal else {}
@@ -297,16 +301,16 @@ def _values_of_line(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any
     for name, field in known.items():
         value = field.read(clean.get(name))
         if value is MISFIT or (name == "status" and clean.get(name) and clean[name] != value):
-            extra[name] = clean[name]  # an older word stays until `repair` writes it anew
+            extra[name] = clean[name]  # an older spelling stays until `repair` updates it
         values[field.attribute] = field.read(None) if value is MISFIT else value
     key = next((str(line[name]) for name in names if line.get(name)), "") or _derived(sort, values)
     if redact_value(key).value != key:
-        raise Mistake("its id holds what looks like a secret", hint="give it another id, or none")
+        raise Mistake("the id looks like a secret", code="secret_in_id", hint="give it another id, or none")
     return values | {"key": key, "extra": extra}
 
 
 def line_of(entry: Record) -> dict[str, Any]:
-    """Write an entry as its file has it, with all that nobody here knows behind the rest."""
+    """Return the line of an entry, with unknown fields at the end."""
     own = "backport_id" if isinstance(entry, Backport) else "id"
     line: dict[str, Any] = {own: entry.key}
     if isinstance(entry, Signal):
@@ -319,12 +323,12 @@ def line_of(entry: Record) -> dict[str, Any]:
 
 
 def meaning(entry: Record) -> str:
-    """A digest of what an entry's line says, by which it is known again in a file."""
+    """Return a digest of an entry's line, by which it is recognised in a file."""
     return digest((entry.SORT, line_of(entry)))
 
 
 def renewed(entry: R, *, at: datetime, **changes: Any) -> R:
-    """The next version of an entry: with a time of its own, and without what did not fit into the fields that changed."""
+    """Return the next version of an entry with its own time; misshapen values of the changed fields are dropped."""
     names = {name for name, field in _FIELDS[type(entry)].items() if field.attribute in changes}
     extra = {name: value for name, value in entry.extra.items() if name not in names and name != "ts"}
     values: dict[str, Any] = {"at": at, "ts": format_time(at), "extra": extra, "id": ""} | changes
@@ -332,18 +336,20 @@ def renewed(entry: R, *, at: datetime, **changes: Any) -> R:
 
 
 def _aim(line: Mapping[str, Any]) -> dict[str, Any]:
-    """What a signal is about, and of which kind; exactly one of the two targets is told."""
+    """Return kind and target of a signal; exactly one of the two targets is given."""
     kind = line.get("kind")
     if not isinstance(kind, str) or kind not in set(SignalKind):
-        raise Mistake(f"unknown kind of signal {str(kind)[:40]!r}", hint=f"the kinds are {', '.join(SignalKind)}")
+        hint = f"the kinds are {', '.join(SignalKind)}"
+        raise Mistake(f"unknown kind of signal {str(kind)[:40]!r}", code="unknown_signal", hint=hint)
     target = line.get("aha_id" if kind.startswith("aha_") else "rec_id")
     if not isinstance(target, str) or not target or all(line.get(name) for name in _TARGETS):
-        raise Mistake(f"a signal {kind} names exactly one target", hint="give aha_id or rec_id, as the kind says")
+        hint = "give aha_id or rec_id, as the kind requires"
+        raise Mistake(f"a signal {kind} has exactly one target", code="one_target", hint=hint)
     return {"kind": SignalKind(kind), "target": target}
 
 
 def _derived(sort: type[Entry], values: Mapping[str, Any]) -> str:
-    """The id of a line that has none."""
+    """Return the id of a line that has none."""
     if sort is Card:
         return card_id(values["ts"], values["title"], values["when_to_use"], values["primary_skill"])
     if sort is Recommendation:
@@ -354,16 +360,16 @@ def _derived(sort: type[Entry], values: Mapping[str, Any]) -> str:
         return signal_id(values["ts"], values["kind"], values["target"], values["source"], context=values["context"])
     at = parse_time(values["ts"])
     if at is None:
-        raise Mistake("a backport without id and time", hint="give it a backport_id")
+        raise Mistake("a backport without id and time", code="no_backport_id", hint="give it a backport_id")
     return backport_id(at, values["target_skill"], values["requested"])
 
 
 AHA_ID = "aha-id"
-"""The entry of a lesson's metadata that names its card."""
+"""The metadata key of a lesson with the id of its card."""
 
 
 def lesson_of(card: Card) -> SkillContent:
-    """The lesson that says what a card says."""
+    """Return the lesson with the text of a card."""
     return SkillContent(
         kind=Kind.LESSON,
         name=skill_name(card.title or card.key),

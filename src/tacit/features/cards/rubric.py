@@ -1,8 +1,8 @@
-"""Rubric: is this card worth keeping? A card → the reasons against it, each with the field and how to mend it.
+"""The rubric for cards: reasons not to store a card, each with the field and how to fix it.
 
-A card is kept if it is complete, durable, reusable, specific and safe; one that calls itself portable must also read the same
-in every project. Good cards that are turned away cost more than poor ones that slip through, since a person still reviews
-those: wherever a text says something, it passes. Pure; whether a card is a duplicate or a danger is judged elsewhere.
+A card must be complete, durable, reusable, specific and safe; a portable one must also be valid in every project. Rejecting a
+good card costs more than accepting a poor one, which a person still reviews: in doubt a card passes. Duplicates and dangers are
+judged elsewhere.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tacit.gate.portability import ANYWHERE, Local, portability
 
 PORTABLE = "portable"
 _READ = 2_000
-"""Characters of one text that are looked at for what it says; its form is looked at whole."""
+"""Characters of one text that are read for meaning; its form is checked as a whole."""
 
 
 class Criterion(StrEnum):
-    """What a card is held against."""
+    """The criteria of the rubric."""
 
     COMPLETE = "complete"
     DURABLE = "durable"
@@ -64,7 +64,7 @@ class CardLike(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricReason:
-    """Why a card is not kept: what it is held against, where, in a sentence, and what would mend it."""
+    """Why a card is not stored: criterion, field, a sentence, and how to fix it."""
 
     criterion: Criterion
     rule: str
@@ -77,9 +77,9 @@ class RubricReason:
 
 
 def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[RubricReason, ...]:
-    """All reasons not to keep a card; none means that it may go to the gate.
+    """Return all reasons not to store a card; none means that it may go to the gate.
 
-    `local` is the place that a portable card must not name.
+    `local` describes the project that a portable card must not name.
     """
     found = [*_missing(card), *_dumps(card)]
     covered = {reason.field for reason in found}

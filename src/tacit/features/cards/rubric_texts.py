@@ -1,7 +1,7 @@
-"""Whether a text says something: a sentence → whether anybody could act on it who was not there.
+"""Text checks of the rubric: whether a text is concrete, raw output, about a passing state, or only a secret.
 
-What is taken away first is what fits every task (“make sure”, “carefully”, “the tests”). What is left must name something: by a
-mark that only concrete text has (a command, a path, a name in code, a number, a quotation), or by words of its own.
+For concreteness, phrases that fit every task (“make sure”, “carefully”, “the tests”) are removed first. The rest must name
+something: by a mark of concrete text (a command, a path, a name in code, a number, a quotation), or by words of its own.
 """
 
 from __future__ import annotations
@@ -69,31 +69,31 @@ _REPORT = re.compile(
     r"(?:bug|issue|problem|error|failure|test|tests))(?:\s+(?:in|at)\s+(?:the\s+file\s+)?[`\w./:-]+)?\W*",
     re.IGNORECASE,
 )
-"""That something was done, and at most where: nobody can do it again."""
+"""A report that something was done, and at most where."""
 _ENOUGH = 2
-"""Words of its own that make a plain sentence say something."""
+"""Words of its own that a plain sentence needs."""
 _ENOUGH_URGED = 3
-"""The same where it urges: “double-check the Kubernetes manifest” still tells nobody what to look for."""
+"""The same for an exhortation: “double-check the Kubernetes manifest” does not say what to look for."""
 
 
 def is_filler(text: str) -> bool:
-    """Whether a field holds nothing, or what people write where they have nothing to say."""
+    """Return whether a field is empty, or holds a filler such as “n/a”."""
     bare = text.strip().strip(".!:…").strip().lower()
     return not bare or bare in _FILLER
 
 
 def is_concrete(text: str) -> bool:
-    """Whether a text holds a mark that only concrete text has."""
+    """Return whether a text has a mark of concrete text."""
     return _CONCRETE.search(text) is not None
 
 
 def own_words(text: str) -> int:
-    """How many different words of a text do not fit every task."""
+    """Return the number of different words that do not fit every task."""
     return len(frozenset(terms(text)) - _GENERIC)
 
 
 def says_something(text: str, *, anchored: bool = False) -> bool:
-    """Whether somebody who was not there could act on it; `anchored` by a concrete problem, one word of its own is enough."""
+    """Return whether somebody else could act on a text; with a concrete problem (`anchored`) one word is enough."""
     if is_filler(text) or _REPORT.fullmatch(text):
         return False
     if is_concrete(text):
@@ -105,9 +105,9 @@ def says_something(text: str, *, anchored: bool = False) -> bool:
 
 
 _LONGEST = 6_000
-"""Characters of one field beyond which nobody reads a card."""
+"""The maximum length of one field, in characters."""
 _LINES = 10
-"""Fewer lines are an excerpt."""
+"""Fewer lines are only an excerpt."""
 _SHARE = 0.5
 _FRAME = re.compile(r'^\s*(?:at \S+.*[(:]|File ".*", line \d+|\d+: .* at |from \S+:\d+:in )')
 _FRAMES = 4
@@ -121,13 +121,13 @@ _OUTPUT = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 _PAYLOAD = 800
-"""Characters of one text beyond which brackets and quotes are a payload, not an example."""
+"""From this length on, many brackets and quotes mean a payload, not an example."""
 _PUNCTUATION = 0.22
 _SHAPE_SHARE = 0.6
 
 
 def dump_in(texts: Sequence[str]) -> str:
-    """What raw output a field holds, in words; empty where it holds none."""
+    """Return what raw output a field holds, in words; empty if none."""
     whole = "\n".join(texts)
     lines = [line for line in whole.splitlines() if line.strip()]
     if sum(1 for line in lines if _FRAME.match(line)) >= _FRAMES:
@@ -145,7 +145,7 @@ def _looks_like_output(lines: Sequence[str]) -> bool:
     printed = sum(1 for line in lines if _OUTPUT.match(line))
     if printed >= _SHARE * len(lines):
         return True
-    shapes = [_NUMBER.sub("0", line.strip()) for line in lines]  # a machine repeats itself, but for its numbers
+    shapes = [_NUMBER.sub("0", line.strip()) for line in lines]  # machine output repeats, except for its numbers
     most = max(shapes.count(shape) for shape in set(shapes))
     return most >= _SHAPE_SHARE * len(lines)
 
@@ -203,14 +203,14 @@ _DATE = re.compile(_DAY, re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PassingState:
-    """Words that tell of a moment, and the field they stand in."""
+    """Words about a passing state, and their field."""
 
     field: str
     words: str
 
 
 def passing_state(title: str, problem: str, instructions: Sequence[str]) -> PassingState | None:
-    """The state of one moment that a card is about; nothing where it is about something lasting."""
+    """Return the passing state that a card is about; None if it is about something lasting."""
     passing = [words for words in map(_momentary, instructions) if words]
     given = [text for text in instructions if text.strip()]
     in_title = _momentary(title)
@@ -242,14 +242,14 @@ _ABOUT_SECRETS = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+]{1,15}://\S*(?:<redacted:|\*{3}REDACTED)\S*")
-"""An address that holds a secret goes with it."""
+"""An address with a secret is removed with it."""
 _ACCOUNT = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
-"""So does the name of an account."""
+"""So is the name of an account."""
 _LEAST_LEFT = 2
 
 
 def is_a_secret(text: str) -> bool:
-    """Whether a text hands on a secret, and says nothing else."""
+    """Return whether a text contains a secret and nothing else of value."""
     clean = redact(text).text
     if not _PLACEHOLDER.search(clean):
         return False

@@ -1,4 +1,4 @@
-"""`tacit forecast`: what people are expected to decide, and how good such forecasts have been. Decides nothing."""
+"""`tacit forecast`: what a person will probably decide, and how good such forecasts have been."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ DIFFERENCE = Axis(title="points by which it came true more often than was said",
 )
 @command_options
 def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
-    """Show what is expected of PERSON (not given: of you), and how good forecasts of them have been.
+    """Show what PERSON (by default you) will probably decide, and how good forecasts of them have been.
 
-    Lists what waits for review in the order in which it is asked, the latest forecasts with what came, and a table of
-    calibration: how often forecasts of each confidence came true. Forecasts only order and pre-fill; what is decided is decided
-    by a person, and agents do not get to see them.
+    Lists what waits for review in the order of the forecasts, the latest forecasts with their outcome, and how often
+    forecasts of each confidence came true. Forecasts only order and pre-fill; people decide, and agents do not see them.
     """
     ctx.caller.require_person("forecast")
     people = People(ctx.memory)
@@ -69,7 +68,11 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
     }
     if plot is not None:
         if not record.bins:
-            raise Mistake("there is nothing to draw yet", hint="forecasts are settled by reviewing: tacit review")
+            raise Mistake(
+                "there is nothing to draw yet",
+                code="no_forecasts",
+                hint="forecasts are settled by reviewing: tacit review",
+            )
         plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
         document["plot"] = str(plot)
     ctx.answer(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))

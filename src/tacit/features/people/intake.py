@@ -1,7 +1,8 @@
-"""Before a task is begun: its open questions, what the person is expected to answer, what they answer, and the difference.
+"""The intake of a task: its open questions, the expected answers, what the person answers, and the difference.
 
-A task → questions with forecasts; answers of a person → decisions, settled forecasts, and assumptions that the session's work
-rests on. An assumption that the person corrects is kept as wrong, with what is the case instead.
+Usually four things are left open: scope, approach, preferences and size. What the task says itself is not asked. Answers become
+decisions, settle forecasts, and are assumptions that the session's work rests on; an expectation that the person corrects is
+stored as a wrong assumption.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _tidy(text: str) -> str:
 
 
 MOST_ANSWER = 400
-"""Characters of an answer that are kept."""
+"""Characters of an answer that are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`tacit intake`: a task's open questions, asked with the answer that is expected; what the person says instead is learned."""
+"""`tacit intake`: asks the open questions of a task with the expected answers, and learns from the difference."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tacit.surfaces.cli.context import CommandContext, clean, command_options, c
 def intake(
     ctx: CommandContext, *, task: str, given: tuple[str, ...], answers: tuple[str, ...], session_id: str, by: str
 ) -> None:
-    """Answer the open questions of TASK before work begins. What you are expected to say is offered; Enter confirms it.
+    """Answer the open questions of TASK before work begins. The expected answer is offered; Enter confirms it.
 
     Questions are those that the task's words leave open (scope, approach, preferences, complexity), those that you were asked
     of tasks like it, and those given with --question. Your answers are kept as assumptions of the session, and the difference
     to what was expected is learned. Without a terminal, --answer gives them; what is not answered is listed with its forecast.
 
-    Answering belongs to a person: it is refused inside an agent's shell, unless TACIT_TOKEN holds the person's token.
+    Only a person may answer: it is refused inside an agent's shell, unless TACIT_TOKEN holds the person's token.
     """
     ctx.caller.require_person("intake")
     ctx.may_create = True
@@ -63,7 +63,7 @@ def intake(
 
 
 def _parse_answers(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
-    """Answers by the key of their question; all that is wrong with them is told at once."""
+    """Return the answers by the key of their question; raise `Mistake` with all problems."""
     keys, parsed, problems = [ask.key for ask in asked], {}, []
     for each in answers:
         key, equals, text = each.partition("=")
@@ -74,19 +74,19 @@ def _parse_answers(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, st
         else:
             parsed[key] = text
     if problems:
-        raise Mistake("; ".join(problems), hint=f"the questions are: {', '.join(keys)}")
+        raise Mistake("; ".join(problems), code="invalid_answer", hint=f"the questions are: {', '.join(keys)}")
     return parsed
 
 
 def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
-    """Ask one question at the terminal; nothing said and nothing expected passes it over."""
+    """Ask one question at the terminal; an empty answer without a forecast skips it."""
     known = talk.announce(ask)
     ctx.console.print(f"\n[bold]{escape(clean(ask.text))}[/bold]" + _choices(ask))
     if known.known:
-        ctx.console.print(f"[dim]expected: {escape(clean(describe(known)))}; Enter confirms, - passes it over[/dim]")
+        ctx.console.print(f"[dim]expected: {escape(clean(describe(known)))}; Enter confirms, - skips it[/dim]")
     discard_typed_ahead()
     if not known.known:
-        ctx.console.print("[dim]Enter passes it over[/dim]")
+        ctx.console.print("[dim]Enter skips it[/dim]")
     answer_text = click.prompt("Answer", default=known.posterior, show_default=False)
     answer_text = "" if answer_text.strip() == "-" else answer_text
     overruled = (

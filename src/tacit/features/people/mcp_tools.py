@@ -1,6 +1,6 @@
-"""MCP tools for learning moments: `assume` before work and `checkpoint` on the way. Plain values in, one text out.
+"""MCP tools for assumptions: `assume` before the work, and `checkpoint` at milestones.
 
-What an agent says is kept as its own word. No command is run here, and nothing of another session is told.
+What an agent says is stored as its own word. No command is run, and nothing of another session is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Gathering: what a person named → the document, read and looked up. Keeps nothing.
+"""Reads the document that a source names: a file, an address, or a paper. Stores nothing.
 
-A paper's record comes from arXiv and Semantic Scholar; its text where it is open to everybody, and else its abstract alone.
-What one service does not answer is told and done without, as long as there is something to quote.
+The record of a paper comes from arXiv and Semantic Scholar; its text if it is open, else only its abstract. If one service does
+not answer, that is noted, as long as there is something to quote.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE_MB = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentDetails:
-    """What whoever adds a document says of it, in place of what it says itself."""
+    """Details that override those of the document itself."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -33,12 +33,12 @@ class DocumentDetails:
     def __post_init__(self) -> None:
         if self.evidence_type and self.evidence_type not in EVIDENCE_TYPES:
             hint = f"use one of: {', '.join(EVIDENCE_TYPES)}"
-            raise Mistake(f"there is no evidence type {self.evidence_type!r}", hint=hint)
+            raise Mistake(f"unknown evidence type {self.evidence_type!r}", code="unknown_evidence_type", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """A document, and what a person must know of how it was read."""
+    """A document, and notes on how it was read."""
 
     document: Document
     notes: tuple[str, ...] = ()
@@ -46,14 +46,14 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Papers:
-    """The way to papers and addresses."""
+    """Access to papers and addresses."""
 
     settings: ResearchSettings
     fetcher: Fetcher
 
     @classmethod
     def by(cls, settings: ResearchSettings) -> Papers:
-        """The way that the settings name."""
+        """Return access with the services of the settings."""
         services = (origin(settings.arxiv_url), origin(settings.scholar_url))
         return cls(settings=settings, fetcher=Fetcher(trusted=services))
 
@@ -71,9 +71,9 @@ def gather(
     project: Path | None = None,
     progress: Progress | None = None,
 ) -> Gathered:
-    """Read what was named. Addresses beyond the two services are fetched only where `anywhere` says so.
+    """Read a document. Addresses other than those of the two services are fetched only with `anywhere`.
 
-    A file below the folder `project` is called by its path from there (`./docs/intro.md`), any other by its bare name.
+    A file in the folder `project` is named by its path from there (`./docs/intro.md`), any other by its bare name.
     """
     source = parse_source(text)
     if source.sort is PaperSourceKind.ARXIV and Path(text).exists():
@@ -81,13 +81,13 @@ def gather(
     match source.sort:
         case PaperSourceKind.FILE:
             path = Path(source.value).expanduser()
-            found = _from_file(path, progress, source=_called(path, project))
+            found = _from_file(path, progress, source=_source_name(path, project))
         case PaperSourceKind.ADDRESS:
             if not anywhere:
                 hint = "save the file and add that, or let a person add the address"
-                raise NotPermitted("an address is fetched only for a person", hint=hint)
+                raise NotPermitted("only a person may fetch an address", code="person_only", hint=hint)
             fetched = papers().fetch(source.value)
-            found = _read(fetched, name=_file_name(fetched.url), source=source.value, progress=progress)
+            found = _read_document(fetched, name=_file_name(fetched.url), source=source.value, progress=progress)
         case _:
             found = _from_record(source, papers(), anywhere=anywhere, progress=progress)
     return replace(found, document=_with_details(found.document, details))
@@ -103,8 +103,8 @@ def _with_details(document: Document, details: DocumentDetails) -> Document:
     )
 
 
-def _called(path: Path, project: Path | None) -> str:
-    """What a file is called in a record, which names no folder outside the project."""
+def _source_name(path: Path, project: Path | None) -> str:
+    """Return the name of a file in a record, without folders outside the project."""
     whole = path.resolve()
     if project is not None and whole.is_relative_to(project.resolve()):
         return f"./{whole.relative_to(project.resolve()).as_posix()}"
@@ -119,12 +119,13 @@ def _from_file(path: Path, progress: Progress | None, *, source: str) -> Gathere
     with path.open("rb") as stream:
         data = stream.read((FILE_MB << 20) + 1)
     if len(data) > FILE_MB << 20:
-        raise Refusal(f"{path.name} is larger than {FILE_MB} MB", hint="split it, or add the part that you cite")
+        hint = "split it, or add the part that you cite"
+        raise Refusal(f"{path.name} is larger than {FILE_MB} MB", code="file_too_large", hint=hint)
     fetched = Fetched(data=data, media_type="", url="")
-    return _read(fetched, name=path.name, source=source, progress=progress)
+    return _read_document(fetched, name=path.name, source=source, progress=progress)
 
 
-def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None) -> Gathered:
+def _read_document(fetched: Fetched, *, name: str, source: str, progress: Progress | None) -> Gathered:
     reading = read(fetched.data, name=name, media_type=fetched.media_type, progress=progress)
     document = Document(
         title=reading.title,
@@ -140,7 +141,7 @@ def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None
 
 
 def _from_record(source: PaperSource, papers: Papers, *, anywhere: bool, progress: Progress | None) -> Gathered:
-    paper, notes = _looked_up(source, papers)
+    paper, notes = _paper_record(source, papers)
     document = Document(
         title=paper.title,
         passages=(),
@@ -161,8 +162,8 @@ def _from_record(source: PaperSource, papers: Papers, *, anywhere: bool, progres
     return Gathered(document=_with_abstract(document), notes=notes)
 
 
-def _looked_up(source: PaperSource, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
-    """What both services know: arXiv of its own, Semantic Scholar of citations and venues."""
+def _paper_record(source: PaperSource, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
+    """Return the record from both services: Semantic Scholar adds citations and venues."""
     settings, fetcher = papers.settings, papers.fetcher
     if source.sort is not PaperSourceKind.ARXIV:
         return scholar_paper(fetcher, settings.scholar_url, source), ()
@@ -185,29 +186,30 @@ def _looked_up(source: PaperSource, papers: Papers) -> tuple[Paper, tuple[str, .
 def _open_text(
     paper: Paper, papers: Papers, *, anywhere: bool, progress: Progress | None
 ) -> tuple[Gathered | None, str]:
-    """The text of a paper where everybody may read it; else why only its abstract is kept."""
+    """Return the text of a paper if it is open; else why only the abstract is stored."""
     if not paper.pdf_url:
-        return None, "the text is not open to everybody: only the abstract is kept"
+        return None, "the text is not open: only the abstract is stored"
     try:
         if not anywhere and origin(paper.pdf_url) not in papers.fetcher.trusted:
-            why = "the text lies at another address, which is fetched only for a person: only the abstract is kept"
+            why = "the text is at another address, which only a person may fetch: only the abstract is stored"
             return None, why
         fetched = papers.fetch(paper.pdf_url)
-        return _read(fetched, name=_file_name(paper.pdf_url), source="", progress=progress), ""
+        return _read_document(fetched, name=_file_name(paper.pdf_url), source="", progress=progress), ""
     except TacitError as error:
         if not paper.abstract:
             raise
-        return None, f"the text could not be had, only the abstract is kept: {error.message}"
+        return None, f"the text could not be read, only the abstract is stored: {error.message}"
 
 
 def _with_abstract(document: Document) -> Document:
-    """The document with its abstract among the passages; one without any text at all cannot be quoted."""
+    """Return the document with its abstract as a passage; raise `Refusal` if there is no text at all."""
     if any(passage.section == ABSTRACT for passage in document.passages):
         return document
     if not document.abstract:
         if document.passages:
             return document
-        raise Refusal(f"nothing of {document.title!r} is open to everybody", hint="get the file, and add that")
+        hint = "get the file, and add that"
+        raise Refusal(f"nothing of {document.title!r} is open", code="not_open", hint=hint)
     rest = (replace(passage, index=passage.index + 1) for passage in document.passages)
     return replace(document, passages=(Passage(index=0, text=document.abstract, section=ABSTRACT), *rest))
 

@@ -1,7 +1,7 @@
-"""Naming: what a person typed → which paper, address or file is meant. Pure; asks nobody.
+"""Papers: parses what a person typed, and asks arXiv and Semantic Scholar for the record of a paper.
 
-`arxiv:2601.01234v2`, `cs/0112017`, `doi:10.…`, `s2:…`, `CorpusId:…`, the addresses of the same, any other `https:` address,
-and else a path.
+Accepted are `arxiv:2601.01234v2`, `cs/0112017`, `doi:10.…`, `s2:…`, `CorpusId:…`, the web addresses of the same, any other
+`https:` address, and else a path. Answers of the services are checked field by field.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CORPUS = re.compile(r"(?:s2:)?CorpusId:(\d{1,12})", re.IGNORECASE)
 
 
 class PaperSourceKind(StrEnum):
-    """What sort of thing was named."""
+    """What kind of source was named."""
 
     ARXIV = "arxiv"
     DOI = "doi"
@@ -39,7 +39,7 @@ class PaperSourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PaperSource:
-    """What was named, and how it is called there."""
+    """A source, and its name there."""
 
     sort: PaperSourceKind
     value: str
@@ -51,7 +51,7 @@ class PaperSource:
 
 
 def parse_source(text: str) -> PaperSource:
-    """Tell what was named; whatever is nothing else is a file. Raises `Mistake` for an address that is none."""
+    """Parse a source; anything that matches nothing else is a file. Raises `Mistake` for an invalid address."""
     text = text.strip()
     if re.match(r"https?://", text, re.IGNORECASE):
         return _addressed(text)
@@ -67,11 +67,13 @@ def parse_source(text: str) -> PaperSource:
 
 
 def _addressed(text: str) -> PaperSource:
-    """The paper that an address of arXiv, DOI or Semantic Scholar leads to; else the address."""
+    """Return the paper that an address of arXiv, DOI or Semantic Scholar means; else the address."""
     try:
         parts = urlsplit(text)
     except ValueError as error:
-        raise Mistake(f"{text!r} is no address: {error}", hint="write https://host/path") from error
+        raise Mistake(
+            f"{text!r} is not a web address: {error}", code="invalid_url", hint="write https://host/path"
+        ) from error
     host, path = (parts.hostname or "").removeprefix("www.").removeprefix("export."), unquote(parts.path)
     if host == "arxiv.org" and (found := _ARXIV_PATH.fullmatch(path)):
         return PaperSource(PaperSourceKind.ARXIV, found[1])
@@ -99,22 +101,22 @@ class Paper:
     evidence_type: str = "preprint"
     citations: int = 0
     pdf_url: str = ""
-    """Where it may be read by everybody; empty where it may not."""
+    """Where everybody may read it; empty if it is not open."""
     identifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 def as_line(text: object, most: int) -> str:
-    """A text of a service as one line, no longer than that; anything else is nothing."""
+    """Return a text of a service on one line, cut to a length; empty if it is not a text."""
     return re.sub(r"\s+", " ", text).strip()[:most] if isinstance(text, str) else ""
 
 
 def digits_as_count(text: str) -> int:
-    """A count that is written in plain digits; anything else, and what no count comes near, is 0."""
+    """Return a count from plain digits; 0 for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
 
 
 def as_count(value: object, most: int) -> int:
-    """A count or year of a service; anything else is 0."""
+    """Return a count or year of a service; 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most else 0
 
 
@@ -124,7 +126,7 @@ _FEED_BYTES = 1 << 20
 
 
 def arxiv_paper(fetcher: Fetcher, base_url: str, identifier: str) -> Paper:
-    """Ask for one paper; raises `NotFound` where arXiv does not know it."""
+    """Ask arXiv for one paper; raises `NotFound` if it is unknown."""
     url = f"{base_url.rstrip('/')}/api/query?id_list={quote(identifier, safe='/')}&max_results=1"
     entry = _parse_entry(fetcher.get(url, max_bytes=_FEED_BYTES).data, identifier)
     named = re.sub(r"^https?://arxiv\.org/abs/", "", _child_text(entry, f"{_ATOM_NAMESPACE}id"))
@@ -147,24 +149,27 @@ def arxiv_paper(fetcher: Fetcher, base_url: str, identifier: str) -> Paper:
 
 
 class _NoDoctypeBuilder(ElementTree.TreeBuilder):
-    """Builds a tree of what declares nothing: a document type, in whatever encoding, ends the reading before its entities."""
+    """Refuses a document type, so that no entity is ever expanded."""
 
     def doctype(self, name: str, pubid: str, system: str) -> None:
-        raise Outage("arXiv's answer declares entities, which no answer of it needs", hint="check research.arxiv_url")
+        raise Outage("arXiv's answer declares entities", code="xml_entities", hint="check research.arxiv_url")
 
 
 def _parse_entry(data: bytes, identifier: str) -> ElementTree.Element:
     try:
         feed = ElementTree.fromstring(data, ElementTree.XMLParser(target=_NoDoctypeBuilder()))
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise Outage(f"arXiv's answer cannot be read: {error}", hint="try again later", retryable=True) from error
+        raise Outage(
+            f"arXiv's answer cannot be read: {error}", code="invalid_answer", hint="try again later", retryable=True
+        ) from error
     entry = feed.find(f"{_ATOM_NAMESPACE}entry")
     if (
         entry is None
         or "api/errors" in _child_text(entry, f"{_ATOM_NAMESPACE}id")
         or not _child_text(entry, f"{_ATOM_NAMESPACE}title")
     ):
-        raise NotFound(f"arXiv knows no paper {identifier!r}", hint="check the identifier, such as arxiv:2601.01234")
+        hint = "check the identifier, such as arxiv:2601.01234"
+        raise NotFound(f"arXiv has no paper {identifier!r}", code="unknown_paper", hint=hint)
     return entry
 
 
@@ -183,14 +188,16 @@ _LATEST_YEAR = 2200
 
 
 def scholar_paper(fetcher: Fetcher, base_url: str, source: PaperSource) -> Paper:
-    """Ask for one paper; raises `NotFound` where Semantic Scholar does not know it."""
+    """Ask Semantic Scholar for one paper; raises `NotFound` if it is unknown."""
     value = source.value.split("v")[0] if source.sort is PaperSourceKind.ARXIV else source.value
     name = quote(f"{_PREFIXES[source.sort]}{value}", safe=":/.")
     url = f"{base_url.rstrip('/')}/graph/v1/paper/{name}?fields={_FIELDS}"
     try:
         answer = _parse_answer(fetcher.get(url, max_bytes=_ANSWER_BYTES).data)
     except NotFound:
-        raise NotFound(f"Semantic Scholar knows no paper {source}", hint="check the identifier") from None
+        raise NotFound(
+            f"Semantic Scholar has no paper {source}", code="unknown_paper", hint="check the identifier"
+        ) from None
     return _paper_from_answer(answer, source)
 
 
@@ -209,7 +216,9 @@ def _paper_from_answer(answer: dict[str, Any], source: PaperSource) -> Paper:
     venue = as_line(answer.get("venue"), 200)
     title = as_line(answer.get("title"), LONGEST_TITLE)
     if not title:
-        raise Outage(f"Semantic Scholar says nothing of {source}", hint="try again later", retryable=True)
+        raise Outage(
+            f"Semantic Scholar says nothing of {source}", code="invalid_answer", hint="try again later", retryable=True
+        )
     return Paper(
         title=title,
         authors=tuple(name for name in named[:MOST_AUTHORS] if name),
@@ -224,7 +233,7 @@ def _paper_from_answer(answer: dict[str, Any], source: PaperSource) -> Paper:
 
 
 def _evidence_type(types: object, venue: str) -> str:
-    """What sort of evidence it is; a paper that lies at arXiv alone is a preprint, whatever it is called."""
+    """Return the kind of evidence; a paper that is only on arXiv is a preprint."""
     named = {each for each in types if isinstance(each, str)} if isinstance(types, list) else set()
     if named & _BOOKS:
         return "book"
@@ -237,7 +246,14 @@ def _parse_answer(data: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Outage("Semantic Scholar's answer cannot be read", hint="try again later", retryable=True) from error
+        raise Outage(
+            "Semantic Scholar's answer cannot be read", code="invalid_answer", hint="try again later", retryable=True
+        ) from error
     if not isinstance(answer, dict):
-        raise Outage("Semantic Scholar's answer is of another form", hint="try again later", retryable=True)
+        raise Outage(
+            "Semantic Scholar's answer is of another form",
+            code="invalid_answer",
+            hint="try again later",
+            retryable=True,
+        )
     return answer

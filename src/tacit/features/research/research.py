@@ -1,15 +1,16 @@
-"""Likeness: is what was read the same work as one that is known, or another of the same name? Pure.
+"""Documents as references: added through the gate with their passages, listed, and removed.
 
-Identifiers tell it where a service says them; what a file says of itself anybody can write. The text tells it, and so does
-the place, where that is an address or a path below the project. A file's bare name does not: every folder has its README.
-Then the two must have a good part of their sentences in common.
+Passages are checked one by one: those with grave findings are withheld and reported. A person who adds a document approves
+quoting it; what an agent adds waits for review. Adding the same document again changes nothing, a changed one is the next
+version. Two documents are the same work by an identifier of a service, by their text, or by their address or project path; a
+bare file name proves nothing, so such texts must share a good part of their sentences.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,56 +34,13 @@ if TYPE_CHECKING:
     from tacit.api import Tacit
 
 KEY = "document."
-"""Begins every key of a document's metadata."""
+"""Prefix of every metadata key of a document."""
 IDENTIFIERS = ("arxiv", "doi", "s2")
-ALIKE = 0.3
-"""The part of the shorter text's sentences that two versions of one work share at least."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-
-
-def is_same_work(
-    metadata: Mapping[str, str], document: Document, known_passages: Callable[[], Iterable[Passage]]
-) -> bool:
-    """Whether a record stands for this document; its passages are asked for only where nothing else tells."""
-    for key in IDENTIFIERS:
-        known, named = metadata.get(KEY + key, ""), document.identifiers.get(key, "")
-        if known and named:
-            same = _bare(known) == _bare(named)
-            return same and (is_from_record(document) or shared(known_passages(), document.passages) >= ALIKE)
-    if is_same_text(metadata, document):
-        return True
-    if (metadata.get(KEY + "source"), metadata.get(KEY + "title")) != (document.source, document.title):
-        return False
-    tells_where = "/" in document.source or ":" in document.source
-    return tells_where or shared(known_passages(), document.passages) >= ALIKE
-
-
-def is_from_record(document: Document) -> bool:
-    """Whether a service told what it is."""
-    return document.source.startswith(tuple(f"{key}:" for key in IDENTIFIERS))
-
-
-def is_same_text(metadata: Mapping[str, str], document: Document) -> bool:
-    """Whether a record stands for this very text."""
-    return metadata.get(TEXT_DIGEST) == document.text_digest()
-
-
-def shared(some: Iterable[Passage], others: Iterable[Passage]) -> float:
-    """The part of the sentences of the shorter text that the other has as well."""
-    return overlap(_sentences(some), _sentences(others))
-
-
-def _sentences(passages: Iterable[Passage]) -> set[str]:
-    return {part.strip() for passage in passages for part in _SENTENCE_END.split(passage.text) if part.strip()}
-
-
-def _bare(identifier: str) -> str:
-    """An identifier without its version: a new version of a paper is the same paper."""
-    return re.sub(r"v\d{1,3}$", "", identifier).lower()
-
-
+MIN_SHARED = 0.3
+"""Share of the shorter text's sentences that two versions of one work have in common."""
 _MAX_PLACES = 20
-"""Places of withheld passages that a record names; of more it only gives the count."""
+"""Places of withheld passages that a record lists; the rest is only counted."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +52,32 @@ class Withheld:
 
     @property
     def where(self) -> str:
-        """Its page or line; where there is neither its number, from 1."""
+        """Its page or line; if it has neither its number, from 1."""
         page, line = self.passage.first_page, self.passage.line
         return f"p. {page}" if page else f"line {line}" if line else f"passage {self.passage.index + 1}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What became of a document."""
+    """Result of adding a document."""
 
     verdict: Verdict
     document: Document
     held: Stored | None = None
-    """The version as it stands; nothing where the gate turned it away."""
+    """The stored version; None where the gate rejected it."""
     replaces: Stored | None = None
-    """The version before it, where it is the next one of a document that is quoted."""
+    """The version before it, if that is quoted."""
     withheld: tuple[Withheld, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def is_new(self) -> bool:
-        """Whether it was not known before, word for word."""
+        """Whether this exact document was not known before."""
         return self.held is not None and self.verdict.relation is not Relation.REINFORCE
 
 
 class Research:
-    """The room of documents."""
+    """The documents of a memory."""
 
     def __init__(self, memory: Tacit, papers: Papers | None = None) -> None:
         self._memory = memory
@@ -138,7 +96,7 @@ class Research:
         details: DocumentDetails | None = None,
         progress: Progress | None = None,
     ) -> Added:
-        """Read a document and keep it as a reference. `approve` is a person's yes to quoting it; else it waits for one.
+        """Read a document and store it as a reference. With `approve`, a person allows quoting it; else it waits.
 
         `source` is a path, `arxiv:…`, `doi:…`, `s2:…`, or an https address, which is fetched only with `approve`.
         """
@@ -147,17 +105,17 @@ class Research:
         gathered = gather(
             source, lambda: self._papers, details=details, anywhere=approve, project=project, progress=progress
         )
-        document, withheld, unnamed = _quotable(gathered.document)
+        document, withheld, heading_notes = _quotable(gathered.document)
         known = self._known(document)
         if known is not None and is_same_text(known.version.content.metadata, document):
-            document = _as_known(document, known, details)
-        name = known.version.name if known else self._free_name(document.title)
+            document = _with_known_record(document, known, details)
+        name = known.version.name if known else self._unused_name(document.title)
         content = content_of(document, name=name, withheld=withheld)
         with self._memory.context.store.transaction():
             verdict = self._memory.propose(
                 content, by=by, origin=Origin.EXTERNAL, revises=known, source=document.source
             )
-            held = self._keep(verdict, document, by=by if approve else "")
+            held = self._store(verdict, document, by=by if approve else "")
         is_next = known is not None and held is not None and known.version.id != held.version.id
         return Added(
             verdict=verdict,
@@ -165,11 +123,11 @@ class Research:
             held=held,
             replaces=known if is_next and known is not None and known.status in RECALLABLE else None,
             withheld=withheld,
-            notes=(*gathered.notes, *unnamed),
+            notes=(*gathered.notes, *heading_notes),
         )
 
-    def _keep(self, verdict: Verdict, document: Document, *, by: str) -> Stored | None:
-        """Put the passages beside their version, and carry out a person's yes where nothing grave was found."""
+    def _store(self, verdict: Verdict, document: Document, *, by: str) -> Stored | None:
+        """Store the passages with their version, and approve it for a person if it waits."""
         if verdict.decision is Decision.REJECT or not verdict.version_id:
             return None
         store = self._memory.context.store
@@ -177,17 +135,14 @@ class Research:
         if held.version.content.metadata.get(TEXT_DIGEST) == document.text_digest():
             store.passages.put(verdict.version_id, document.passages)
         if by and held.status is Status.CANDIDATE:
+            content_hash, reason = held.version.hash, "added for quoting"
             self._memory.review(
-                verdict.version_id,
-                gate.Review.APPROVE,
-                by=by,
-                reason="added for quoting",
-                content_hash=held.version.hash,
+                verdict.version_id, gate.Review.APPROVE, by=by, reason=reason, content_hash=content_hash
             )
         return store.version(verdict.version_id)
 
     def documents(self, *, every: bool = False) -> list[Stored]:
-        """The newest version of each document, by name; with `every` those too that are no longer, or not yet, quoted."""
+        """Return the newest version of each document, by name; with `every` also those that are not quoted."""
         newest: dict[str, Stored] = {}
         for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE}):
             if TEXT_DIGEST in held.version.content.metadata and (every or held.status in RECALLABLE):
@@ -195,36 +150,38 @@ class Research:
         return sorted(newest.values(), key=lambda held: held.version.name)
 
     def document(self, reference: str) -> tuple[Stored, list[Passage]]:
-        """One document with its passages."""
+        """Return one document with its passages."""
         held = self._memory.version(reference)
         if TEXT_DIGEST not in held.version.content.metadata:
-            raise NotFound(f"`{held.version.name}` is no document", hint="see `tacit research list --all`")
+            message = f"`{held.version.name}` is not a document"
+            raise NotFound(message, code="not_a_document", hint="see `tacit research list --all`")
         return held, self._memory.context.store.passages.of(held.version.id)
 
     def remove(self, reference: str, *, by: str, reason: str = "") -> Transition:
-        """Take a document out of use: it is not quoted any more, and can be brought back; `purge` removes it for good."""
+        """Stop quoting a document; it can be restored, and `purge` deletes it."""
         held, _ = self.document(reference)
         if held.status in RECALLABLE:
             return self._memory.review(held.version.id, gate.Review.RETIRE, by=by, reason=reason)
         if held.status in (Status.CANDIDATE, Status.QUARANTINED):
             return self._memory.review(held.version.id, gate.Review.REJECT, by=by, reason=reason)
-        raise Refusal(f"`{held.version.name}` is {held.status} already", hint="nothing to remove")
+        message = f"`{held.version.name}` is {held.status} already"
+        raise Refusal(message, code="already_removed", hint="nothing to remove")
 
     def _known(self, document: Document) -> Stored | None:
-        """The newest version of the same document, if it was added before."""
-        here = [
+        """Return the newest version of the same document, if it was added before."""
+        same = [
             held
             for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE})
             if held.skill.scope == self._memory.context.scope and self._is_same(held, document)
         ]
-        return max(here, key=lambda held: held.sequence, default=None)
+        return max(same, key=lambda held: held.sequence, default=None)
 
     def _is_same(self, held: Stored, document: Document) -> bool:
         passages = self._memory.context.store.passages.of
         return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
 
-    def _free_name(self, title: str) -> str:
-        """A name that no other skill of this scope has."""
+    def _unused_name(self, title: str) -> str:
+        """Return a name that no other skill of this scope has."""
         store, scope = self._memory.context.store, self._memory.context.scope
         wanted = skill_name(title)
         name, number = wanted, 2
@@ -235,8 +192,8 @@ class Research:
 
 
 def content_of(document: Document, *, name: str, withheld: Sequence[Withheld] = ()) -> SkillContent:
-    """The record of a document: what it is found by, and what binds its passages to it. No path of a machine is in it."""
-    details = {
+    """Return the record of a document: what it is found by, and the digest of its passages. It names no path."""
+    fields = {
         "title": document.title,
         "authors": "; ".join(document.authors),
         "year": str(document.year or ""),
@@ -245,29 +202,72 @@ def content_of(document: Document, *, name: str, withheld: Sequence[Withheld] = 
         "pages": str(document.pages or ""),
         "source": document.source,
         "text_digest": document.text_digest(),
-        "withheld": _places(withheld),
+        "withheld": _withheld_places(withheld),
         **{key: document.identifiers.get(key, "") for key in IDENTIFIERS},
     }
-    opening = opening_sentences(document.abstract or next(_telling(document.passages), ""))
+    texts = (passage.text for passage in document.passages if passage.section != REFERENCES)
+    opening = opening_sentences(document.abstract or next(texts, ""))
     title = document.title if document.title.endswith((".", "!", "?")) else f"{document.title}."
     return SkillContent(
         kind=Kind.REFERENCE,
         name=name,
         description=f"{title} {opening}".strip(),
-        metadata={KEY + key: value for key, value in details.items() if value},
+        metadata={KEY + key: value for key, value in fields.items() if value},
     )
 
 
-def _places(withheld: Sequence[Withheld]) -> str:
-    """What of a document is not quoted, in few words and none of its own: whoever approves the rest must know."""
-    record = [f"{each.where} ({each.findings[0].rule})" for each in withheld[:_MAX_PLACES]]
-    return f"{len(withheld)}: {', '.join(record)}" + (", …" if len(withheld) > _MAX_PLACES else "") if withheld else ""
+def is_same_work(
+    metadata: Mapping[str, str], document: Document, known_passages: Callable[[], Iterable[Passage]]
+) -> bool:
+    """Return whether a record is of this document; its passages are read only where nothing else decides."""
+    for key in IDENTIFIERS:
+        known, named = metadata.get(KEY + key, ""), document.identifiers.get(key, "")
+        if known and named:
+            same = _without_version(known) == _without_version(named)
+            return same and (is_from_record(document) or shared(known_passages(), document.passages) >= MIN_SHARED)
+    if is_same_text(metadata, document):
+        return True
+    if (metadata.get(KEY + "source"), metadata.get(KEY + "title")) != (document.source, document.title):
+        return False
+    has_address = "/" in document.source or ":" in document.source
+    return has_address or shared(known_passages(), document.passages) >= MIN_SHARED
 
 
-def _as_known(document: Document, known: Stored, details: DocumentDetails) -> Document:
-    """The same text from another file, as its record has it, but for what was said of it now: a copy is nothing new."""
+def is_from_record(document: Document) -> bool:
+    """Return whether a service identified the document."""
+    return document.source.startswith(tuple(f"{key}:" for key in IDENTIFIERS))
+
+
+def is_same_text(metadata: Mapping[str, str], document: Document) -> bool:
+    """Return whether a record is of exactly this text."""
+    return metadata.get(TEXT_DIGEST) == document.text_digest()
+
+
+def shared(some: Iterable[Passage], others: Iterable[Passage]) -> float:
+    """Return the share of the shorter text's sentences that the other text has too."""
+    return overlap(_sentences(some), _sentences(others))
+
+
+def _sentences(passages: Iterable[Passage]) -> set[str]:
+    return {part.strip() for passage in passages for part in _SENTENCE_END.split(passage.text) if part.strip()}
+
+
+def _without_version(identifier: str) -> str:
+    """Return an identifier without its version: a new version of a paper is the same paper."""
+    return re.sub(r"v\d{1,3}$", "", identifier).lower()
+
+
+def _withheld_places(withheld: Sequence[Withheld]) -> str:
+    """Return where passages are withheld, without their text: whoever approves the rest must know."""
+    places = [f"{each.where} ({each.findings[0].rule})" for each in withheld[:_MAX_PLACES]]
+    more = ", …" if len(withheld) > _MAX_PLACES else ""
+    return f"{len(withheld)}: {', '.join(places)}{more}" if withheld else ""
+
+
+def _with_known_record(document: Document, known: Stored, details: DocumentDetails) -> Document:
+    """Return a copy of a known text with the known record, except for the details that are given now."""
     if is_from_record(document):
-        return document  # what the services tell of a paper may have changed
+        return document  # what the services say of a paper may have changed
     record = known.version.content.metadata
     authors = tuple(name for name in record.get(KEY + "authors", "").split("; ") if name)
     pages, year, cited = (_count(record, key) for key in ("pages", "year", "citations"))
@@ -289,14 +289,10 @@ def _count(record: Mapping[str, str], key: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
 
 
-def _telling(passages: Sequence[Passage]) -> Iterator[str]:
-    return (passage.text for passage in passages if passage.section != REFERENCES)
-
-
 def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple[str, ...]]:
-    """The document without what must not be quoted, the passages that are left away, and what to tell of headings.
+    """Return the document without what must not be quoted, the withheld passages, and notes on headings.
 
-    The abstract goes with the passages if it is among them. A heading that must not be told is taken from its passages.
+    The abstract is removed with its passage. A heading that must not be shown is removed from its passages.
     """
     withheld: list[Withheld] = []
     kept: list[Passage] = []
@@ -311,14 +307,13 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
             kept.append(passage)
     if not kept:
         first = withheld[0].findings[0]
-        raise Refusal(
-            f"no passage of {document.title!r} may be quoted: {first.rule}: {first.message}", hint="look at it"
-        )
+        message = f"no passage of {document.title!r} may be quoted: {first.rule}: {first.message}"
+        raise Refusal(message, code="nothing_quotable", hint="look at it")
     abstract = "" if document.abstract and gate.unquotable(document.abstract) else document.abstract
     notes = tuple(f"quoted without their heading, passages: {count}; it {why}" for why, count in unnamed.items())
     return replace(document, passages=tuple(kept), abstract=abstract), tuple(withheld), notes
 
 
 def _safe_section(passage: Passage) -> str:
-    """The name of a section where it may be told by itself."""
+    """Return the name of a section if it may be shown."""
     return "" if gate.unquotable(passage.section) else passage.section

@@ -1,7 +1,7 @@
-r"""Files before and after → one patch that `git apply` and `patch -p1` take, in the repository's root. Pure.
+"""The bundle of a planned backport: its files, the manifest and a patch; and the record that restores a file byte for byte.
 
-Lines end where their files end them, a file without a last line end is told as such, and paths with spaces or other
-scripts are written as both programs read them.
+Nothing in a bundle names a folder of the machine: paths are relative to the repository. The patch is valid for `git apply` and
+`patch -p1`, also with unusual paths and files without a last line end.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
 def make_patch(changes: Sequence[FileChange]) -> bytes:
-    """Write the changes as one patch; without changes it is empty."""
+    """Return the changes as one patch; empty without changes."""
     return "".join(part for change in changes for part in _file(change)).encode()
 
 
 def lines_of(data: bytes | None) -> list[str]:
-    """The lines of a file with their ends; only a line feed ends one."""
+    """Return the lines of a file with their ends; only a line feed ends one."""
     return re.findall(r"[^\n]*\n|[^\n]+", (data or b"").decode())
 
 
@@ -61,13 +61,13 @@ def _signed(sign: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _range(start: int, end: int) -> str:
-    """Where a hunk stands: an empty one is told by the line before it."""
+    """Return the range of a hunk; an empty one starts at the line before it."""
     length = end - start
     return f"{start + 1}" if length == 1 else f"{start + bool(length)},{length}"
 
 
 def _ended(path: str) -> str:
-    """A path in a line of its own; a tab tells where one with blanks ends."""
+    """Return a path on its own line; a tab ends one with blanks."""
     name = _name(path)
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
@@ -86,7 +86,7 @@ Delta = Mapping[str, Any]
 
 
 def way_back(before: bytes | None, after: bytes | None) -> dict[str, Any]:
-    """How the earlier state is made from the later one."""
+    """Return how the earlier state is restored from the later one."""
     if before is None:
         return {"was": "", "is": fingerprint(after), "edits": []}
     old, new = lines_of(before), lines_of(after)
@@ -99,7 +99,7 @@ def way_back(before: bytes | None, after: bytes | None) -> dict[str, Any]:
 
 
 def put_back(delta: Delta, after: bytes) -> bytes | None:
-    """The earlier state; the later one has to be just what it was."""
+    """Return the earlier state; the later one must be unchanged."""
     if not delta["was"]:
         return None
     lines = lines_of(after)
@@ -123,14 +123,14 @@ _NAME_BYTES = 150
 
 
 def bundle_name(target: Target, backport_id: str) -> str:
-    """The folder of a bundle."""
+    """Return the folder name of a bundle."""
     return f"{target.name.encode()[:_NAME_BYTES].decode(errors='ignore')}_{backport_id}"
 
 
 def make_bundle(
     target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp, with_patch: bool
 ) -> dict[str, bytes]:
-    """The files of a bundle by their paths in it."""
+    """Return the files of a bundle by path."""
     manifest = json.dumps(make_manifest(target, planned, requested, stamp=stamp), indent=2, ensure_ascii=False) + "\n"
     files = {
         REFERENCE: planned.reference.encode(),
@@ -144,7 +144,7 @@ def make_bundle(
 def make_manifest(
     target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp
 ) -> dict[str, Any]:
-    """What was asked for, and what is meant to change."""
+    """Return what was requested, and which files change."""
     changes: list[dict[str, Any]] = []
     hashes = {
         change.path: {"before": fingerprint(change.before), "after": fingerprint(change.after)}
@@ -174,7 +174,7 @@ def make_manifest(
 
 
 def _within(target: Target, path: str) -> str:
-    """A file's path below the target's folder; one that a link put elsewhere by its path in the repository."""
+    """Return a file's path in the target's folder; one that is elsewhere by its path in the repository."""
     if target.kind is not TargetKind.SKILL:
         return path
     return path.removeprefix("" if target.path == "." else f"{target.path}/")

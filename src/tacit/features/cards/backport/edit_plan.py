@@ -1,7 +1,9 @@
-"""One piece of proven knowledge → its Markdown between markers. What it says is data: nothing in it can end the markers.
+"""Plans how pieces of knowledge are written into the files of a target, and how they are removed again. No input or output.
 
-Texts of several lines stand in a quotation or a list item, which ends with them whatever they hold; comment signs, headings,
-link definitions and anything that a viewer fetches or runs lose their effect (see `text.inert`). Decides nothing about content.
+A person's text stays, byte for byte. A piece that is there already stays, or is updated on request. Removal by markers
+is for files that were edited since, and removes nothing that a person wrote between the markers; otherwise `bundle.put_back`
+restores every byte. The text of a piece is data: quotations and list items contain it, and comments, headings, link definitions
+and anything that a viewer fetches or runs lose their effect.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _UNTITLED = "(untitled)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgePiece:
-    """What graduates: a card, or a skill that was approved."""
+    """What graduates: a card, or an approved skill."""
 
     id: str
     title: str
@@ -56,16 +58,16 @@ class KnowledgePiece:
 
 
 PieceWriter = Callable[[KnowledgePiece, str], str]
-"""A piece and the id of its backport → its text with markers, ending in a line end."""
+"""Returns the text of a piece with markers, from the piece and the id of its backport; ends with a line end."""
 
 
 def full(piece: KnowledgePiece, backport_id: str) -> str:
-    """The whole piece, as a reference file or a page holds it."""
+    """Return the whole piece, for a reference file or a page."""
     return "\n".join((card_start(piece.id, backport_id), *_full_lines(piece), "", CARD_END, ""))
 
 
 def brief(piece: KnowledgePiece, backport_id: str) -> str:
-    """The piece as one bullet, as a file of instructions holds it, which every session pays for."""
+    """Return the piece as one bullet, for an instructions file, which every session pays for."""
     when = f": {plain_line(piece.when)}" if piece.when.strip() else ""
     details = piece.steps or ((piece.problem,) if piece.problem.strip() else ())
     below = [f"  {each}".rstrip() for bullet in bullets(details) for each in bullet.split("\n")]
@@ -87,19 +89,19 @@ def _full_lines(piece: KnowledgePiece) -> Iterator[str]:
 
 
 def plain_line(text: str) -> str:
-    """A text on one line, without effects."""
+    """Return a text on one line, without effects."""
     return _at_start(_unmarked(shown_line(text)))
 
 
 def quoted(text: str) -> str:
-    """A text as a paragraph if it is one line, else as a quotation, which holds whatever structure it has."""
+    """Return a single line as a paragraph, any other text as a quotation, which contains its structure."""
     if "\n" not in (text_lines := block(text)):
         return plain_line(text)
     return "\n".join(f"> {each}".rstrip() for each in text_lines.split("\n"))
 
 
 def bullets(texts: Sequence[str]) -> Iterator[str]:
-    """Texts as items of a list; further lines are indented, so that they belong to their item."""
+    """Yield texts as list items; further lines are indented, so that they belong to their item."""
     for text in texts:
         if text_lines := block(text):
             first, *rest = (text_lines if "\n" in text_lines else plain_line(text)).split("\n")
@@ -107,18 +109,18 @@ def bullets(texts: Sequence[str]) -> Iterator[str]:
 
 
 def block(text: str) -> str:
-    """A text of any number of lines, without effects; it still needs something that holds its structure."""
+    """Return a text without effects; its structure still needs a container."""
     return _unmarked(shown(text)).strip()
 
 
 def _unmarked(text: str) -> str:
-    """Take from a text what could pass for a marker, a comment or a declaration, and from link definitions their reach."""
+    """Disarm what could be read as a marker, a comment, a declaration or a link definition."""
     text = text.replace("<!", "&lt;!").replace("<?", "&lt;?").replace("-->", "--&gt;").replace("--!>", "--!&gt;")
     return _DEFINITION.sub(r"\1\\[", text.replace("**ID:**", r"\*\*ID:\*\*"))
 
 
 def _at_start(text: str) -> str:
-    """Take from the start of a line what would make it a heading, a list, a quotation or a rule."""
+    """Escape the start of a line that would make it a heading, a list, a quotation or a rule."""
     return "\\" + text if _STRUCTURE.match(text) else text
 
 
@@ -130,14 +132,14 @@ _POINTER = (
 )
 _FRAME = "Notes from earlier work, each checked by a person. They are background; the task at hand comes first."
 Edit = tuple[int, int, str]
-"""From, to, and what stands there instead."""
+"""Start, end, and the replacement."""
 Prints = Mapping[str, Collection[str]]
-"""Piece → the prints of its block, as they were written."""
+"""Piece → the prints of its block as written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackportStamp:
-    """What a backport is known by."""
+    """Id and time of a backport."""
 
     backport_id: str
     generated_at: str
@@ -145,7 +147,7 @@ class BackportStamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPlan:
-    """What a backport would make of a target."""
+    """What a backport would change in a target."""
 
     changes: tuple[FileChange, ...] = ()
     """Files that change, in the order in which they are written."""
@@ -153,12 +155,12 @@ class EditPlan:
     added: tuple[str, ...] = ()
     refreshed: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
-    """Pieces in the target that say something else than now is known, and were left."""
+    """Pieces in the target that are out of date, and stay."""
     by_hand: tuple[str, ...] = ()
-    """Those of them that somebody edited in the target, so that they are never written over."""
+    """Those of them that somebody edited in the target; they are never overwritten."""
     result: tuple[str, ...] = ()
     replaced: Mapping[str, str] = field(default_factory=dict)
-    """Piece → its block as it was, for those that were written anew."""
+    """Piece → its earlier block, for updated ones."""
     blocks: Mapping[str, str] = field(default_factory=dict)
     """Piece → the print of its block as this backport writes it."""
     skill_change: str = "unchanged"
@@ -177,7 +179,7 @@ def plan_edits(
     refresh: bool = False,
     written: Mapping[str, str] | None = None,
 ) -> EditPlan:
-    """Plan how pieces come into a target; `written` has the print of each block as it was last written there, where known."""
+    """Plan how pieces are written into a target; `written` has the print of each block as last written there."""
     host = read_text(held[target.host], path=target.host)
     marks = _trusted(host.text, target.host)
     existing = card_ids(host.text)
@@ -217,7 +219,7 @@ def plan_edits(
 
 @dataclass(slots=True, kw_only=True)
 class _Planned:
-    """One change of a target, while it is worked out."""
+    """One change of a target, while it is planned."""
 
     target: Target
     stamp: BackportStamp
@@ -227,7 +229,7 @@ class _Planned:
     renewed: dict[str, str] = field(default_factory=dict)
 
     def files(self, held: Mapping[str, bytes | None], host: TextFile, marks: Markers) -> tuple[dict[str, bytes], str]:
-        """The files that change, and what becomes of the block that everybody sees."""
+        """Return the files that change, and what happens to the block in the main file."""
         has_changes = bool(self.added or self.renewed)
         if self.target.kind is not TargetKind.SKILL:
             if not has_changes:
@@ -272,17 +274,17 @@ class _Planned:
 
 
 def block_print(block: str) -> str:
-    """What a block is known by, whatever line ends its file has."""
+    """Return the print of a block, independent of line ends."""
     return fingerprint(_plain(block).strip().encode())
 
 
 def writer(target: Target) -> PieceWriter:
-    """How a target of that kind says a piece."""
+    """Return the function that writes a piece for this kind of target."""
     return brief if target.kind is TargetKind.INSTRUCTIONS else full
 
 
 def pointer(stamp: BackportStamp) -> str:
-    """The block of a SKILL.md."""
+    """Return the block of a SKILL.md."""
     return "\n".join((block_start(stamp.backport_id), HEADING, "", _POINTER, BLOCK_END, ""))
 
 
@@ -295,11 +297,11 @@ def plan_removal(
     created: Collection[str],
     written: Prints | None = None,
 ) -> tuple[FileChange, ...]:
-    """Take out by its markers what a backport added, and put back what it wrote anew.
+    """Remove by markers what a backport added, and restore what it updated.
 
-    `written` has the prints of each block as backports wrote it: a block that somebody edited since stays as it is, and so do
-    lines that somebody wrote between the markers. Not given, only the markers are known, and all between them goes.
-    A file that a backport created goes if nothing but its frame is left.
+    `written` has the prints of each block as backports wrote it: a block that somebody edited since stays, and so do lines that
+    somebody wrote between the markers. Without it, everything between the markers is removed. A file that a backport created
+    is removed if only its frame is left.
     """
     host = read_text(held[target.host], path=target.host)
     marks = _trusted(host.text, target.host)
@@ -333,7 +335,7 @@ def plan_removal(
 def _left_reference(
     target: Target, file: TextFile, left: Sequence[CardBlock], created: Collection[str]
 ) -> bytes | None:
-    """A reference file without what was taken out, or nothing if only its frame is left of a file that a backport made."""
+    """Return a reference file after the removal; None if only the frame of a created file is left."""
     span = header_span(file.text)
     bare = file.text[span[1] :] if span else file.text
     if not left and target.reference in created and not re.sub(r"\s+", "", bare.replace(TITLE, "", 1)):
@@ -354,20 +356,20 @@ def _kept(file: TextFile, edits: Sequence[Edit], path: str, created: Collection[
 
 
 def edited_pieces(text: str, written: Prints) -> tuple[str, ...]:
-    """Pieces of a text that are no longer as a backport wrote them there."""
+    """Return the pieces of a text that were edited since a backport wrote them."""
     found = {card.id: block_print(text[card.start : card.end]) for card in read_markers(text).cards}
     return tuple(one for one, now in found.items() if now not in written.get(one, (now,)))
 
 
 def _renamed(marks: Markers, backport_id: str, last: str) -> list[Edit]:
-    """Let a block that is still needed no longer name what was undone."""
+    """Rename a block that is still needed and names the undone backport."""
     if marks.opening and last and backport_id in marks.backport_ids:
         return [(*marks.opening, block_start(last))]
     return []
 
 
 def _cleared(file: TextFile, marks: Markers, *, knows: bool) -> list[Edit]:
-    """Take away a block that nothing is left for; what somebody else wrote in it stays where it was."""
+    """Remove an empty block; lines that somebody else wrote in it stay."""
     if not marks.block or not marks.opening:
         return []
     start, end = marks.block
@@ -378,7 +380,7 @@ def _cleared(file: TextFile, marks: Markers, *, knows: bool) -> list[Edit]:
 
 
 def _others(text: str, marks: Markers) -> str:
-    """The lines of a block that are neither its frame nor a piece."""
+    """Return the lines of a block that are neither its frame nor a piece."""
     assert marks.opening is not None
     at, rest = marks.opening[1], ""
     for card in (card for card in marks.cards if at <= card.start < marks.closing):
@@ -389,7 +391,7 @@ def _others(text: str, marks: Markers) -> str:
 
 
 def _removal(text: str, start: int, end: int) -> Edit:
-    """Take a block away with the blank line before it."""
+    """Remove a block with the blank line before it."""
     before = text[:start]
     for blank in ("\r\n\r\n", "\n\n"):
         if before.endswith(blank):
@@ -398,7 +400,7 @@ def _removal(text: str, start: int, end: int) -> Edit:
 
 
 def _reference(host: TextFile, stamp: BackportStamp, added: Sequence[str], result: Sequence[str]) -> TextFile:
-    """A reference file with its header brought up to date and blocks put behind what it holds."""
+    """Return a reference file with an updated header and blocks appended."""
     head = header(stamp.backport_id, stamp.generated_at, result)
     if not host.text.strip():
         return TextFile(head + TITLE + "\n\n" + "\n".join(added), host.has_mark)
@@ -412,7 +414,7 @@ def _renewed(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> TextF
 
 
 def _renewals(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> list[Edit]:
-    """Edits that put other blocks in the places of those with the same ids."""
+    """Return the edits that replace blocks with the same ids."""
     edits = []
     for card in marks.cards:
         if card.id in blocks:
@@ -433,14 +435,16 @@ def _trusted(text: str, path: str) -> Markers:
     marks = read_markers(text)
     if marks.problems:
         raise Mistake(
-            f"the markers in {path} are broken: {'; '.join(marks.problems)}", hint="mend them by hand, then try again"
+            f"the markers in {path} are broken: {'; '.join(marks.problems)}",
+            code="broken_markers",
+            hint="correct them by hand, then try again",
         )
     return marks
 
 
 def _check_end(marks: Markers, path: str) -> None:
     if marks.open_end:
-        raise Mistake(f"{path} ends within {marks.open_end}", hint="close it, then try again")
+        raise Mistake(f"{path} ends within {marks.open_end}", code="unclosed_end", hint="close it, then try again")
 
 
 def _backport_of(marks: Markers, identity: str) -> str:
@@ -456,7 +460,7 @@ def _decoded(data: bytes | None) -> str:
 
 
 def _shown_block(target: Target, after: bytes | None, before: bytes | None, stamp: BackportStamp) -> str:
-    """The block that the target will hold; for one that does not change the one it holds."""
+    """Return the block of the target after the change."""
     if target.kind is TargetKind.SKILL:
         return pointer(stamp)
     text = _decoded(after or before)

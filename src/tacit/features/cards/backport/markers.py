@@ -1,7 +1,7 @@
-"""The markers around graduated knowledge: how they are written, and where they stand in a text. Reads and writes no files.
+"""The markers around graduated knowledge: how they are written and found in a text.
 
-They are those of the aha-card workflow, so its other tools find what is written here and the other way round. A marker counts
-where it stands on a line of its own and outside blocks of code, so that a page which explains markers holds none.
+They are those of the aha-card workflow, so that all its tools find them. A marker counts only on a line of its own and outside
+code blocks, so that a page that explains markers has none.
 """
 
 from __future__ import annotations

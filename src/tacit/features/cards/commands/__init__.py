@@ -1,4 +1,4 @@
-"""`tacit cards`: the aha-card workflow, command by command as the original tool has it. Imports each when it is called."""
+"""`tacit cards`: the aha-card workflow with the commands of the original tool; each is imported when it is called."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMMANDS = {
 }
 """Command → the module that holds it."""
 _NAMES = {"list": "list_cards_command", "import": "import_folder", "export": "export_folder"}
-"""Commands whose function cannot bear their name."""
+"""Commands whose function has another name."""
 
 
 class CardsGroup(click.Group):
@@ -53,16 +53,15 @@ class CardsGroup(click.Group):
 @click.group(cls=CardsGroup)
 @click.pass_context
 def cards(context: click.Context) -> None:
-    """Record what a run taught as aha cards, find it again, and graduate what has proven itself.
+    """Record what a run taught as aha cards, list them, and graduate what has proven itself.
 
-    Every command but `review` prints one JSON document. CardLocation the folder `.agent-skills/self-learning` exists (see
-    `tacit cards init`), its files are read and written in step, so that other tools can share them.
+    Every command but `review` prints one JSON document. If the folder `.agent-skills/self-learning` exists (see
+    `tacit cards init`), its files are synchronised, so that other tools can share them.
     """
     if context.invoked_subcommand != "review":
-        context.obj.as_json = True  # options that cannot be read are told as a document too
+        context.obj.as_json = True  # a usage error is a document too
 
 
-__all__ = ["card_options", "deck_of", "folder_here", "print_json", "problems_of", "told"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -78,7 +77,7 @@ def card_options(function: F) -> F:
 
 
 def deck_of(ctx: CommandContext, *, write: bool = True) -> Cards:
-    """The deck of this session, in step with its folder. To look at nothing creates no store; to take a folder in does."""
+    """Return the cards, synchronised with their folder. Reading creates no store, unless there is a folder to import."""
     ctx.may_create = write or folder_here().is_dir()
     deck = Cards(ctx.memory)
     deck.by_person = ctx.caller.is_person
@@ -87,14 +86,14 @@ def deck_of(ctx: CommandContext, *, write: bool = True) -> Cards:
 
 
 def location_fields(deck: Cards) -> dict[str, Any]:
-    """What every document says: where the cards are, whose they are, and what of the folder could not be read."""
+    """Return the fields of every document: where the cards are, whose they are, and what could not be read."""
     where = {"repo_root": str(deck.root), "user": deck.user, "project_store": str(deck.folder)}
     problems = problems_of(deck)
     return where | ({"problems": problems} if problems else {})
 
 
 def problems_of(deck: Cards, *others: str) -> list[str]:
-    """What of the folder could not be read or written, and what else was met; each once."""
+    """Return what could not be read or written in the folder, and other problems; each once."""
     folder = deck.location.folder
     return list(dict.fromkeys([*deck.last_sync.problems, *folder.unread, *folder.problems, *others]))
 

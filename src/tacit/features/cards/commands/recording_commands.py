@@ -1,7 +1,6 @@
-"""The drop-in script: a repository and a skills folder → the original tool's script there, which hands on to `tacit cards`.
+"""`tacit cards init`, `record`, `list`, `signal`, `use`, `import` and `export`.
 
-Policies and skills name the original by its place, so ours stands in the same one. What stood there is kept beside it unless
-it is the very script that is written.
+`init` can also write a drop-in script in the place of the original tool's, which calls `tacit cards`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from tacit.surfaces.cli.context import CommandContext, clean
 
 FOLDER = ".agents/skills"
 SCRIPT = Path("self-learning-skills", "scripts", "self_learning.py")
-"""Where the original lies below a folder of skills."""
+"""Where the original tool is, below a folder of skills."""
 KEPT = "self_learning_original.py"
 _LARGEST = 1 << 24
 
@@ -50,7 +49,8 @@ def place_drop_in_script(root: Path, folder: str = FOLDER) -> dict[str, Any]:
     kept = script.with_name(KEPT)
     moved = _is_other_script(script)
     if moved and (is_there(kept) or is_link(kept)):
-        raise Mistake(f"both {SCRIPT.name} and {KEPT} are there already", hint=f"remove one of them in {script.parent}")
+        hint = f"remove one of them in {script.parent}"
+        raise Mistake(f"both {SCRIPT.name} and {KEPT} exist", code="drop_in_conflict", hint=hint)
     try:
         script.parent.mkdir(parents=True, exist_ok=True)
         if moved:
@@ -65,7 +65,8 @@ def place_drop_in_script(root: Path, folder: str = FOLDER) -> dict[str, Any]:
 def _require_inside(root: Path, script: Path) -> None:
     """Refuse a place outside the repository, also one that a link leads to."""
     if not script.resolve().is_relative_to(root.resolve()):
-        raise Mistake(f"{script} does not lie in {root}", hint="name a folder below the repository's root")
+        hint = "name a folder below the repository's root"
+        raise Mistake(f"{script} is not in {root}", code="outside_repository", hint=hint)
 
 
 def _is_other_script(script: Path) -> bool:
@@ -76,7 +77,7 @@ def _is_other_script(script: Path) -> bool:
         return read_plain(script, limit=_LARGEST, follow=True) != _script_text().encode()
     except OSError as error:
         hint = "move it away, or choose another folder"
-        raise Mistake(f"{script} cannot be read as a file: {error.strerror}", hint=hint) from error
+        raise Mistake(f"{script} cannot be read: {error.strerror}", code="unreadable_script", hint=hint) from error
 
 
 def _script_text() -> str:
@@ -90,27 +91,27 @@ def _write_script(script: Path, text: str) -> None:
 _BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
 _NOT_IGNORED = f".gitignore could not be changed; add `{IGNORED_LINE}` to it, or the folder will be committed"
 _ALREADY_OPEN = re.compile(r"/dev/(?:stdin|fd/\d+)")
-"""Files that a shell has opened, which may be pipes."""
+"""Files that a shell opened, which may be pipes."""
 _KNOWN = frozenset(
     {"event", "aha_cards", "recommendations", "used_aha_ids", "used_rec_ids", "used", "usage_source", "usage_context"}
 )
-_COLD = "No memories recorded yet. Go on with the task as usual; do not invent memories."
+_NO_CARDS = "No memories recorded yet. Go on with the task as usual; do not invent memories."
 
 
 @click.command()
 @click.option("--gitignore/--no-gitignore", default=True, help="Keep .agent-skills/ out of version control.")
 @click.option(
     "--drop-in", is_flag=False, flag_value=".agents/skills", default="", metavar="[FOLDER]",
-    help="Write a script in the original's place that passes everything on to `tacit cards`.",
+    help="Write a script in the original's place that calls `tacit cards`.",
 )  # fmt: skip
 @card_options
 def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
-    """Make the folder that other tools can share, and keep it in step from now on."""
+    """Create the folder that other tools can share, and synchronise it from now on."""
     deck = deck_of(ctx)
     deck.start_folder()
     ignored = ignore_folder(deck.root) if gitignore else False
     problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
-    note = "The folder is kept in step with Tacit's store, which is the truth."
+    note = "The folder is synchronised with Tacit's store, which is the truth."
     document = location_fields(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
     document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
@@ -128,7 +129,7 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
     """Record an event, aha cards and recommendations, and which of the known ones were used.
 
     The payload is one JSON object with any of event, aha_cards, recommendations, used_aha_ids, used_rec_ids, used,
-    usage_source and usage_context. Cards are put before the gate as lessons and wait for a person (tacit review).
+    usage_source and usage_context. Cards pass the gate as lessons and wait for review (tacit review).
     """
     ctx.as_json, ctx.store = True, store or ctx.store
     payload = _payload(file)
@@ -141,7 +142,7 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
         judge=lambda card: [str(reason) for reason in judge(card, local)],
     )
     recorded = record_payload(deck, payload, writer)
-    unknown = [f"nothing is known by the name {name[:60]!r}; it was not used" for name in payload if name not in _KNOWN]
+    unknown = [f"unknown field {name[:60]!r}; it was ignored" for name in payload if name not in _KNOWN]
     kept = recorded.event or recorded.cards or recorded.recommendations or recorded.used.signals
     lost = not kept and bool(recorded.refused or unknown)
     document = _recorded_document(deck, recorded, payload) | {"ok": not lost}
@@ -153,11 +154,11 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
 @click.command(name="list")
 @click.option("--skill", default="", help="Only cards of this primary_skill.")
 @click.option("--tag", default="", help="Only cards with this tag.")
-@click.option("--query", default="", help="Words, or a part of the text; the most fitting cards come first.")
+@click.option("--query", default="", help="Words, or a part of the text; the best matches come first.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, help="At most so many; 0: all.")
 @card_options
 def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str, limit: int) -> None:
-    """List the cards that fit, best first: of each its newest version, none that was rejected or deprecated."""
+    """List the cards that match, best first: the newest version of each, without rejected and deprecated ones."""
     deck = deck_of(ctx, write=False)
     listed = list_cards(deck, CardFilters(skill=skill, tag=tag, query=query, limit=limit))
     document: dict[str, Any] = location_fields(deck)
@@ -166,20 +167,21 @@ def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str,
         document["total"] = listed.total
     if listed.withheld:
         document["withheld"] = {"count": sum(listed.withheld.values()), "reasons": listed.withheld}
-    print_json(ctx, document | ({"message": _COLD} if listed.is_empty else {}))
+    print_json(ctx, document | ({"message": _NO_CARDS} if listed.is_empty else {}))
 
 
 @click.command(hidden=True)
 @click.option("--kind", required=True, metavar="KIND", help=f"What happened: {', '.join(SignalKind)}.")
 @click.option("--aha-id", default="", help="The card it happened to.")
 @click.option("--rec-id", default="", help="The recommendation it happened to.")
-@click.option("--source", default=MANUAL_SOURCE, show_default=True, help="Who says so.")
-@click.option("--context", default="", help="In what connection, in a few words.")
+@click.option("--source", default=MANUAL_SOURCE, show_default=True, help="Who reports it.")
+@click.option("--context", default="", help="The context, in a few words.")
 @card_options
 def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: str, context: str) -> None:
-    """Say what happened to a card or a recommendation. It counts towards the score, and moves nothing else."""
+    """Report what happened to a card or a recommendation. It counts towards the score and changes nothing else."""
     if bool(aha_id) == bool(rec_id):
-        raise Mistake("a signal is about one thing", hint="give exactly one of --aha-id and --rec-id")
+        hint = "give exactly one of --aha-id and --rec-id"
+        raise Mistake("a signal has exactly one target", code="one_target", hint=hint)
     deck = deck_of(ctx)
     made = keep_signal(deck, kind, aha_id.strip() or rec_id.strip(), source=source, context=context)
     where = {"written_to": _written_to(deck, "signals.jsonl"), "signal": line_of(made)}
@@ -189,20 +191,20 @@ def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: 
 @click.command()
 @click.option("--aha", "aha_ids", default="", metavar="IDS", help="Cards that were used, with commas.")
 @click.option("--rec", "rec_ids", default="", metavar="IDS", help="Recommendations that were used, with commas.")
-@click.option("--source", default=BY_AGENT, show_default=True, help="Who says so.")
-@click.option("--context", default="", help="In what connection, in a few words.")
+@click.option("--source", default=BY_AGENT, show_default=True, help="Who reports it.")
+@click.option("--context", default="", help="The context, in a few words.")
 @card_options
 def use(ctx: CommandContext, *, aha_ids: str, rec_ids: str, source: str, context: str) -> None:
-    """Say which cards and recommendations were used."""
+    """Report which cards and recommendations were used."""
     usage = UsageClaim(cards=id_list(aha_ids), recommendations=id_list(rec_ids), source=source, context=context)
     if not usage.cards and not usage.recommendations:
-        raise Mistake("nothing is said to be used", hint="give --aha aha_…[,aha_…] or --rec rec_…[,rec_…]")
+        raise Mistake("no ids were given", code="no_ids", hint="give --aha aha_…[,aha_…] or --rec rec_…[,rec_…]")
     deck = deck_of(ctx)
     used = keep_usage(deck, usage)
     where = {"written_to": _written_to(deck, "signals.jsonl")}
-    said = _used_document(used)
+    report = _used_document(used)
     document = (
-        {"ok": bool(used.signals)} | location_fields(deck) | where | {"signals_written": said.pop("written")} | said
+        {"ok": bool(used.signals)} | location_fields(deck) | where | {"signals_written": report.pop("written")} | report
     )
     print_json(ctx, document)
     if not used.signals:
@@ -213,7 +215,7 @@ def use(ctx: CommandContext, *, aha_ids: str, rec_ids: str, source: str, context
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @card_options
 def import_folder(ctx: CommandContext, *, folder: Path) -> None:
-    """Take in the cards of a FOLDER of the original tool: its files, or a place that has them below it for you."""
+    """Import the cards of a FOLDER of the original tool: its files, or a repository that has them."""
     deck = deck_of(ctx)
     source = _card_folder(folder, deck)
     synced = deck.import_folder(source)
@@ -225,9 +227,9 @@ def import_folder(ctx: CommandContext, *, folder: Path) -> None:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @card_options
 def export_folder(ctx: CommandContext, *, folder: Path) -> None:
-    """Write all cards into FOLDER, in the files of the original tool; what is there already stays.
+    """Write all cards into FOLDER, in the files of the original tool; existing lines stay.
 
-    A folder with an INDEX.md that no tool of the workflow wrote is refused.
+    A folder with an INDEX.md that a person wrote is refused.
     """
     target = CardFolder(folder.resolve())
     target.require_own_index()
@@ -241,24 +243,27 @@ def _payload(file: str) -> dict[str, Any]:
     hint = "give one JSON object with event, aha_cards or recommendations"
     data = _payload_bytes(file)
     if len(data) > _BYTES_MAX:
-        raise Mistake("the payload is larger than 16 megabytes", hint="record in several calls")
+        raise Mistake(
+            "the payload is larger than 16 megabytes", code="payload_too_large", hint="record in several calls"
+        )
     if not data.strip():
-        raise Mistake("no payload was given", hint=hint)
+        raise Mistake("no payload was given", code="no_payload", hint=hint)
     try:
         found = json.loads(data.decode("utf-8"))
     except RecursionError as error:
-        raise Mistake("the payload is nested too deeply", hint=hint) from error
+        raise Mistake("the payload is nested too deeply", code="invalid_payload", hint=hint) from error
     except ValueError as error:
-        raise Mistake(f"the payload is no JSON: {error}", hint=hint) from error
+        raise Mistake(f"the payload is not JSON: {error}", code="invalid_payload", hint=hint) from error
     if not isinstance(found, dict):
-        raise Mistake("the payload is no JSON object", hint=hint)
+        raise Mistake("the payload is not a JSON object", code="invalid_payload", hint=hint)
     if problem := invalid_value(found) or _too_long(found):
-        raise Mistake(f"the payload cannot be kept: {problem}", hint="leave it out, or write it as a short text")
+        hint = "leave it out, or write it as a short text"
+        raise Mistake(f"the payload cannot be stored: {problem}", code="invalid_payload", hint=hint)
     return found
 
 
 def _too_long(payload: Mapping[str, Any]) -> str:
-    """The entry whose line would be longer than files have lines; `_checked` tells of other shapes."""
+    """Return the problem of an entry that is too long for a line; empty if none is."""
     lists = {name: payload.get(name) for name in ("aha_cards", "recommendations")}
     items = {
         f"{name}[{at}]": item
@@ -273,7 +278,7 @@ def _too_long(payload: Mapping[str, Any]) -> str:
 
 
 def _payload_bytes(file: str) -> bytes:
-    """At most one byte more than is taken, of a plain file or of what a shell pipes in; other pipes are not waited for."""
+    """Read a regular file or what a shell pipes in, up to one byte over the limit; other pipes are not read."""
     try:
         if file == "-":
             return sys.stdin.buffer.read(_BYTES_MAX + 1)
@@ -282,7 +287,7 @@ def _payload_bytes(file: str) -> bytes:
                 return read_some(piped.fileno(), _BYTES_MAX + 1)
         return read_plain(Path(file).expanduser(), limit=_BYTES_MAX, follow=True)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no possible path"
+        why = error.strerror if isinstance(error, OSError) else "it is not a valid path"
         raise NotFound(f"cannot read {clean(file)}: {why}", hint="give a JSON file, or pipe it in") from error
 
 
@@ -315,23 +320,23 @@ def _recorded_document(deck: Cards, recorded: RecordResult, payload: Mapping[str
 def _card_document(deck: Cards, card: Card, outcome: str) -> dict[str, Any]:
     document: dict[str, Any] = {"id": card.key, "title": card.title[:200], "outcome": outcome}
     document |= {"version_id": card.version_id, "reviewed": deck.is_reviewed(card)}
-    return document | ({"withheld": "until a person has looked at it"} if deck.is_held_back(card) else {})
+    return document | ({"withheld": "until a person has reviewed it"} if deck.is_held_back(card) else {})
 
 
 def _used_document(used: UsageReport) -> dict[str, Any]:
     return {
         "written": [line_of(each) for each in used.signals],
         "invalid_ids": [{"id": each, "expected_prefix": prefix} for each, prefix in used.invalid],
-        "errors": [{"id": each, "error": "nothing here has this id"} for each in used.unknown],
+        "errors": [{"id": each, "error": "this id does not exist here"} for each in used.unknown],
     }
 
 
 def _written_to(deck: Cards, file: str) -> str:
-    return str(deck.folder / file) if deck.syncs_folder else "the store only (tacit cards init makes a folder)"
+    return str(deck.folder / file) if deck.syncs_folder else "the store only (tacit cards init creates a folder)"
 
 
 def _card_folder(folder: Path, deck: Cards) -> CardFolder:
-    """The folder that holds the files: the one that is named, or this user's below it."""
+    """Return the folder with the files: the given one, or this user's below it."""
     ways = [Path(*BELOW.parts[start:]) for start in range(len(BELOW.parts), -1, -1)]
     for place in (folder, *(folder / way / deck.user for way in ways)):
         if any((place / name).is_file() for name in FILES.values()):

@@ -1,7 +1,6 @@
-"""`tacit cards review`, `rec-status`, `aha-status`, `repair` and `promote`: what is open, and how it moves on.
+"""`tacit cards review`, `rec-status`, `aha-status`, `repair` and `promote`.
 
-Options → one JSON document with the keys that the original tool prints; `review` tells people a summary. What a status or a
-promotion means is decided in `tacit.features.cards`.
+Each prints one JSON document with the keys of the original tool; `review` prints a summary for people.
 """
 
 from __future__ import annotations
@@ -44,11 +43,15 @@ _MOST_SHOWN = 5
 )
 @click.option("--days", type=int, default=None, help="Only what was touched in the last so many days.")
 @click.option(
-    "--stale-days", type=int, default=agenda.STALE_DAYS, show_default=True, help="Untouched so long is stale."
+    "--stale-days",
+    type=int,
+    default=agenda.STALE_DAYS,
+    show_default=True,
+    help="Days without a touch after which it is stale.",
 )
-@click.option("--include-global", is_flag=True, help="Look at the cards of your own store too.")
+@click.option("--include-global", is_flag=True, help="Include the cards of your own store.")
 @click.option(
-    "--min-aha-score", type=int, default=MIN_SCORE, show_default=True, help="Score that makes a backport candidate."
+    "--min-aha-score", type=int, default=MIN_SCORE, show_default=True, help="Minimum score of a backport candidate."
 )
 @click.option("--backport-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
 @click.option("--top-aha-limit", type=int, default=agenda.DEFAULT_LIMIT, hidden=True)
@@ -58,10 +61,10 @@ _MOST_SHOWN = 5
 def review(
     ctx: CommandContext, *, form: str, include_global: bool, since: str, days: int | None, **options: Any
 ) -> None:
-    """What is open, what is stale, and which cards have earned a place in a skill.
+    """Show what is open, what is stale, and which cards are worth a backport.
 
-    Cards that a person rejected are left out unless --status asks for them. Signals lose half their weight in 90 days where
-    cards are put in order; the score itself does not change.
+    Rejected cards are left out unless --status asks for them. Cards are ordered by a score in which signals lose half their
+    weight in 90 days.
     """
     ctx.as_json = ctx.as_json or form == "json"
     asked = agenda.parse_statuses(options.pop("status"))
@@ -78,10 +81,10 @@ def review(
 @click.option("--id", "key", required=True, metavar="REC", help="The recommendation.")
 @click.option("--status", required=True, help="proposed, accepted, in_progress, done, rejected or deprecated.")
 @click.option("--scope", type=_SCOPES, default=None, help="Change its scope too.")
-@click.option("--note", default="", help="Why, kept with this version.")
+@click.option("--note", default="", help="Why; stored with this version.")
 @card_options
 def rec_status(ctx: CommandContext, *, key: str, status: str, scope: str | None, note: str) -> None:
-    """Say where a recommendation stands. Earlier versions keep their status and note."""
+    """Set the status of a recommendation. Earlier versions keep their status and note."""
     source = "person" if ctx.caller.is_person else "agent"
     deck = deck_of(ctx)
     moved = statuses.move_recommendation(deck, key.strip(), status, scope=scope or "", note=note, source=source)
@@ -91,15 +94,15 @@ def rec_status(ctx: CommandContext, *, key: str, status: str, scope: str | None,
 @click.command("aha-status")
 @click.option("--id", "key", required=True, metavar="AHA", help="The card.")
 @click.option("--status", required=True, help="proposed, accepted, rejected, deprecated or backported.")
-@click.option("--note", default="", help="Why, kept with this version.")
-@click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--note", default="", help="Why; stored with this version.")
+@click.option("--by", default="", help="Your name; stored with the decision.")
 @click.option("--version", "seen", default="", metavar="VERSION", help="The version_id of the text that you read.")
 @card_options
 def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str, seen: str) -> None:
-    """Say where a card stands.
+    """Set the status of a card.
 
-    At a person's terminal this is a review decision on the card's text, and is carried out as one. From anywhere else only the
-    word changes, and `accepted` is refused: a person accepts. Without --version the text is shown first, and you are asked.
+    At a person's terminal this also reviews the card's text. Elsewhere only the status changes, and `accepted` is refused.
+    Without --version the text is shown first, and you are asked.
     """
     if statuses.parse_card_status(status) is CardStatus.ACCEPTED:
         ctx.caller.require_person("cards aha-status accepted")
@@ -120,7 +123,7 @@ def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str
 @click.option("--apply", "apply_", is_flag=True, help="Write what would be changed.")
 @card_options
 def repair(ctx: CommandContext, *, apply_: bool) -> None:
-    """Fill missing skills and write older statuses anew. Changes nothing without --apply."""
+    """Fill in missing skills and update older spellings of statuses. Changes nothing without --apply."""
     deck = deck_of(ctx)
     found = statuses.repair(deck) if apply_ else statuses.plan_repair(deck)
     note = "Nothing needs repair."
@@ -131,20 +134,20 @@ def repair(ctx: CommandContext, *, apply_: bool) -> None:
 
 @click.command()
 @click.option("--ids", required=True, metavar="AHA,AHA", help="The cards, by id.")
-@click.option("--by", default="", help="Your name, kept with the promotion.")
+@click.option("--by", default="", help="Your name; stored with the promotion.")
 @card_options
 def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
-    """Copy cards to your own store, where every project of yours finds them; again to bring the copies up to date.
+    """Copy cards to your own store, where all your projects find them; run it again to update the copies.
 
-    A card must be shareable, and must name nothing that only this project knows. Its lesson waits in your own store for review.
-    Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
+    A card must be shareable and must not name anything of this project. Its lesson waits in your own store for review.
+    Only a person may promote: it is refused without a terminal and inside an agent's shell.
     """
     wanted = card_promotion.wanted_ids(ids)
     ctx.caller.require_person("cards promote")
     person, deck = ctx.person(by), deck_of(ctx)
     local = source_project(ctx.memory.context.place).local
     done = card_promotion.promote(deck, wanted, by=person, local=local)
-    waits = f"what is new there waits for you: tacit review --store {home_database(ctx.memory.context.place)}"
+    waits = f"new cards wait for your review: tacit review --store {home_database(ctx.memory.context.place)}"
     document = {
         "ok": True,
         "user": deck.user,
@@ -162,23 +165,25 @@ def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
 
 
 def _read_first(ctx: CommandContext, deck: Cards, key: str) -> str:
-    """Show a person the text that they accept, and ask; who cannot be asked names the version that was read."""
+    """Show a person the text that they accept, and ask; without a terminal --version is needed."""
     card = deck.cards().get(key)
     if card is None or not card.version_id:
         return ""
     version = card.version_id
     if not ctx.caller.at_terminal:
-        hint = f"read it (tacit review {version[:10]}), then give --version with its version_id, as `tacit cards list` tells it"
-        raise Mistake("to accept a card is to accept what you read", hint=hint)
+        hint = (
+            f"read it (tacit review {version[:10]}), then give --version with its version_id (see `tacit cards list`)"
+        )
+        raise Mistake("read the text before you accept the card", code="not_read", hint=hint)
     content = deck.store.version(version).version.content
     ctx.errors.print(clean(f"{content.name}\n{content.description}\n\n{content.body}"), markup=False, soft_wrap=True)
     if not click.confirm("Accept this text?", err=True):
-        raise Mistake("nothing was decided", hint=f"`tacit review {version[:10]}` tells more of it")
+        raise Mistake("nothing was decided", code="not_accepted", hint=f"`tacit review {version[:10]}` shows more")
     return version
 
 
 def _moved(deck: Cards, moved: statuses.RecordChange) -> dict[str, Any]:
-    """What a record was and is, with the keys that the original prints for its sort."""
+    """Return a record before and after, with the keys of the original tool."""
     before, after = moved.before, moved.after
     is_card = isinstance(after, Card)
     previous: dict[str, Any] = {
@@ -207,7 +212,7 @@ def _moved(deck: Cards, moved: statuses.RecordChange) -> dict[str, Any]:
 
 
 def _show(ctx: CommandContext, deck: Cards, found: Mapping[str, Any]) -> None:
-    """A few lines for people: how much there is, what comes next, and how to see all of it."""
+    """Print a few lines for people: counts, the next actions, and how to see everything."""
     counts, shown = found["summary"], found["next_actions"][:_MOST_SHOWN]
     filters = [
         f"{name} {value}" for name, value in found["filters"].items() if value is not None and name != "stale_days"
@@ -220,7 +225,7 @@ def _show(ctx: CommandContext, deck: Cards, found: Mapping[str, Any]) -> None:
         *(["Next:"] if shown else []),
         *(f"- {_line(action)}" for action in shown),
         *([f"  and {left} more"] if shown and left else []),
-        *([f"Read on: {deck.folder / 'INDEX.md'}"] if deck.syncs_folder else []),
+        *([f"More: {deck.folder / 'INDEX.md'}"] if deck.syncs_folder else []),
         f"All as JSON: {_full_command()}",
         *(f"! {problem}" for problem in problems_of(deck)),
     ]
@@ -255,7 +260,7 @@ def _line(action: Mapping[str, Any]) -> str:
 
 
 def _full_command() -> str:
-    """The command that prints all of it, with the options that were given."""
+    """Return the command that prints everything, with the options that were given."""
     context = click.get_current_context()
     words = ["tacit", "cards", "review", "--format", "json"]
     for option in context.command.params:

@@ -1,7 +1,7 @@
-"""Confined: one of this package's programs and its input → what it tells, line by line, within limits.
+"""Runs one of the reader programs on a file, within limits, and yields its answers line by line.
 
-The program (`pdf_process`, `text_process`) has a limit on its time, its memory and its output, starts nothing and reaches no
-network. So whatever a file is made to do to its reader ends there, and is told as a refusal.
+The program (`pdf_process`, `text_process`) has limits on time, memory and output, starts nothing and has no network. Whatever a
+file does to its reader ends there, and becomes a refusal.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import IO, Any
 
 from tacit.domain.errors import Refusal
 
-_HARM = "it may be made to do harm; if you trust it, split it or save it anew"
+_HARM = "it may be hostile; if you trust it, split it or save it again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingLimits:
-    """How much one file may take. Whatever passes a limit is refused as a whole."""
+    """Limits for reading one file; a file that exceeds one is refused."""
 
     input_mb: int = 100
     cpu_s: int = 90
@@ -35,7 +35,7 @@ class ReadingLimits:
 def answers(
     program: str, data: bytes, *, name: str, limits: ReadingLimits, header_fields: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """What a program tells of its input; the last answer has `end`, or `refused` with the reason."""
+    """Yield the answers of a program; the last one has `end`, or `refused` with the reason."""
     modules = [folder for folder in sys.path if folder and Path(folder).is_dir()]
     first = {"cpu_s": limits.cpu_s, "memory_mb": limits.memory_mb, "pages": limits.pages, "modules": modules}
     process = subprocess.Popen(
@@ -75,13 +75,13 @@ def answers(
 
 
 def overtaxed(name: str, why: str, limits: ReadingLimits) -> Refusal | None:
-    """The refusal of a file that passed a limit; nothing where that is not why."""
+    """Return the refusal of a file that exceeded a limit; None for another reason."""
     match why:
         case "memory":
-            return Refusal(f"{name} needs more than {limits.memory_mb} MB to be read", hint=_HARM)
+            return Refusal(f"{name} needs more than {limits.memory_mb} MB to be read", code="reading_limit", hint=_HARM)
         case "time":
-            header_fields = f"{name} was not read within {limits.cpu_s} s of computing, so it was given up"
-            return Refusal(header_fields, hint=_HARM)
+            message = f"{name} was not read within {limits.cpu_s} s of computing, so reading was stopped"
+            return Refusal(message, code="reading_limit", hint=_HARM)
         case _:
             return None
 
@@ -92,13 +92,13 @@ def _end(process: subprocess.Popen[bytes], late: threading.Event) -> None:
 
 
 def _feed(stream: IO[bytes], *parts: bytes) -> None:
-    """Give the process its input; one that has ended does not take it any more."""
+    """Write the input of the process, unless it has ended."""
     try:
         for part in parts:
             stream.write(part)
         stream.close()
     except OSError:
-        return  # what it said before it ended is its answer
+        return  # its earlier answers count
 
 
 def _lines(stream: IO[bytes], *, most: int, name: str) -> Iterator[bytes]:
@@ -106,6 +106,8 @@ def _lines(stream: IO[bytes], *, most: int, name: str) -> Iterator[bytes]:
     while line := stream.readline(most - taken + 1):
         taken += len(line)
         if taken > most:
-            raise Refusal(f"{name} holds more text than {most >> 20} MB", hint="add the part that you cite")
-        if line.endswith(b"\n"):  # the last one may be torn, where the process was ended
+            raise Refusal(
+                f"{name} holds more text than {most >> 20} MB", code="too_much_text", hint="add the part that you cite"
+            )
+        if line.endswith(b"\n"):  # the last line may be incomplete
             yield line

@@ -1,7 +1,7 @@
-"""Sections: lines of a PDF → paragraphs, each with the heading it stands under and its pages; title and abstract. Pure.
+"""Sections of a PDF: lines → paragraphs with heading and page, and the title.
 
-A heading is a line that the outline names, that is larger or bolder than the text around it, or one of the names that
-papers give their parts. The text is not judged otherwise.
+A heading is a line of the outline, a larger or bolder line, or one of the usual names of a paper's parts. A word that was
+split at the end of a line is joined; whether its hyphen stays is decided by how the document writes the word elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""PDF: bytes → what a confined process tells of each page, or a refusal that says what is wrong; that → pieces of text.
+"""PDF pages: text pieces from a confined process → lines in reading order.
 
-The file is never opened by a program that shows it, so what it would do there (scripts, actions, attachments) does not
-happen. What is told is only put into form here (`whole`); `layout` puts it in order.
+The file is never opened by a viewer, so that its scripts, actions and attachments do not run. Pieces on one baseline make a
+line; distant ones are cells of a table. Two columns are read one after the other. What repeats at the top or bottom of many
+pages is left out.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from tacit.features.research.documents.confined_process import ReadingLimits, an
 
 INSTALL = "pip install 'tacit[research]', or in a checkout: pip install '.[research]'"
 Progress = Callable[[int, int], None]
-"""Told how many pages are read, of how many."""
+"""Called with the number of pages read, and of all pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
-    """Some text as it was drawn: its left end, its baseline counted upwards, its width as far as it is known."""
+    """Some text as drawn: left end, baseline from below, and estimated width."""
 
     x: float
     y: float
@@ -40,7 +41,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One page, from 1, with all that is drawn on it as text."""
+    """One page, from 1, with all its text."""
 
     number: int
     width: float
@@ -50,7 +51,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pdf:
-    """A file as it was read."""
+    """The content of a PDF file."""
 
     pages: tuple[Page, ...]
     title: str = ""
@@ -59,19 +60,20 @@ class Pdf:
     unread: tuple[int, ...] = ()
     """Pages that could not be read."""
     unseen: tuple[int, ...] = ()
-    """Pages with text that nobody sees, which was left out."""
+    """Pages with invisible text, which was left out."""
     recognised: tuple[int, ...] = ()
-    """Pages whose text lies unseen on a picture, as in scans that a program recognised the text of."""
+    """Scanned pages with an invisible text layer over the picture."""
 
 
 def read_pages_of_pdf(
     data: bytes, *, name: str, limits: ReadingLimits, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """What the process tells of a file; raises `Refusal` where it cannot be read, or where nobody may read it."""
+    """Return the answers of the process; raises `Refusal` if the file cannot be read or is encrypted."""
     if importlib.util.find_spec("pypdf") is None:
-        raise Mistake("PDF files need the extra `research`", hint=INSTALL)
+        raise Mistake("PDF files need the extra `research`", code="missing_extra", hint=INSTALL)
     if len(data) > limits.input_mb << 20:
-        raise Refusal(f"{name} is larger than {limits.input_mb} MB", hint="split it, or add the part that you cite")
+        hint = "split it, or add the part that you cite"
+        raise Refusal(f"{name} is larger than {limits.input_mb} MB", code="file_too_large", hint=hint)
     answers_read: list[dict[str, Any]] = []
     total = done = 0
     for answer in answers("pdf_process.py", data, name=name, limits=limits):
@@ -87,7 +89,7 @@ def read_pages_of_pdf(
 
 
 def whole(answers_read: Iterable[dict[str, Any]], *, name: str) -> Pdf:
-    """A file as the process told it; raises `Refusal` where no page has text."""
+    """Return the file from the answers of the process; raises `Refusal` if no page has text."""
     pages: list[Page] = []
     last: dict[str, Any] = {}
     marked: dict[str, list[int]] = {"unseen": [], "recognised": []}
@@ -103,10 +105,11 @@ def whole(answers_read: Iterable[dict[str, Any]], *, name: str) -> Pdf:
     if not any(page.pieces for page in pages):
         if unread:
             hint = "get a whole copy of the file"
-            raise Refusal(f"no page of {name} can be read: {last['unread'][0][1]}", hint=hint)
+            raise Refusal(f"no page of {name} can be read: {last['unread'][0][1]}", code="damaged_file", hint=hint)
         raise Refusal(
-            f"{name} holds no text on any of its pages ({len(pages)}); scans hold pictures only",
-            hint="run it through a program that recognises text (such as ocrmypdf), then add the result",
+            f"{name} has no text on any of its {len(pages)} pages; scans contain only pictures",
+            code="no_text",
+            hint="run text recognition on it (such as ocrmypdf), then add the result",
         )
     info = last["info"]
     outline = tuple((str(title), int(number)) for title, number in last["outline"])
@@ -133,14 +136,18 @@ def _refusal(name: str, why: str, *, limits: ReadingLimits, detail: str = "") ->
     more = f" ({detail})" if detail else ""
     match why:
         case "encrypted":
-            return Refusal(f"{name} opens only with a password", hint="save a copy without one, and add that")
+            return Refusal(
+                f"{name} needs a password", code="encrypted_file", hint="save a copy without one, and add that"
+            )
         case "cipher":
-            return Refusal(f"{name} is encrypted in a way that cannot be read here{more}", hint=INSTALL)
+            return Refusal(f"{name} has an unsupported encryption{more}", code="encrypted_file", hint=INSTALL)
         case "pages":
-            return Refusal(f"{name} says it has {detail} pages; {limits.pages} are the most", hint="split it")
+            return Refusal(
+                f"{name} has {detail} pages; at most {limits.pages} are read", code="too_many_pages", hint="split it"
+            )
         case _:
-            damaged = f"{name} is no PDF that can be read: it is damaged or cut off{more}"
-            return overtaxed(name, why, limits) or Refusal(damaged, hint="get a whole copy")
+            damaged = f"{name} is damaged or incomplete{more}"
+            return overtaxed(name, why, limits) or Refusal(damaged, code="damaged_file", hint="get a complete copy")
 
 
 _CELL = " | "
@@ -164,7 +171,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextLine:
-    """One line of text as it stands on a page."""
+    """One line of text on a page."""
 
     text: str
     page: int
@@ -177,13 +184,13 @@ class TextLine:
 
 
 def lines_of(pages: Sequence[Page]) -> list[TextLine]:
-    """All lines of a document, page after page, without what is repeated at the edges of pages."""
+    """Return all lines of a document in reading order, without running headers and footers."""
     per_page = [_read(_upright(page), page.number) for page in pages]
     return list(_without_repeated(per_page))
 
 
 def clean(text: str) -> str:
-    """A text without ligatures, odd blanks, and characters that nobody sees; everything else as it was drawn."""
+    """Return a text without ligatures, unusual blanks and invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\u2010", "-")
     if not text.isprintable():
@@ -192,7 +199,7 @@ def clean(text: str) -> str:
 
 
 def _upright(page: Page) -> list[TextPiece]:
-    """The pieces that are written the way most of the page is, turned so that they stand upright."""
+    """Return the pieces with the main direction of the page, turned upright."""
     written: Counter[int] = Counter()
     for piece in page.pieces:
         written[piece.turn] += len(piece.text)
@@ -286,7 +293,7 @@ def _gutter(pieces: Sequence[TextPiece]) -> float | None:
 
 
 def _parts_columns(pieces: Sequence[TextPiece], place: float, *, left: float, right: float) -> bool:
-    """Whether lines on both sides fill their side, stand beside each other, and few go across."""
+    """Return whether lines fill both sides, are next to each other, and few go across."""
     sides: tuple[dict[int, list[TextPiece]], dict[int, list[TextPiece]]] = (defaultdict(list), defaultdict(list))
     for piece in pieces:
         sides[piece.x >= place - 1][round(piece.y)].append(piece)
@@ -314,7 +321,7 @@ def _drawn_by_column(pieces: Sequence[TextPiece], place: float, *, across: set[i
 
 
 def _lie_apart(sides: tuple[dict[int, list[TextPiece]], dict[int, list[TextPiece]]], across: set[int]) -> bool:
-    """Whether there is room between what stands on the two sides: a line that was drawn in two parts has none."""
+    """Return whether there is a gap between the sides; a line that was drawn in two parts has none."""
     gaps = [
         min(each.x for each in sides[1][y]) - max(each.x + each.width for each in row) > _GUTTER_GAP * row[0].size
         for y, row in sides[0].items()

@@ -1,7 +1,6 @@
-"""Reading: a file's bytes, or what was told of its pages → title, abstract and passages, by the reader it calls for. Pure.
+"""Reads a file: its kind is detected, a confined process extracts the text, and the result is title, abstract and passages.
 
-What a file is, its first bytes decide; its name and what a server said of it only where they do not. Nothing is fetched.
-Whoever wants a file read that may mean harm asks `asking`, which has this done in a process with limits.
+The first bytes decide the kind of a file; its name and the server's media type only if they do not. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReading:
-    """A file as it was read."""
+    """The content of a file."""
 
     title: str
     passages: tuple[Passage, ...]
@@ -49,11 +48,11 @@ class DocumentReading:
     pages: int = 0
     identifiers: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """What a person must know of the reading: pages that are missing, no abstract."""
+    """Notes for a person: missing pages, hidden text."""
 
 
 class Sort(StrEnum):
-    """What a file is, for its reader."""
+    """The kind of a file."""
 
     PDF = "pdf"
     HTML = "html"
@@ -61,31 +60,35 @@ class Sort(StrEnum):
 
 
 def sort_of(data: bytes, *, name: str, media_type: str = "") -> Sort:
-    """Tell what a file is; raises `Mistake` where it is of no sort that is known, `Refusal` where it is not what it says."""
+    """Return the kind of a file; raises `Mistake` for an unknown kind, `Refusal` for a file that is not what it claims."""
     if b"%PDF-" in data[:_PDF_WITHIN]:
         return Sort.PDF
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if len(data) > TEXT_MB << 20:
-        raise Refusal(f"{name} is larger than {TEXT_MB} MB of text", hint="add the part that you cite")
+        hint = "add the part that you cite"
+        raise Refusal(f"{name} is larger than {TEXT_MB} MB of text", code="file_too_large", hint=hint)
     if suffix == "pdf" or "pdf" in media_type:
-        raise Refusal(f"{name} is no PDF: it does not begin like one", hint="get a whole copy of the file")
+        hint = "get a complete copy of the file"
+        raise Refusal(f"{name} is not a PDF: it does not begin like one", code="not_a_pdf", hint=hint)
     if _begins_like_html(data[:_LOOKED_AT]) or "html" in media_type or suffix in _PAGES:
         return Sort.HTML
     if suffix in _TEXTS or media_type.startswith("text/"):
         return Sort.TEXT
     raise Mistake(
-        f"{name} is of a sort that cannot be read", hint="add a PDF, an HTML page, or a Markdown or text file"
+        f"{name} has an unknown format",
+        code="unknown_format",
+        hint="add a PDF, an HTML page, or a Markdown or text file",
     )
 
 
 def read_text(sort: Sort, data: bytes, *, name: str) -> DocumentReading:
-    """Read an HTML page or a text; raises `Refusal` where there is nothing to quote and `Mistake` where it is no text."""
+    """Read an HTML page or a text; raises `Refusal` if there is nothing to quote, `Mistake` if it is not text."""
     text = _decoded(data, name)
     return _from_html(text, name) if sort is Sort.HTML else _from_markdown(text, name)
 
 
 def _begins_like_html(head: bytes) -> bool:
-    """Whether a page begins here, behind whatever declarations and comments."""
+    """Return whether an HTML page begins here, after declarations and comments."""
     rest = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     while rest.startswith((b"<?xml", b"<!--")):
         _, end, rest = rest.partition(b"-->" if rest.startswith(b"<!--") else b">")
@@ -99,7 +102,9 @@ def _decoded(data: bytes, name: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
-        raise Mistake(f"{name} is no text", hint="add a PDF, an HTML page, or a Markdown or text file")
+        raise Mistake(
+            f"{name} is not text", code="not_text", hint="add a PDF, an HTML page, or a Markdown or text file"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -107,17 +112,15 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def read_pages(pdf: Pdf, *, name: str) -> DocumentReading:
-    """Put the pieces of a PDF in order; raises `Refusal` where there is nothing to quote."""
+    """Read the pages of a PDF; raises `Refusal` if there is nothing to quote."""
     lines = lines_of(pdf.pages)
     body = body_of(lines, pdf.outline)
     first = [piece.text for page in pdf.pages[:1] for piece in page.pieces]
     notes = [f"could not be read: page {_some(pdf.unread)}"] if pdf.unread else []
     if pdf.unseen:
-        notes.append(f"left out text that nobody sees: page {_some(pdf.unseen)}")
+        notes.append(f"left out invisible text: page {_some(pdf.unseen)}")
     if pdf.recognised:
-        notes.append(
-            f"text lies unseen on pictures, as in recognised scans, and was read: page {_some(pdf.recognised)}"
-        )
+        notes.append(f"read the text layer of scanned pages: page {_some(pdf.recognised)}")
     declared = pdf.title if pdf.title and not _NO_TITLE.match(pdf.title) else ""
     authors = tuple(part.strip() for part in re.split(r";|,| and ", pdf.author) if part.strip())
     answers_read = DocumentReading(
@@ -151,11 +154,11 @@ def _from_markdown(text: str, name: str) -> DocumentReading:
 
 
 def _completed(declared: DocumentReading, paragraphs: Sequence[Paragraph], name: str) -> DocumentReading:
-    """What a file says of itself, with its text: passages, abstract, and its name where it has no title."""
+    """Add passages and abstract, and the file name if there is no title."""
     passages = passages_of(paragraphs)
     if not any(passage.section != REFERENCES for passage in passages):
         hint = "look at the file: it may be empty, or a list only"
-        raise Refusal(f"{name} holds no text that could be cited", hint=hint)
+        raise Refusal(f"{name} has no text to cite", code="nothing_to_cite", hint=hint)
     abstract = " ".join(each.text for each in paragraphs if each.section == ABSTRACT)[:LONGEST_ABSTRACT]
     stem = name.rpartition("/")[2].rpartition(".")[0] or name
     title = " ".join(declared.title.split()) or stem
@@ -167,7 +170,7 @@ def _some(pages: Sequence[int]) -> str:
 
 
 def _identifiers(texts: Sequence[str]) -> dict[str, str]:
-    """What the first page says that it is: arXiv's stamp on its margin, a DOI."""
+    """Return identifiers on the first page: arXiv's stamp, a DOI."""
     found: dict[str, str] = {}
     for text in texts:
         for key, pattern in (("arxiv", _ARXIV), ("doi", _DOI)):
@@ -184,7 +187,7 @@ def read(
     limits: ReadingLimits | None = None,
     progress: Progress | None = None,
 ) -> DocumentReading:
-    """Read a file; raises `Refusal` where that cannot be done and `Mistake` where it is of no sort that is known."""
+    """Read a file in confined processes; raises `Refusal` if it cannot be read, `Mistake` for an unknown kind."""
     limits = limits or ReadingLimits()
     sort = sort_of(data, name=name, media_type=media_type)
     if sort is Sort.PDF:
@@ -203,7 +206,7 @@ def _refusal(name: str, answer: dict[str, Any], limits: ReadingLimits) -> Refusa
     if why in ("Mistake", "Refusal"):
         return (Mistake if why == "Mistake" else Refusal)(str(answer["message"]), hint=hint)
     return overtaxed(name, why, limits) or Refusal(
-        f"{name} cannot be read", hint="save it anew, as plain text if need be"
+        f"{name} cannot be read", code="damaged_file", hint="save it again, as plain text if necessary"
     )
 
 

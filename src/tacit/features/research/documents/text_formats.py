@@ -1,7 +1,7 @@
-"""HTML: a page's text → paragraphs under their headings, with what the page says of itself. Fetches nothing. Pure.
+"""HTML and Markdown: a text → paragraphs under their headings, with line numbers and what it declares of itself.
 
-What a reader of the page does not see is left out: scripts, styles, comments, hidden elements; so is what stands around the
-text (menus, headers, footers). Nesting is counted, never recursed into. What is done here is linear in the page's length.
+Invisible content is left out: scripts, styles, comments, hidden elements; so are menus, headers and footers of a page.
+Links stay as they are written and are never followed. The work is linear in the length of the text.
 """
 
 from __future__ import annotations
