@@ -17,7 +17,7 @@ from tacit.store import open_store
 from tests.faults.points import Points
 from tests.unit.learn.attempts import migration
 from tests.unit.learn.calls import season
-from tests.unit.learn.test_error_lessons import mended
+from tests.unit.learn.test_error_lessons import fixed_session
 
 ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "6"))
 MOST_KILLS = 3
@@ -31,7 +31,7 @@ def work() -> list[Trajectory]:
     claim = Claim(result="success", score=1.0, verified_by="check")
     visits = [dataclasses.replace(visit, claim=claim, id="") for visit in season()]
     columns = [dataclasses.replace(migration(name), session_id=name, id="") for name in ("due_date", "paid_at", "sent")]
-    return [*visits, *columns, *(mended(number) for number in range(1, 4))]
+    return [*visits, *columns, *(fixed_session(number) for number in range(1, 4))]
 
 
 def captured(database: Path) -> None:

@@ -25,11 +25,11 @@ from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, language, skill_usage
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.consensus import consensus
+from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
-from tacit.learn.report import LearningReport, ModelReport
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, distil, draft_of
 from tacit.recall import publishing
 from tacit.store.context import StoreContext

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from tacit.domain.skill import Case
-from tacit.learn.mining.conditions import AttemptRecord, ending_effects, learn_cases
+from tacit.learn.mining.effect_conditions import AttemptRecord, ending_effects, learn_cases
 from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 

@@ -17,7 +17,7 @@ from tacit.learn.failures import (
     found_pitfalls,
     pitfalls,
 )
-from tacit.learn.failures.comparison import hands_over
+from tacit.learn.failures.attempt_changes import hands_over
 
 BOOKING = "Book the green room for ten people and tell the caretaker."
 

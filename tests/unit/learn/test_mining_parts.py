@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.mining.candidates import MAX_SURROUNDINGS, composites, free_name, name_of, surroundings_of
-from tacit.learn.mining.conditions import attempt_record, distinct_attempts, known_facts
+from tacit.learn.mining.effect_conditions import attempt_record, distinct_attempts, known_facts
 from tacit.learn.mining.miner import mine, phase_order
 from tacit.learn.mining.study import MAX_FAILURES, Study, failure_causes, general_task, impersonal_task, names_in
 from tacit.learn.mining.units import Group, groups_of, learn_order, units_of

@@ -5,7 +5,7 @@ explained failures at other tasks.
 """
 
 from tacit.learn.failures.analysis import FailurePool, FoundPitfall, explain_failure, found_pitfalls, pitfalls
-from tacit.learn.failures.comparison import ExpectedCall, FailureCause, FailureKind
+from tacit.learn.failures.attempt_changes import ExpectedCall, FailureCause, FailureKind
 
 __all__ = [
     "ExpectedCall",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.failures.comparison import (
+from tacit.learn.failures.attempt_changes import (
     AttemptChanges,
     ComparedCall,
     ExpectedCall,

@@ -15,7 +15,13 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
-from tacit.learn.mining.conditions import attempt_record, count_case, distinct_attempts, ending_effects, learn_cases
+from tacit.learn.mining.effect_conditions import (
+    attempt_record,
+    count_case,
+    distinct_attempts,
+    ending_effects,
+    learn_cases,
+)
 from tacit.learn.mining.predicates import goal_checks
 from tacit.learn.mining.study import AttemptSource, Study, failure_causes, impersonal_task, step_at
 from tacit.learn.mining.task_cues import learn_cues

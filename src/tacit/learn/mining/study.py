@@ -16,7 +16,7 @@ from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.learn.failures import FailureCause, FailurePool, explain_failure
 from tacit.learn.mining.binding import Bound, Occurrence, bind
-from tacit.learn.mining.conditions import known_facts
+from tacit.learn.mining.effect_conditions import known_facts
 from tacit.learn.mining.units import Group, Unit, Units, units_of
 from tacit.learn.values import EMAIL
 from tacit.learn.wording import code, shorten
