@@ -270,7 +270,7 @@ def test_every_command_means_the_projects_own_skill_and_tells_of_its_mirror(ever
     assert (own["scope"].partition(":")[0], mirror["scope"]) == ("project", "organisation")
     told = everywhere.run("history", name, "--json").json
     assert (told["subject"], told["others"]) == (own["skill_id"], [mirror])
-    assert f"same name at organisation: {mirror['version_id'][:10]}" in everywhere.run("history", name).out
+    assert f"organisation: {mirror['version_id'][:10]}" in everywhere.run("history", name).out
     [counted] = everywhere.run("stats", name, "--json").json["records"]
     assert counted["version_id"] == own["version_id"]
     [listed] = everywhere.run("skills", "list", "--json").json["skills"]
@@ -278,7 +278,7 @@ def test_every_command_means_the_projects_own_skill_and_tells_of_its_mirror(ever
     assert "also at organisation" in everywhere.run("skills").out
     assert len(everywhere.run("skills", "list", "--all", "--json").json["skills"]) == 2
     retired = everywhere.type("review", name, "--retire", "--by", "ann")
-    assert (retired.code, "same name at organisation" in retired.out) == (0, True)
+    assert (retired.code, "at organisation" in retired.out) == (0, True)
     assert everywhere.run("history", name, "--json").json["others"] == []
     [left] = everywhere.run("skills", "list", "--json").json["skills"]
     assert left["scope"] == "organisation"
@@ -286,4 +286,4 @@ def test_every_command_means_the_projects_own_skill_and_tells_of_its_mirror(ever
 
 def test_a_purge_tells_of_the_copy_at_home(everywhere: Terminal) -> None:
     purged = everywhere.type("purge", "--source", _hash(everywhere), "--yes", "--by", "ann")
-    assert (purged.code, "your own store still has a copy of wait-for-elements" in purged.out) == (0, True), purged.out
+    assert (purged.code, "still has a copy" in purged.out) == (0, True), purged.out

@@ -90,7 +90,7 @@ def test_a_skill_md_may_be_proposed_and_claims_no_counts(terminal: Terminal, tmp
     )
     done = terminal.run("propose", str(file), "--by", "scout")
     assert done.code == 0, done.err
-    assert "wake-the-gauge: waiting for review" in done.out
+    assert "waiting for review" in done.out
     shown = terminal.run("skills", "show", "wake-the-gauge", "--json").json
     assert "9 of 9" not in shown["skill_md"]
     assert "`Feed: asleep`" in shown["skill_md"]

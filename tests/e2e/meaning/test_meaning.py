@@ -57,7 +57,9 @@ def library(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def test_approval_alone_gave_every_skill_its_vectors(library: Library) -> None:
     assert library.loop.context.embedder is not None
-    assert library.loop.context.store.vectors.spaces() == {library.loop.context.embedder.identity: REWORDED + IDENTIFIERS}
+    assert library.loop.context.store.vectors.spaces() == {
+        library.loop.context.embedder.identity: REWORDED + IDENTIFIERS
+    }
     assert library.loop.library.index().embedded == 0
     assert library.loop.archive.verify() == []
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.sandbox import SandboxFile, SandboxLimits, Ended, SandboxRequest
+from tacit.domain.sandbox import Ended, SandboxFile, SandboxLimits, SandboxRequest
 from tacit.providers.sandbox.profile import numbers
 from tests.e2e.sandbox.conftest import ORDINARY, Caller
 from tests.e2e.sandbox.probes import EMPTY_FILES, FOREIGN_CALL, MEMORY_OF_MANY, PREAMBLE, REACHING
@@ -181,9 +181,13 @@ def test_workspace_of_the_caller_is_never_touched(caller: Caller) -> None:
         (folder / "kept.txt").write_text("before")
         (folder / "link").symlink_to("/etc/shadow")
         files = (
-            SandboxFile(path="added/run.sh", content=b"echo x > ../kept.txt; rm ../link; cat kept.txt", executable=True),
+            SandboxFile(
+                path="added/run.sh", content=b"echo x > ../kept.txt; rm ../link; cat kept.txt", executable=True
+            ),
         )
-        ran = caller(SandboxRequest(command=("sh", "-c", "cd added && ./run.sh; sh ./run.sh"), workspace=folder, files=files))
+        ran = caller(
+            SandboxRequest(command=("sh", "-c", "cd added && ./run.sh; sh ./run.sh"), workspace=folder, files=files)
+        )
         assert {change.path: str(change.how) for change in ran.changes} == {"kept.txt": "altered", "link": "removed"}
         assert [path.name for path in sorted(folder.iterdir())] == ["kept.txt", "link"]
         assert (folder / "kept.txt").read_text() == "before"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import SandboxOutage
-from tacit.domain.sandbox import SandboxFile, SandboxLimits, Ended, SandboxRequest, Form, SandboxResult
+from tacit.domain.sandbox import Ended, Form, SandboxFile, SandboxLimits, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.detonation import detonate
 from tacit.providers.sandbox import Bubblewrap
@@ -138,7 +138,11 @@ def test_nothing_is_left_on_the_host(sandbox: Bubblewrap, monkeypatch: pytest.Mo
 
     make = tempfile.mkdtemp
     monkeypatch.setattr(tempfile, "mkdtemp", noting)
-    sandbox.run(SandboxRequest(command=("sleep", "9"), files=(SandboxFile(path="a", content=b""),), limits=SandboxLimits(wall_s=0.2)))
+    sandbox.run(
+        SandboxRequest(
+            command=("sleep", "9"), files=(SandboxFile(path="a", content=b""),), limits=SandboxLimits(wall_s=0.2)
+        )
+    )
     assert [folder.name.startswith("tacit-sandbox-") for folder in made] == [True]
     assert not made[0].exists()
 

@@ -175,7 +175,7 @@ def test_preparing_again_leaves_a_persons_ignore_file_alone_and_other_folders_ge
 
 def test_a_folder_that_cannot_be_made_is_an_outage_with_a_way_out(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreOutage, match="cannot create") as refused:
+    with pytest.raises(StoreOutage) as refused:
         place_at(tmp_path / "file" / ".tacit").prepare()
     assert "TACIT_STORE" in refused.value.hint
 

@@ -118,13 +118,15 @@ def ruler(axis: Axis, scale: Scale) -> Text:
 def draw(panels: Sequence[tuple[Axis, Sequence[ChartRow]]], path: Path, *, heading: str = "") -> None:
     """Write a plot as a PNG or SVG file, as its name says: one panel below the other, each along its own axis."""
     if path.suffix.lower() not in FORMATS:
-        raise Mistake(f"cannot draw {path.name}: only {' and '.join(FORMATS)} are known", hint="--plot lift.png")
+        message = f"cannot draw {path.name}: only {' and '.join(FORMATS)} are known"
+        raise Mistake(message, code="unknown_format", hint="--plot lift.png")
     if not path.parent.is_dir():
-        raise Mistake(f"there is no folder {path.parent}", hint="make it first, or name another file")
+        hint = "create it first, or name another file"
+        raise Mistake(f"there is no folder {path.parent}", code="no_folder", hint=hint)
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise Mistake("drawing into a file needs matplotlib", hint=INSTALL) from error
+        raise Mistake("drawing into a file needs matplotlib", code="extra_missing", hint=INSTALL) from error
     heights = [1 + len(rows) for _, rows in panels]
     figure = Figure(figsize=(_WIDTH_INCHES, 0.5 + _ROW_INCHES * sum(heights)), layout="constrained")
     plots = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -134,7 +136,8 @@ def draw(panels: Sequence[tuple[Axis, Sequence[ChartRow]]], path: Path, *, headi
     try:
         figure.savefig(path, dpi=_DOTS)
     except OSError as error:
-        raise Mistake(f"{path} cannot be written: {error.strerror}", hint="name another file") from error
+        message = f"{path} cannot be written: {error.strerror}"
+        raise Mistake(message, code="cannot_write", hint="name another file") from error
 
 
 def _fill(plot: Axes, axis: Axis, rows: Sequence[ChartRow]) -> None:

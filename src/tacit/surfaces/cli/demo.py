@@ -33,7 +33,7 @@ from tacit.domain.stored import Stored
 from tacit.evidence import Command
 from tacit.evidence.capture import Captured
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
-from tacit.learn.report import LearningReport
+from tacit.learn.learning_report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.learn import learned_parts

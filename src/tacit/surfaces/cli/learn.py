@@ -25,7 +25,7 @@ from tacit.domain.model import LanguageModel
 from tacit.evidence.capture import Captured
 from tacit.evidence.transcripts import capture_transcript, combined
 from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
-from tacit.learn.report import LearningReport, ModelReport
+from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
