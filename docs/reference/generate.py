@@ -33,6 +33,7 @@ These names keep working; the command on the right is the one to use.
 """
 FOLDED = {
     "tacit feedback": "tacit record --helpful / --not-helpful",
+    "tacit refine NAME": "tacit tend NAME",
     "tacit compose NAME PART…": "tacit propose NAME --part PART",
     "tacit skills list": "tacit skills",
     "tacit skills diff": "tacit skills show --diff",

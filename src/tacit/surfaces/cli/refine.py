@@ -28,18 +28,17 @@ SHOWN_FRICTION = 3
 SHOWN_RUNS = 6
 
 
-@click.command()
+@click.command(hidden=True)
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option("--propose", is_flag=True, help="Propose the next version; it waits until a person approves it.")
 @command_options
 def refine(ctx: CommandContext, *, name: str | None, propose: bool) -> None:
-    """Show what runs ran into when they used a skill, step by step, and the next version that they suggest.
+    """Show what runs ran into when they used a skill; the same as `tacit tend NAME`. Without NAME: every skill in use."""
+    report_refinements(ctx, name, propose=propose)
 
-    NAME is a name or the beginning of an id; without it, all skills in use with findings are listed. Findings are denied
-    calls, files that are not where the skill expects them, calls that only worked differently, corrections and detours in runs
-    that were shown the skill (tacit learn reads them). A next version needs two sessions, or one in which a person said so;
-    only verified successes change anything. Agents may propose it; only people approve (tacit review).
-    """
+
+def report_refinements(ctx: CommandContext, name: str | None, *, propose: bool) -> None:
+    """Report what runs ran into with one skill, or with every skill in use, and the next versions that they suggest."""
     found = ctx.memory.library.findings(name or "")
     verdicts = _proposed(ctx, found) if propose else {}
     document = {"skills": [_findings_document(each, verdicts.get(each.stored.version.id)) for each in found]}
@@ -168,7 +167,7 @@ def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[ReportPart]:
         yield "No run had problems with a skill in use."
         return
     yield _SUMMARY.table(found)
-    yield "\n[bold]tacit refine NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
+    yield "\n[bold]tacit tend NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
 
 
 def _one_skill_parts(found: SkillFindings) -> Iterator[ReportPart]:

@@ -34,7 +34,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "uninstall": ("tacit.surfaces.cli.init", EVERYDAY, "Remove everything that `tacit init` wrote"),
     "skills": ("tacit.surfaces.cli.skills", LIBRARY, "List, show, edit, import and export skills"),
     "propose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill that you or an agent wrote"),
-    "refine": ("tacit.surfaces.cli.refine", LIBRARY, "Show what runs ran into, and the next version"),
     "promote": ("tacit.surfaces.cli.promote", LIBRARY, "Make a skill available beyond this project"),
     "tend": ("tacit.surfaces.cli.tend", LIBRARY, "Find outdated, useless and duplicate skills"),
     "undo": ("tacit.surfaces.cli.undo", LIBRARY, "Undo the last change to a skill"),
@@ -66,6 +65,7 @@ HIDDEN = {
     "hook": "tacit.surfaces.cli.mcp",
     "feedback": "tacit.surfaces.cli.record",
     "compose": "tacit.surfaces.cli.propose",
+    "refine": "tacit.surfaces.cli.refine",
 }
 """Commands that work but are not listed: those that clients start, and old names."""
 MOVED = {

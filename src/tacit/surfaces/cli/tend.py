@@ -23,6 +23,7 @@ from tacit.surfaces.cli.context import (
     counted,
     progress_bar,
 )
+from tacit.surfaces.cli.refine import report_refinements
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.views import STATUS_STYLE
 
@@ -46,6 +47,8 @@ _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILE
 
 
 @click.command()
+@click.argument("name", required=False, metavar="[NAME]")
+@click.option("--propose", is_flag=True, help="Propose the next version that runs suggest; it waits for review.")
 @click.option("--apply", "apply", is_flag=True, help="Apply the suggestions, after asking.")
 @click.option(
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
@@ -54,7 +57,17 @@ _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILE
 @by_option()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @command_options
-def tend(ctx: CommandContext, *, apply: bool, only: tuple[str, ...], revalidate: bool, by: str, yes: bool) -> None:
+def tend(
+    ctx: CommandContext,
+    *,
+    name: str | None,
+    propose: bool,
+    apply: bool,
+    only: tuple[str, ...],
+    revalidate: bool,
+    by: str,
+    yes: bool,
+) -> None:
     """Find outdated, useless, duplicate and improvable skills, with reasons.
 
     Nothing changes without --apply, which only a person can use. What is set aside can be restored (tacit review ID
@@ -63,7 +76,14 @@ def tend(ctx: CommandContext, *, apply: bool, only: tuple[str, ...], revalidate:
     --revalidate runs procedures on a copy of the last commit, in a sandbox without network, with the examples of parameters as
     values, and then their checks. --revalidate --apply stores the results as machine-verified evidence, one a day. A procedure
     without a check, or that needs more, is "not checkable here" and counts for nothing.
+
+    With NAME it shows what runs ran into when they used that skill, step by step, and the next version that they suggest:
+    denied calls, missing files, calls that only worked differently, corrections and detours. A next version needs two
+    sessions, or one in which a person said so; only verified successes change anything. Agents may propose it.
     """
+    if name is not None or propose:
+        report_refinements(ctx, name, propose=propose)
+        return
     if apply:
         ctx.caller.require_person("tend --apply")
         if ctx.as_json and not yes:
