@@ -347,7 +347,7 @@ def test_a_failed_linter_is_answered_by_tests():
     assert assess(attempt(shell("ruff check .", StepResult.FAILED), CHANGE, shell("pytest"))).verified_success
 
 
-def test_work_that_was_put_aside_and_taken_up_again_counts():
+def test_work_that_was_set_aside_and_restored_counts():
     steps = [CHANGE, shell("git stash"), shell("git stash pop"), shell("pytest")]
     assert assess(attempt(*steps)).verified_success
     assert assess(attempt(CHANGE, shell("git stash"), shell("pytest"))).outcome is Outcome.UNKNOWN

@@ -171,7 +171,7 @@ def test_failure_is_answered_only_by_a_check_that_looks_at_what_failed(command, 
     assert assess(attempt(failed, CHANGE, check)).verified_success is answers
 
 
-def test_word_of_the_agent_is_not_a_check():
+def test_a_claim_of_the_agent_is_not_a_check():
     statement = Step(index=1, role=Role.AGENT, text="All tests pass, everything is verified.")
     assert not assess(attempt(CHANGE, statement)).verified_success
 

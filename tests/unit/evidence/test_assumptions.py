@@ -309,7 +309,7 @@ def test_a_person_who_changes_their_mind_is_taken_at_their_last_word() -> None:
     assert came_out("We use npm here", *steps, aspect=Aspect.PREFERENCES).held is WRONG
 
 
-def test_what_stands_in_a_persons_place_for_a_subagent_is_no_persons_word() -> None:
+def test_messages_to_a_subagent_are_not_the_users_words() -> None:
     found = came_out("We use npm here", statement("Use pnpm instead of npm."), parent="s0", aspect=Aspect.PREFERENCES)
     assert found.held is UNKNOWN
 

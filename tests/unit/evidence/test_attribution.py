@@ -137,7 +137,7 @@ class TestProcedures:
         both = attempt(call("set_mode", {"mode": "4g"}), call("hand_over", {"why": "x"}))
         assert aligned_with(both, skill).following is FOLLOWED
 
-    def test_a_pitfall_that_somebody_wrote_forbids_and_a_counted_one_only_warns(self):
+    def test_a_written_pitfall_forbids_and_a_counted_one_only_warns(self):
         written = content(pitfalls=(Pitfall(text="Never run `python manage.py flush` before it."),))
         counted = content(pitfalls=(Pitfall(text="Calling flush as well.", kind="extra step"),))
         run = attempt(shell("python manage.py flush"), *MIGRATION)

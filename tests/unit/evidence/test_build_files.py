@@ -53,7 +53,7 @@ def test_only_the_rules_that_the_check_asks_for_count():
 
 
 @pytest.mark.parametrize("check", ["", "./check.sh", "make", "make unknown-goal", "bash -c 'make test; ./more'", "tox"])
-def test_where_nobody_can_tell_which_rules_run_all_count(check):
+def test_where_the_executed_rules_are_unknown_all_count(check):
     assert runs("app.py", lines_run(check, {"Makefile": MAKEFILE}))
 
 

@@ -70,7 +70,7 @@ def test_a_run_that_the_lot_gave_the_skill_to_carries_the_chance_it_had(loop: Ta
     assert (use.held_back, use.shares) == (False, (0.5,))
 
 
-def test_norms_stand_in_every_run(loop: Tacit) -> None:
+def test_norms_are_shown_in_every_run(loop: Tacit) -> None:
     for session in (next(sessions(loop, out=True)), next(sessions(loop, out=False))):
         assert "with little output" in loop.recall(TASK, session=session).text
 
@@ -93,7 +93,7 @@ def test_without_a_session_about_the_stated_share_goes_without(loop: Tacit) -> N
     assert 65 < without < 135
 
 
-def test_nothing_is_held_back_where_nobody_asked_for_it() -> None:
+def test_nothing_is_held_out_by_default() -> None:
     with Tacit(open_store(":memory:"), clock=lambda: NOW) as loop:
         loop.review(loop.propose(WHEEL, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
         for session in map(str, range(50)):
@@ -266,7 +266,7 @@ def skill(kind: Kind = Kind.PROCEDURE, step: str = "Run `make build`", **more: o
 
 
 @pytest.mark.parametrize("kind", [Kind.PROCEDURE, Kind.LESSON, Kind.REFERENCE])
-def test_of_a_skill_nobody_has_measured_a_control_tells_most(kind: Kind) -> None:
+def test_a_control_adds_most_for_an_unmeasured_skill(kind: Kind) -> None:
     assert unproven(skill(kind), []) == 1
 
 

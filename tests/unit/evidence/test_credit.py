@@ -20,7 +20,7 @@ def test_one_shown_skill_gets_all_the_credit():
     assert (made.verifier, made.at, made.grade) == ("pytest", later(1), Grade.MACHINE)
 
 
-def test_several_share_it_when_nobody_says_which_was_followed():
+def test_several_share_the_credit_when_it_is_not_known_which_was_followed():
     made = evidence_for(USE, Outcome.FAILURE, grade=Grade.SELF, at=NOW)
     assert [(item.version_id, item.weight, item.model) for item in made] == [("v_1", 0.5, "m"), ("v_2", 0.5, "m")]
     assert sum(item.weight for item in made) == 1

@@ -139,7 +139,7 @@ def test_steps_and_tokens_are_reported_as_a_part_of_what_runs_without_it_take() 
     assert retries.low < 0 < retries.high
 
 
-def test_what_nobody_measured_is_missing_and_the_rest_is_reported() -> None:
+def test_unmeasured_values_are_missing_and_the_rest_is_reported() -> None:
     found = lift(runs((15, 20), (10, 20)))
     assert set(found.differences) == {Measure.SUCCESS}
     unmeasured = lift([*efforts(1, 20, control=False, start=0), *runs((0, 0), (10, 20), start=900)])

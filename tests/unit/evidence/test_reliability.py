@@ -140,7 +140,7 @@ def test_the_rank_follows_the_bound_that_is_clear_of_neutral():
     assert rank(mixed) == NEUTRAL
 
 
-def test_results_without_a_use_are_distinguished_by_their_attempt_and_else_stand_alone():
+def test_results_without_a_use_are_distinguished_by_their_attempt():
     of_one = [replace(evidence(hours=hour), use_id="", trajectory_id="t_1", id="") for hour in range(3)]
     assert reliability(of_one).trials == pytest.approx(1)
     of_none = [replace(evidence(hours=hour), use_id="", id="") for hour in range(3)]
@@ -283,14 +283,14 @@ def of_model(model: str, count: int, outcome: Outcome, *, scope: str = "") -> li
     ]
 
 
-def test_what_is_known_elsewhere_stands_in_where_nothing_is_known_of_a_model_or_a_scope():
+def test_results_from_elsewhere_are_used_where_a_model_or_a_scope_has_none():
     rows = of_model("large", 8, SUCCESS, scope="project:a")
     assert reliability(rows, model="small") == reliability(rows)
     assert reliability(rows, scope="project:b") == reliability(rows)
     assert reliability([], model="small", scope="project:b") == reliability([])
 
 
-def test_sparse_evidence_of_a_model_is_drawn_towards_the_whole_and_enough_of_it_stands_alone():
+def test_sparse_evidence_of_a_model_is_shrunk_towards_the_whole():
     others = of_model("large", 40, SUCCESS)
     shares = []
     for count in (0, 1, 3, 10, 20):

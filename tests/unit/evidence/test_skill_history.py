@@ -45,7 +45,7 @@ def approved(loop: Tacit, name: str = "release", **fields: object) -> str:
     return version_id
 
 
-def test_a_skill_that_nobody_has_used_has_an_empty_record(loop: Tacit) -> None:
+def test_an_unused_skill_has_empty_figures(loop: Tacit) -> None:
     approved(loop)
     (record,) = loop.archive.records()
     assert (record.shown, record.worked, record.failed, record.followed) == (0, 0, 0, {})

@@ -326,7 +326,7 @@ def test_only_imagined_values_at_first():
         ({"a": 0.0, "b": 0.0}, {"a": 0.0, "b": 0.0}),
     ],
 )
-def test_nobody_has_more_than_a_third_or_an_equal_share(amounts, expected):
+def test_no_principal_has_more_than_a_third_or_an_equal_share(amounts, expected):
     assert capped(amounts, share=1 / 3) == pytest.approx(expected)
 
 

@@ -49,7 +49,7 @@ def test_an_entry_whose_own_words_come_back_was_used():
     assert used(says("I squash the fixups and put the ticket into the imperative subject.")) is True
 
 
-def test_an_entry_that_left_no_trace_was_passed_over():
+def test_an_entry_without_a_trace_was_ignored():
     assert used(does("sed -i s/a/b/ login.py"), says("The login works again.")) is False
 
 
@@ -120,7 +120,7 @@ def test_the_point_of_a_long_lesson_is_enough():
     assert used(does(USED), entry=long) is True
 
 
-def test_a_procedure_is_used_where_its_steps_were_done_and_passed_over_where_not():
+def test_a_procedure_is_used_if_its_steps_were_done_and_ignored_otherwise():
     procedure = content()
     done = [shell(step.arguments["command"]) for step in MIGRATE]
     assert used(*done, entry=procedure) is True
@@ -152,7 +152,7 @@ def test_a_use_counts_one_and_refreshes_the_date():
     assert prominence_of(VERSION, [], usage_signals=[signal_of(True, 5)]) == (1, later(5))
 
 
-def test_being_passed_over_takes_one_away_and_refreshes_nothing():
+def test_being_ignored_subtracts_one_and_refreshes_nothing():
     assert prominence_of(VERSION, [], usage_signals=[signal_of(True, 5), signal_of(False, 9)]) == (0, later(5))
 
 
@@ -160,7 +160,7 @@ def test_what_was_never_shown_does_not_fade():
     assert prominence_of(VERSION, []) == (0, VERSION.created_at)
 
 
-def test_what_was_passed_over_often_comes_back_by_one_use():
+def test_one_use_raises_what_was_often_ignored():
     assert count(*(signal_of(False, hour) for hour in range(50)), signal_of(True, 60)) == 1
 
 

@@ -59,7 +59,7 @@ def test_a_norm_that_was_used_becomes_more_prominent(store):
     assert store.evidence([version_id])[version_id] == [], "it says nothing of whether it works"
 
 
-def test_a_norm_that_was_passed_over_fades_and_never_below_the_floor(store):
+def test_an_ignored_norm_loses_prominence_down_to_the_floor(store):
     version_id = keep(store, NORM)
     store.add(use(version_id))
     learn(store, shell(USED))
@@ -95,7 +95,7 @@ def test_a_longer_capture_of_the_same_run_counts_once(store):
     assert standing(store, version_id)[0] == 1
 
 
-def test_what_nobody_was_shown_is_neither_used_nor_passed_over(store):
+def test_what_was_not_shown_gives_no_signal(store):
     version_id = keep(store, NORM)
     learn(store, shell(USED))
     assert store.entries(UsageSignal) == []
@@ -110,7 +110,7 @@ def test_without_a_transcript_nothing_is_reported(store):
     assert store.entries(UsageSignal) == []
 
 
-def test_what_was_held_back_by_lot_is_neither_used_nor_passed_over(store):
+def test_what_was_held_out_gives_no_signal(store):
     version_id = keep(store, NORM)
     store.add(use(version_id, held_back=True, shares=(0.2,)))
     learn(store, shell("ls"), shell("sed -i s/a/b/ x.py"))
@@ -182,7 +182,7 @@ def test_a_purge_of_the_run_takes_what_it_reported_with_it(store):
     assert standing(store, version_id)[0] == 0, "nor does anything it brought stay behind"
 
 
-def test_a_run_that_nobody_vouches_for_tells_as_well_as_any(store):
+def test_an_unverified_run_gives_signals_too(store):
     version_id = keep(store, NORM)
     store.add(use(version_id))
     trajectory = run(shell(USED))

@@ -217,7 +217,7 @@ def test_a_yes_counts_where_the_failing_check_was_not_run_on_the_last_change() -
     assert verdict(story(FAILED, CHANGE, reply="works now, thanks")) == ACCEPTANCE
 
 
-def test_a_check_that_could_not_run_does_not_stand_against_a_yes() -> None:
+def test_a_check_that_could_not_run_does_not_outweigh_an_acceptance() -> None:
     assert verdict(story(CHANGE, shell("pytest", StepResult.FAILED, code=127), reply="lgtm")) == ACCEPTANCE
 
 

@@ -47,7 +47,7 @@ RELEASE = part(
 )
 
 
-def test_the_steps_of_each_part_stand_under_a_phase_in_the_order_given() -> None:
+def test_the_steps_of_each_part_follow_a_heading_in_the_given_order() -> None:
     made = composed("ship", "Ship it.", [BUILD, RELEASE], parts_of=none_below)
     assert [step.text for step in made.steps] == [
         "Phase 1, `build`: Do the build.", "make build", "Phase 2, `release`: Do the release.", "make push",
@@ -179,7 +179,7 @@ def test_a_composite_is_found_by_the_words_of_its_parts(loop: Tacit) -> None:
     assert "ship" in [item.name for item in loop.recall("announce the service", k=5).items]
 
 
-def test_a_composite_that_is_given_stands_for_its_parts(loop: Tacit) -> None:
+def test_a_given_composite_replaces_its_parts(loop: Tacit) -> None:
     shipped(loop)
     selection = loop.recall("build and publish the service", k=5)
     assert [item.name for item in selection.items] == ["ship"]

@@ -170,7 +170,7 @@ class TestSettling:
         [moved] = library.loop.learn().settled
         assert (moved.version_id, moved.after) == (version_id, Status.TRUSTED)
 
-    def test_what_evidence_moved_is_not_taken_for_something_that_nobody_approved(self, library: Library) -> None:
+    def test_a_status_change_by_evidence_is_not_taken_for_a_missing_approval(self, library: Library) -> None:
         version_id = library.approved(RELEASE)
         library.use(version_id, Outcome.SUCCESS, times=15)
         assert library.loop.reviews.recheck() == []

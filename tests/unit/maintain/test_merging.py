@@ -62,7 +62,7 @@ def test_what_contradicts_is_never_offered_as_the_same(library: Library, one: st
 
 
 class TestLastWords:
-    def test_what_a_person_wrote_last_stands_even_against_the_better_proven(self, library: Library) -> None:
+    def test_what_a_person_wrote_last_is_kept_even_if_the_other_is_better_proven(self, library: Library) -> None:
         one, signed = library.approved(COMMIT), library.approved(SIGNED)
         library.use(one, Outcome.SUCCESS, times=2)
         [care] = library.tend(CareKind.MERGE)
@@ -72,7 +72,7 @@ class TestLastWords:
         kept = coded("step_kept", step=1, kept="git commit -s -m changelog", dropped="git commit -m changelog")
         assert kept.values.items() - {("step", 1)} <= care.reasons[-1].values.items()
 
-    def test_it_stands_too_where_the_other_one_does_more(self, library: Library) -> None:
+    def test_it_is_kept_where_the_other_one_has_more_steps(self, library: Library) -> None:
         more = dataclasses.replace(COMMIT, steps=(*COMMIT.steps, *bash_steps("git push")))
         one, signed = library.approved(more), library.approved(SIGNED)
         whole = merged(library.store.version(signed), library.store.version(one))
@@ -80,7 +80,7 @@ class TestLastWords:
         assert commands == ["make changelog", "git add CHANGELOG.md", "git commit -s -m changelog", "git push"]
         assert set(whole.origins.values()) == set(library.store.version(one).version.origins.values())
 
-    def test_somebodys_words_that_wait_are_left_for_the_review(self, library: Library) -> None:
+    def test_a_persons_draft_is_left_for_the_review(self, library: Library) -> None:
         library.approved(COMMIT)
         waiting = library.waiting(SIGNED)
         assert library.tend() == []

@@ -106,7 +106,7 @@ def test_the_same_session_counts_once() -> None:
     assert missing(nominee(sessions=["a", "b", "a", "b"]), Level.PROJECT) == ("sessions_missing",)
 
 
-def test_a_person_stands_in_for_recurrence_and_is_named() -> None:
+def test_a_person_replaces_recurrence_and_is_named() -> None:
     [gate] = scope_gates(nominee(sessions=("a",)), Level.PROJECT, person="ann")
     assert gate.open
     assert gate.fulfilled == (coded("sessions_seen", seen=1, needed=3), coded("person_promotes", person="ann"))

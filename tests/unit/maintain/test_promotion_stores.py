@@ -179,7 +179,7 @@ def test_what_a_person_turned_down_at_home_is_not_brought_back_by_promoting(worl
         shop.library.promote("restart-the-worker", by="ann")
 
 
-def test_nothing_moves_that_nobody_approved_or_that_is_there_already(world: World) -> None:
+def test_unapproved_skills_and_narrower_scopes_are_refused(world: World) -> None:
     shop = world.project("shop")
     shop.propose(lesson(), by="agent")
     with raises(GateRefusal, "not_approved"):
@@ -306,7 +306,7 @@ def test_a_mirror_follows_its_original_and_comes_back_with_it(world: World) -> N
     assert billing.context.store.version(mirror.version.id).status is Status.TRIAL
 
 
-def test_what_was_decided_about_a_mirror_here_stands_here(world: World) -> None:
+def test_a_local_decision_about_a_mirror_is_kept(world: World) -> None:
     billing, home, mirror = mirrored(world)
     billing.review(mirror.version.id, "retire", by="ann")
     billing.library.adopt()

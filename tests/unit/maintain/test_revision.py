@@ -272,7 +272,7 @@ def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(l
     assert any("get.evil.example" in literal.key for literal in loop.reviews.examine(child.version.id).literals)
 
 
-def test_no_word_of_what_was_read_stands_in_a_revision(loop: Tacit, skill: Stored) -> None:
+def test_a_revision_contains_no_text_that_was_read(loop: Tacit, skill: Stored) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *poisoned(session))
     seen = found(loop, skill).candidate
@@ -314,7 +314,7 @@ def test_a_correction_theme_seen_three_times_asks_for_review_and_one_that_is_not
     assert ("repeated_correction", 3) in [(each.code, each.values.get("count")) for each in quality.reasons]
 
 
-def test_a_skill_that_nothing_rubs_against_is_not_reported_of(loop: Tacit, skill: Stored) -> None:
+def test_a_skill_without_friction_is_not_reported(loop: Tacit, skill: Stored) -> None:
     for session in ("spring", "autumn"):
         run(
             loop, skill, session, ok("make docs"), ok(f"cp build/handbook.pdf out/{session}.pdf"), ok("make test", "ok")

@@ -94,7 +94,7 @@ def test_sessions_that_found_different_ways_do_not_add_up() -> None:
     assert nothing(moved("one", to="site"), moved("two", to="public"))
 
 
-def test_where_the_step_works_for_more_sessions_a_pitfall_stands_next_to_it() -> None:
+def test_where_the_step_works_for_more_sessions_a_pitfall_is_added() -> None:
     found = revised(moved("one"), moved("two"), plain("three"), plain("four"), plain("five"))
     assert commands(found.content) == commands(HANDBOOK)
     [pitfall] = found.content.pitfalls
