@@ -1,10 +1,7 @@
-"""Does it help? A small reference agent that acts with recalled skills alone; later arms, suites and lift.
-
-`environment` says what a world must offer, `agent` acts in it, `notebook` keeps what one attempt has seen.
-"""
+"""Measures whether skills help: arms, suites, agents under test, reports, and a small reference agent."""
 
 from tacit.domain.tool import Tool
 from tacit.features.evaluate.agent import Agent, AttemptReport
-from tacit.features.evaluate.suite import Environment
+from tacit.features.evaluate.suite import TaskEnvironment
 
-__all__ = ["Agent", "AttemptReport", "Environment", "Tool"]
+__all__ = ["Agent", "AttemptReport", "TaskEnvironment", "Tool"]

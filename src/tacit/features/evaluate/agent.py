@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from tacit.domain.selection import Item, Selection
 from tacit.domain.skill import Case, Condition, Parameter, SkillContent, SkillStep
-from tacit.features.evaluate.suite import Environment
+from tacit.features.evaluate.suite import TaskEnvironment
 from tacit.recall.plan import CALLED
 from tacit.text.cues import features, strength
 from tacit.text.facts import TASK, Facts, gathered, holds, identifiers
@@ -41,7 +41,7 @@ class OutOfCalls(Exception):
 class Notebook:
     """What one attempt has seen, and the calls it has left."""
 
-    def __init__(self, environment: Environment, *, max_calls: int) -> None:
+    def __init__(self, environment: TaskEnvironment, *, max_calls: int) -> None:
         self.log: list[str] = []
         self._environment = environment
         self._task = environment.task
@@ -264,7 +264,7 @@ class Agent:
         self._memory = memory
         self._max_calls = max_calls
 
-    def attempt(self, environment: Environment) -> AttemptReport:
+    def attempt(self, environment: TaskEnvironment) -> AttemptReport:
         """Work on the environment's task until the goal is reached, or abstain if no skill is known."""
         tools = [tool.name for tool in environment.tools]
         selection = self._memory.recall(environment.task, k=RECALLED, budget_tokens=BUDGET_TOKENS, tools=tools)
@@ -281,7 +281,7 @@ class _Attempt:
     """One attempt: open skills, readings and calls."""
 
     def __init__(
-        self, environment: Environment, memory: SkillSource, selection: Selection, *, max_calls: int = MAX_CALLS
+        self, environment: TaskEnvironment, memory: SkillSource, selection: Selection, *, max_calls: int = MAX_CALLS
     ) -> None:
         self.report = AttemptReport()
         self.notebook = Notebook(environment, max_calls=max_calls)

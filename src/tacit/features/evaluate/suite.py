@@ -18,7 +18,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.tool import Call, Tool, Turn
 
 
-class Environment(Protocol):
+class TaskEnvironment(Protocol):
     """A world with one task, as an agent sees it."""
 
     @property
@@ -109,7 +109,7 @@ class AttemptScore:
     detail: str = ""
 
 
-class World(Environment, Protocol):
+class World(TaskEnvironment, Protocol):
     """An exercise during an attempt, with its own state."""
 
     @property

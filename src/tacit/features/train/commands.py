@@ -24,7 +24,7 @@ from tacit.features.evaluate.transcript import CallDivergence
 from tacit.features.train.adapter_registry import Adapters
 from tacit.features.train.consolidation import WITH_ADAPTER, Consolidation, ConsolidationResult
 from tacit.features.train.consolidation import Progress as PhaseProgress
-from tacit.features.train.preview import ExamPlan, left_out, open_trainer, preview_training
+from tacit.features.train.training_preview import ExamPlan, left_out, open_trainer, preview_training
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted
 
 F = TypeVar("F", bound=Callable[..., Any])
