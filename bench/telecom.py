@@ -31,7 +31,7 @@ from typing import Any
 
 import tacit
 from tacit.domain.tool import Tool
-from tacit.features.evaluate.agent import MAX_CALLS, Agent, Report
+from tacit.features.evaluate.agent import MAX_CALLS, Agent, AttemptReport
 
 SIZES = (5, 10, 20, 40, 63)
 BASELINES = ("nothing", "random", "nn", "nn-full", "rule", "rule-full")
@@ -59,7 +59,7 @@ class World:
         self.abstain: Callable[[str], None] = view.abstain
 
 
-def learned(episodes: Documents) -> tacit.Loop:
+def learned(episodes: Documents) -> tacit.Tacit:
     """A memory that has learned from these episodes."""
     memory = tacit.open(":memory:")
     memory.capture(tacit.read(episodes), trust_outcomes=True)
@@ -70,7 +70,7 @@ def learned(episodes: Documents) -> tacit.Loop:
     return memory
 
 
-def make_agent(episodes: Documents, reports: list[Report] | None = None) -> Callable[[Any], None]:
+def make_agent(episodes: Documents, reports: list[AttemptReport] | None = None) -> Callable[[Any], None]:
     """The driver's protocol: episodes in, something that acts on a view out."""
     agent = Agent(learned(episodes))
 
@@ -118,7 +118,7 @@ class Bench:
 
     def table(self, *, show: int = 0) -> list[dict[str, Any]]:
         """Tacit and every baseline on the same tasks."""
-        reports: list[Report] = []
+        reports: list[AttemptReport] = []
         started = time.perf_counter()
         act = make_agent(self.episodes, reports)
         seconds = time.perf_counter() - started
