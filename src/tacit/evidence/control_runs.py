@@ -17,7 +17,7 @@ from tacit.config.channels import SKILL, channels
 from tacit.config.location import StoreLocation
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.holdout import lot
+from tacit.domain.holdout import is_held_back
 from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
@@ -28,7 +28,7 @@ from tacit.evidence.lift import Lift, Measure, RunKey, by_key, lift, run_of
 from tacit.text.capabilities import HashedContent, needed
 from tacit.text.touches import field_texts
 
-HELD_BACK = "held back as a control, by lot (policy.hold_out)"
+HELD_BACK = "held back at random as a control (policy.hold_out)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class ControlDraw:
         for group in groups:
             chance = self._chance(store, group)
             shares |= dict.fromkeys(group.drawn, chance)
-            if lot(self.session, group.head.version.skill_id, chance, dice=self.dice):
+            if is_held_back(self.session, group.head.version.skill_id, chance, dice=self.dice):
                 out.append(group)
         return DrawnSelection(
             selection=_without(selection, [each for each in groups if each not in out], out) if out else selection,

@@ -12,7 +12,7 @@ from tacit.api import Tacit
 from tacit.config.settings import Config, Policy
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.holdout import lot
+from tacit.domain.holdout import is_held_back
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.reason_code import ReasonCode
@@ -46,7 +46,7 @@ def loop() -> Iterator[Tacit]:
 def sessions(loop: Tacit, *, out: bool) -> Iterator[str]:
     """Sessions whose lot keeps the skill from them, or gives it to them."""
     skill_id = loop.version("build-the-wheel").skill.id
-    return (name for name in (f"session-{n}" for n in range(10_000)) if lot(name, skill_id, 0.5) is out)
+    return (name for name in (f"session-{n}" for n in range(10_000)) if is_held_back(name, skill_id, 0.5) is out)
 
 
 def test_a_run_without_the_skill_is_marked_and_kept_as_a_control(loop: Tacit) -> None:
@@ -115,7 +115,9 @@ def test_what_was_shown_brings_its_control_along(loop: Tacit) -> None:
     loop.review(loop.propose(other, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     ids = {name: loop.version(name).skill.id for name in ("build-the-wheel", "sign-the-wheel")}
     mixed = next(
-        n for n in map(str, range(9999)) if lot(n, ids["build-the-wheel"], 0.5) > lot(n, ids["sign-the-wheel"], 0.5)
+        n
+        for n in map(str, range(9999))
+        if is_held_back(n, ids["build-the-wheel"], 0.5) > is_held_back(n, ids["sign-the-wheel"], 0.5)
     )
     selection = loop.recall(TASK, session=mixed)
     assert [item.name for item in selection.items] == ["sign-the-wheel"]
@@ -201,7 +203,7 @@ def composed(loop: Tacit) -> dict[str, str]:
 
 def lots_of_ships(loop: Tacit, *, out: bool) -> Iterator[str]:
     skill_id = loop.version("ship-the-wheel").skill.id
-    return (name for name in map(str, range(10_000)) if lot(name, skill_id, 0.5) is out)
+    return (name for name in map(str, range(10_000)) if is_held_back(name, skill_id, 0.5) is out)
 
 
 def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Tacit) -> None:
@@ -247,8 +249,8 @@ def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_sessi
 
 def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
     query = Query(text=TASK, scope=loop.context.scope)
-    lots = ControlDraw(hold_out=0.5, exported=True, dice=lambda: 0.0)
-    drawn = lots.draw(loop.context.store, loop.rank(query))
+    control_draw = ControlDraw(hold_out=0.5, exported=True, dice=lambda: 0.0)
+    drawn = control_draw.draw(loop.context.store, loop.rank(query))
     assert (drawn.held_back, drawn.shares) == ((), {})
 
 
