@@ -112,13 +112,13 @@ class ComparedCall:
     def differing(self, other: ComparedCall, *, free: Free = frozenset()) -> tuple[str, ...]:
         """Return the names of the arguments in which two calls of one tool differ."""
         names = sorted(self.values.keys() | other.values.keys())
-        compare_changes = (
+        differing = (
             part
             for name in names
             if (self.what, name) not in free and self.values.get(name) != other.values.get(name)
             for part in name.split("+")
         )
-        return tuple(dict.fromkeys(compare_changes))
+        return tuple(dict.fromkeys(differing))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,55 +64,57 @@ def ending_effects(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
     """Return effects that end an attempt: never taken with another, where that is unlikely by chance."""
     times: dict[str, int] = {}
     joined: set[str] = set()
-    won = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
-    for attempt in won:
+    succeeded_mask = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
+    for attempt in succeeded_mask:
         for effect in attempt.took:
             times[effect] = times.get(effect, 0) + 1
         if len(attempt.took) > 1:
             joined |= attempt.took
-    single = sum(len(attempt.took) == 1 for attempt in won)
+    single = sum(len(attempt.took) == 1 for attempt in succeeded_mask)
     return frozenset(
         effect
         for effect, count in times.items()
         if count >= LONE_ATTEMPTS
         and effect not in joined
-        and ((single - count + 1) / (len(won) - count + 2)) ** count < LONE_CHANCE
+        and ((single - count + 1) / (len(succeeded_mask) - count + 2)) ** count < LONE_CHANCE
     )
 
 
 def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
     """Return the cases of each effect (name → text of its tool, arguments and answers); none if unexplained."""
     ordered = [*(each for each in attempts if each.succeeded), *(each for each in attempts if not each.succeeded)]
-    won = _mask(attempt.succeeded for attempt in ordered)
+    succeeded_mask = _mask(attempt.succeeded for attempt in ordered)
     table = masks_of(predicates_of([each for each in attempts if each.succeeded]), ordered)
     everything = (1 << len(ordered)) - 1
     alone = ending_effects(attempts)
     ended = _mask(bool(attempt.took & alone) for attempt in ordered)
-    linked = _word_links(effects, [literal for literal, _ in table])
+    linked = _word_links(effects, [predicate for predicate, _ in table])
     readings = {reading for attempt in ordered for reading in attempt.known}
     took_reading = {reading: _mask(reading in attempt.known for attempt in ordered) for reading in readings}
     options: dict[str, list[list[_Rule]]] = {}
     for effect in sorted(effects):
         taken = _mask(effect in attempt.took for attempt in ordered)
         # An attempt that ended at once shows nothing about the others; such a failure only shows where ending is wrong.
-        count_case = everything if effect in alone else everything & ~ended
-        heard = (won | taken if effect in alone else won) & count_case
-        others = heard & ~taken
+        counted = everything if effect in alone else everything & ~ended
+        compared = (succeeded_mask | taken if effect in alone else succeeded_mask) & counted
+        others = compared & ~taken
         enough = min(CONTRASTED, others.bit_count())
         fair = [
-            (literal, mask)
-            for literal, mask in table
-            if literal.of_task or (took_reading[literal.reading] & others).bit_count() >= enough
+            (predicate, mask)
+            for predicate, mask in table
+            if predicate.of_task or (took_reading[predicate.reading] & others).bit_count() >= enough
         ]
-        problem = _Problem(fair, linked[effect], taken=taken, won=won, heard=heard, count_case=count_case)
-        options[effect] = problem._cover()
+        problem = _Problem(
+            fair, linked[effect], taken=taken, succeeded_mask=succeeded_mask, compared=compared, counted=counted
+        )
+        options[effect] = problem.cover()
     return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _fewest_readings(options).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
     bits: float
-    literals: tuple[Predicate, ...]
+    predicates: tuple[Predicate, ...]
     support: int
     against: int
     covers: int
@@ -120,12 +122,12 @@ class _Rule:
 
     @property
     def readings(self) -> frozenset[str]:
-        return frozenset(literal.reading for literal in self.literals if not literal.of_task)
+        return frozenset(predicate.reading for predicate in self.predicates if not predicate.of_task)
 
     @property
-    def _rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
-        length = sum(len(literal.words) for literal in self.literals if not literal.of_task)
-        return (round(self.bits, 6), len(self.literals), -round(self.near, 6), length, self.literals)
+    def rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
+        length = sum(len(predicate.words) for predicate in self.predicates if not predicate.of_task)
+        return (round(self.bits, 6), len(self.predicates), -round(self.near, 6), length, self.predicates)
 
 
 class _Problem:
@@ -137,44 +139,44 @@ class _Problem:
         links: Mapping[Predicate, float],
         *,
         taken: int,
-        won: int,
-        heard: int,
-        count_case: int,
+        succeeded_mask: int,
+        compared: int,
+        counted: int,
     ) -> None:
-        self._heard = heard
-        self._positive = taken & won
-        self._passed = count_case & ~taken
-        self._won = won
-        self._rate = 1 - (count_case & won).bit_count() / max(1, count_case.bit_count())
+        self._compared = compared
+        self._positive = taken & succeeded_mask
+        self._passed = counted & ~taken
+        self._won = succeeded_mask
+        self._rate = 1 - (counted & succeeded_mask).bit_count() / max(1, counted.bit_count())
         self._word_links = links
-        self._sizes = Counter(mask.bit_count() for mask in {mask & heard for _, mask in table})
-        able = [(literal, mask) for literal, mask in table if mask & self._positive]
-        self._unit = log2(len({mask & heard for _, mask in able}) + 1)
+        self._sizes = Counter(mask.bit_count() for mask in {mask & compared for _, mask in table})
+        able = [(predicate, mask) for predicate, mask in table if mask & self._positive]
+        self._unit = log2(len({mask & compared for _, mask in able}) + 1)
         self._table = self._cheapest(able)
 
     def _cheapest(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
         """Keep a few of the predicates that hold in the same attempts, and the most informative others, to bound the work."""
         alike: dict[int, list[_Rule]] = {}
-        for literal, mask in able:
-            alike.setdefault(mask, []).append(self._rule((literal,), mask, self._positive, self._heard))
-        kept = [sorted(rules, key=lambda rule: rule._rank)[:MAX_ALIKE] for rules in alike.values()]
-        kept.sort(key=lambda rules: rules[0]._rank)
-        return sorted((rule.literals[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
+        for predicate, mask in able:
+            alike.setdefault(mask, []).append(self._rule((predicate,), mask, self._positive, self._compared))
+        kept = [sorted(rules, key=lambda rule: rule.rank)[:MAX_ALIKE] for rules in alike.values()]
+        kept.sort(key=lambda rules: rules[0].rank)
+        return sorted((rule.predicates[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
-    def _cover(self) -> list[list[_Rule]]:
+    def cover(self) -> list[list[_Rule]]:
         """Return cases one after another, each as its near-equal alternatives, best first."""
         chosen: list[list[_Rule]] = []
-        left, heard = self._positive, self._heard
+        left, compared = self._positive, self._compared
         while left and self._table:
-            plain = _entropy_bits(heard.bit_count(), left.bit_count())
-            rules = [rule for rule in self._search(left, heard) if self._is_reliable(rule, plain)]
+            plain = _entropy_bits(compared.bit_count(), left.bit_count())
+            rules = [rule for rule in self._search(left, compared) if self._is_reliable(rule, plain)]
             if not rules:
                 break
             best = rules[0]
-            alike = [rule for rule in rules if _is_near_equal(rule, best, heard)]
+            alike = [rule for rule in rules if _is_near_equal(rule, best, compared)]
             chosen.append([self._with_counts(self._with_readings(rule)) for rule in alike])
             left &= ~best.covers
-            heard &= ~best.covers
+            compared &= ~best.covers
         return chosen
 
     def _with_readings(self, rule: _Rule) -> _Rule:
@@ -183,17 +185,17 @@ class _Problem:
             return rule
         takers = rule.covers & self._positive
         joined = [
-            self._rule((*rule.literals, literal), rule.covers & mask, takers, self._heard)
-            for literal, mask in self._table
-            if not literal.of_task and self._word_links[literal] >= CLEAR_LINK and not takers & ~mask
+            self._rule((*rule.predicates, predicate), rule.covers & mask, takers, self._compared)
+            for predicate, mask in self._table
+            if not predicate.of_task and self._word_links[predicate] >= CLEAR_LINK and not takers & ~mask
         ]
         return min(
-            joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.literals)), each._rank), default=rule
+            joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.predicates)), each.rank), default=rule
         )
 
     def _with_counts(self, rule: _Rule) -> _Rule:
         """Return the rule with the counts of all successes in which it holds."""
-        stood = rule.covers & self._heard
+        stood = rule.covers & self._compared
         support = (stood & self._positive).bit_count()
         return dataclasses.replace(rule, support=support, against=(stood & self._won).bit_count() - support)
 
@@ -206,67 +208,67 @@ class _Problem:
         if rule.against:
             return False
         return self._hardly_chance(rule) or any(
-            self._word_links[literal] >= CLEAR_LINK and not literal.of_task for literal in rule.literals
+            self._word_links[predicate] >= CLEAR_LINK and not predicate.of_task for predicate in rule.predicates
         )
 
     def _hardly_chance(self, rule: _Rule) -> bool:
         """Whether chance alone would hardly give such a rule, given the number of predicates."""
-        covers = rule.covers & self._heard
+        covers = rule.covers & self._compared
         size = covers.bit_count()
-        if len(rule.literals) > 1 or size < 2 or covers & ~self._positive:
+        if len(rule.predicates) > 1 or size < 2 or covers & ~self._positive:
             return False
-        takers, everyone = self._positive.bit_count(), self._heard.bit_count()
+        takers, everyone = self._positive.bit_count(), self._compared.bit_count()
         return comb(takers, size) / comb(everyone, size) * self._sizes[size] < CHANCE
 
-    def _search(self, positive: int, heard: int) -> list[_Rule]:
+    def _search(self, positive: int, compared: int) -> list[_Rule]:
         front = [
-            self._rule((literal,), mask, positive, heard)
-            for literal, mask in self._table
-            if heard & ~mask
-            or heard == positive  # a predicate that always holds is uninformative, unless nothing needs explaining
+            self._rule((predicate,), mask, positive, compared)
+            for predicate, mask in self._table
+            if compared & ~mask
+            or compared == positive  # a predicate that always holds is uninformative, unless nothing needs explaining
         ]
-        front = sorted((rule for rule in front if rule.support), key=lambda rule: rule._rank)
+        front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
         found = front[: BEAM * 2]
-        earned = min(EARNED, max(1, heard.bit_count() // 20))
+        earned = min(EARNED, max(1, compared.bit_count() // 20))
         for _ in range(MAX_LITERALS - 1):
             if any(not rule.against and not positive & ~rule.covers for rule in found):
                 break  # no other predicate can improve it
             wider: dict[tuple[Predicate, ...], _Rule] = {}
             for rule in front[:BEAM]:
-                for literal, mask in self._table if rule.against else ():
-                    joined = tuple(sorted({*rule.literals, literal}))
+                for predicate, mask in self._table if rule.against else ():
+                    joined = tuple(sorted({*rule.predicates, predicate}))
                     covers = rule.covers & mask
-                    excluded = (rule.covers & ~covers & heard & ~positive).bit_count()
+                    excluded = (rule.covers & ~covers & compared & ~positive).bit_count()
                     if joined in wider or excluded < earned or not covers & positive:
                         continue
-                    wider[joined] = self._rule(joined, covers, positive, heard)
-            front = sorted(wider.values(), key=lambda rule: rule._rank)
+                    wider[joined] = self._rule(joined, covers, positive, compared)
+            front = sorted(wider.values(), key=lambda rule: rule.rank)
             found += front[: BEAM * 2]
-        return sorted(found, key=lambda rule: rule._rank)
+        return sorted(found, key=lambda rule: rule.rank)
 
-    def _rule(self, literals: tuple[Predicate, ...], covers: int, positive: int, heard: int) -> _Rule:
-        support, inside = (covers & positive).bit_count(), (covers & heard).bit_count()
+    def _rule(self, predicates: tuple[Predicate, ...], covers: int, positive: int, compared: int) -> _Rule:
+        support, inside = (covers & positive).bit_count(), (covers & compared).bit_count()
         errors = _entropy_bits(inside, support)
-        errors += _entropy_bits(heard.bit_count() - inside, positive.bit_count() - support)
-        words = sum(1 + self._unit * (1 - min(1.0, self._word_links[each])) + each.surprise for each in literals)
-        near = sum(self._word_links[each] for each in literals) / len(literals)
-        return _Rule(errors + words - self._gained_bits(covers), literals, support, inside - support, covers, near)
+        errors += _entropy_bits(compared.bit_count() - inside, positive.bit_count() - support)
+        words = sum(1 + self._unit * (1 - min(1.0, self._word_links[each])) + each.surprise for each in predicates)
+        near = sum(self._word_links[each] for each in predicates) / len(predicates)
+        return _Rule(errors + words - self._gained_bits(covers), predicates, support, inside - support, covers, near)
 
     def _gained_bits(self, covers: int) -> float:
         """Return the bits that failures add: in this case, without the effect, attempts failed more often than usual."""
         passed = covers & self._passed
-        won = (passed & self._won).bit_count()
-        lost = passed.bit_count() - won
+        succeeded_mask = (passed & self._won).bit_count()
+        lost = passed.bit_count() - succeeded_mask
         if not lost or not self._rate:
             return 0.0
-        rate = (lost + 0.5) / (lost + won + 1)
-        gained = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
+        rate = (lost + 0.5) / (lost + succeeded_mask + 1)
+        gained = lost * log2(rate / self._rate) + succeeded_mask * log2((1 - rate) / (1 - self._rate))
         return min(MAX_BITS, max(0.0, gained))
 
 
-def _is_near_equal(rule: _Rule, best: _Rule, heard: int) -> bool:
+def _is_near_equal(rule: _Rule, best: _Rule, compared: int) -> bool:
     """Whether a rule explains as much as the best one at hardly more cost."""
-    same = rule.covers & heard == best.covers & heard
+    same = rule.covers & compared == best.covers & compared
     return same and rule.bits <= best.bits + NEAR_BITS and rule.near >= best.near * NEAR_WORDS
 
 
@@ -280,18 +282,20 @@ def _fewest_readings(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[s
     taken: set[str] = set()
     picked: dict[tuple[str, int], _Rule] = {}
     for _, effect, at in sorted(wanted):
-        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule._rank))
+        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule.rank))
         taken |= best.readings
         picked[effect, at] = best
     return {effect: [picked[effect, at] for at in range(len(cases))] for effect, cases in options.items()}
 
 
 def _case(rule: _Rule) -> Case:
-    conditions = sorted((literal.condition for literal in rule.literals), key=lambda each: (each.reading, each.key))
+    conditions = sorted(
+        (predicate.condition for predicate in rule.predicates), key=lambda each: (each.reading, each.key)
+    )
     return Case(conditions=tuple(conditions), support=rule.support, against=rule.against)
 
 
-def _word_links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
+def _word_links(effects: Mapping[str, str], predicates: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
     """Return how close each predicate's words are to each effect's, from 0 to 1; rare shared words count more."""
     words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
     spread: dict[str, int] = {}
@@ -300,11 +304,11 @@ def _word_links(effects: Mapping[str, str], literals: Sequence[Predicate]) -> di
             spread[word] = spread.get(word, 0) + 1
     weight = {word: log((len(words) + 1) / count) for word, count in spread.items()}
     enough = FULL_LINK * log(len(words) + 1)
-    known = {literal: term_set(literal.words.replace("_", " ")) for literal in literals}
+    known = {predicate: term_set(predicate.words.replace("_", " ")) for predicate in predicates}
     result: dict[str, dict[Predicate, float]] = {}
     for effect, found in words.items():
-        raw = {literal: sum(sorted(weight[word] for word in known[literal] & found)) for literal in literals}
-        result[effect] = {literal: value / enough for literal, value in raw.items()}
+        raw = {predicate: sum(sorted(weight[word] for word in known[predicate] & found)) for predicate in predicates}
+        result[effect] = {predicate: value / enough for predicate, value in raw.items()}
     return result
 
 

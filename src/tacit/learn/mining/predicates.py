@@ -127,22 +127,24 @@ def _words(task: str) -> frozenset[str]:
     return term_set(task)
 
 
-def masks_of(literals: Iterable[Predicate], attempts: Sequence[ObservedState]) -> list[tuple[Predicate, int]]:
+def masks_of(predicates: Iterable[Predicate], attempts: Sequence[ObservedState]) -> list[tuple[Predicate, int]]:
     """Return each predicate with the attempts in which it holds, as bits; without those that hold nowhere."""
     columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
     table = []
-    for literal in literals:
-        if literal.of_task:
-            mask = sum(literal.holds(attempt) << at for at, attempt in enumerate(attempts))
+    for predicate in predicates:
+        if predicate.of_task:
+            mask = sum(predicate.holds(attempt) << at for at, attempt in enumerate(attempts))
         else:
-            other = literal.value if literal.other else ""
-            place = (literal.reading, literal.key, other)
+            other = predicate.value if predicate.other else ""
+            place = (predicate.reading, predicate.key, other)
             if place not in columns:
                 columns[place] = _observations_at(*place, attempts)
             shown = columns[place]
-            mask = sum(bits for facts, bits in shown if satisfied(literal.relation, facts, literal.key, literal.value))
+            mask = sum(
+                bits for facts, bits in shown if satisfied(predicate.relation, facts, predicate.key, predicate.value)
+            )
         if mask:
-            table.append((literal, mask))
+            table.append((predicate, mask))
     return table
 
 
@@ -293,21 +295,21 @@ def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | N
     short += [_State(each.known, each.task) for each in members if set(readings) & set(each.known)]
     words = term_set(" ".join(state.task for state in goal))
     ranked = []
-    for literal in predicates_of(goal):
-        if literal.of_task or not all(literal.holds(state) for state in goal):
+    for predicate in predicates_of(goal):
+        if predicate.of_task or not all(predicate.holds(state) for state in goal):
             continue
-        asked = [state for state in short if literal.reading in state.known]
-        excluded = sum(not literal.holds(state) for state in asked)
+        asked = [state for state in short if predicate.reading in state.known]
+        excluded = sum(not predicate.holds(state) for state in asked)
         if not asked or excluded >= MIN_TELLING * len(asked):
-            near = len(words & _check_words(literal, members))
-            ranked.append((-excluded, literal.surprise, -near, len(literal.words), literal))
+            near = len(words & _check_words(predicate, members))
+            ranked.append((-excluded, predicate.surprise, -near, len(predicate.words), predicate))
     return min(ranked)[-1] if ranked else None
 
 
-def _check_words(literal: Predicate, members: Sequence[EndState]) -> frozenset[str]:
+def _check_words(predicate: Predicate, members: Sequence[EndState]) -> frozenset[str]:
     """Return the words of a check, and of the state before the task was done."""
-    before = [value for each in members for value in each.known.get(literal.reading, {}).get(literal.key, ())]
-    return term_set(" ".join([literal.words, *dict.fromkeys(before)]).replace("_", " "))
+    before = [value for each in members for value in each.known.get(predicate.reading, {}).get(predicate.key, ())]
+    return term_set(" ".join([predicate.words, *dict.fromkeys(before)]).replace("_", " "))
 
 
 def _shared_word(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
