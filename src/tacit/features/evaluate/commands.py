@@ -94,7 +94,7 @@ def require_running(ctx: CommandContext) -> None:
 # --- report ---------------------------------------------------------------------------------------------------------
 
 
-@eval.command("report")
+@eval.command("report", short_help="Report the results of a run")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--reference", default="", metavar="ARM", help="The arm to compare with [the run's first].")
 @click.option("--before", type=click.Path(path_type=Path), help="An earlier run of the suite, to measure forgetting.")
@@ -129,7 +129,7 @@ def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | 
 # --- recall ---------------------------------------------------------------------------------------------------------
 
 
-@eval.command("recall")
+@eval.command("recall", short_help="Measure recall on labelled questions")
 @click.argument("file", metavar="FILE|-")
 @click.option(
     "--leave-out", is_flag=True, help="Ask each question again without its right skills: nothing should come."
@@ -311,7 +311,7 @@ def _joined(found: RecallReport, skill_ids: Iterable[str]) -> str:
 # --- past -----------------------------------------------------------------------------------------------------------
 
 
-@eval.command("past")
+@eval.command("past", short_help="Count what skills would have saved")
 @click.option("--since", default="30d", show_default=True, metavar="WHEN", help="How far back: 30d, 12h or a date.")
 @click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many of each to show.")
 @command_options

@@ -46,7 +46,7 @@ _SHARES = {"success": "success", "exact": "whole call right", "first_right": "fi
 _MEANS = {"steps": "steps", "retries": "retries", "context_tokens": "tokens read"}
 
 
-@click.command("run")
+@click.command("run", short_help="Run a suite under several arms")
 @click.argument("suite", metavar="SUITE|FILE.toml")
 @click.option(
     "--arms",
@@ -117,7 +117,7 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
     ctx.report(document, lambda: _run_parts(done, aid_memory, continued=continued))
 
 
-@click.command("arms")
+@click.command("arms", short_help="List arms and kinds of agents")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @command_options
 def arms(ctx: CommandContext, *, file: Path | None) -> None:
