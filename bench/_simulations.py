@@ -1,8 +1,8 @@
 """Skills that work with known chances → what the rules of standing make of them; for `bench/statistics.py`.
 
-A skill's uses are `Evidence`, go through `outcome.votes` and, one after the other, into the `Record` that `refinement.standing`
-decides by; its status is looked at after every use. Some skills of every figure are run a second time, slowly: after
-every use all evidence so far and all transitions so far go through `standing` anew, and must give the same moves.
+A skill's uses are `Evidence`, go through `evidence.votes` and, one after the other, into the `VoteRecord` of
+`maintain.status_changes`; its status is judged after every use. Some skills of every figure are run a second time, slowly:
+after every use all evidence and all transitions so far go through `earned_status` again, and must give the same moves.
 
 Figures, each with its bar, the simple rules beside it, and its Monte-Carlo error:
 
@@ -37,12 +37,11 @@ from pathlib import Path
 from typing import Any
 
 import tacit
-from tacit import evidence as outcome
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.evidence import rank, reliability
+from tacit.evidence import rank, reliability, votes
 from tacit.evidence.statistics import wilson
-from tacit.maintain.refinement.standing import RULES, Record, standing
+from tacit.maintain.status_changes import STATUS_RULES, VoteRecord, earned_status
 
 SKILLS, SEED, USES = 4000, 2026, 200
 ROUNDS = 40
@@ -95,8 +94,8 @@ _RESULTS = [(_result(at, end=False), _result(at, end=True)) for at in range(USES
 
 def quickly(ends: Sequence[bool]) -> Life:
     """A skill's life, vote by vote."""
-    record, status, moves = Record(since=BEGUN), Status.TRIAL, []
-    for number, vote in enumerate(outcome.votes(evidence_of(ends)), 1):
+    record, status, moves = VoteRecord(since=BEGUN), Status.TRIAL, []
+    for number, vote in enumerate(votes(evidence_of(ends)), 1):
         record.add(vote)
         while (told := record.judge(status)) is not None:
             status = told.after
@@ -113,7 +112,7 @@ def slowly(ends: Sequence[bool]) -> Life:
     evidence, transitions, moves = evidence_of(ends), [_move(None, Status.TRIAL, BEGUN)], []
     for number, last in enumerate(evidence, 1):
         status = transitions[-1].after
-        while (told := standing(status, transitions, outcome.votes(evidence[:number]))) is not None:
+        while (told := earned_status(status, transitions, votes(evidence[:number]))) is not None:
             transitions.append(_move(status, told.after, last.at))
             status = told.after
             moves.append((number, status))
@@ -145,7 +144,7 @@ def by_wilson(ends: Sequence[bool]) -> int | None:
     good = 0
     for number, end in enumerate(ends, 1):
         good += end
-        if wilson(good, number)[1] < RULES.line:
+        if wilson(good, number)[1] < STATUS_RULES.line:
             return number
     return None
 
@@ -347,7 +346,7 @@ def main() -> int:
     result = {
         "command": f"PYTHONPATH=src python bench/statistics.py --skills {given.skills} --seed {given.seed} --rounds {given.rounds}",
         "commit": _commit(), "python": platform.python_version(), "tacit": tacit.__version__,
-        "skills": given.skills, "uses": USES, "rules": asdict(RULES), "bars": bars(found), **found,
+        "skills": given.skills, "uses": USES, "rules": asdict(STATUS_RULES), "bars": bars(found), **found,
         "seconds": round(time.perf_counter() - started, 1),
     }  # fmt: skip
     for name, bar in result["bars"].items():

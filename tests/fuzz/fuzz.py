@@ -31,7 +31,7 @@ class TooSlow(Exception):
 def reading(name: str, folder: Path) -> Target:
     """Read the bytes as a file of one client, then do with it what capturing does."""
     with atheris.instrument_imports(include=["tacit"]):
-        from tacit import evidence as outcome
+        from tacit import evidence
         from tacit.domain.errors import InvalidTrajectory
         from tacit.ingest.redaction import redacted
         from tacit.ingest.sources import READERS
@@ -49,7 +49,7 @@ def reading(name: str, folder: Path) -> Target:
                 continue
             if trajectory is None:
                 return
-            outcome.assess(redacted(trajectory)[0])
+            evidence.assess(redacted(trajectory)[0])
 
     return run
 
