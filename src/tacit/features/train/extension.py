@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tacit.domain.extension import Extension
-from tacit.features.train.adapter_registry import Adapters
 
 
 class TrainExtension(Extension):
@@ -11,4 +10,6 @@ class TrainExtension(Extension):
 
     def on_purge(self) -> None:
         """Remove the files of adapters that descend from what was purged."""
+        from tacit.features.train.adapter_registry import Adapters  # heavy, and purges are rare
+
         self.notices += Adapters(self.memory, purged=True).notices
