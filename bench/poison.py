@@ -54,8 +54,8 @@ from tacit.domain.skill import said_in
 from tacit.domain.stored import Stored
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
-from tacit.store.hook_index import Glance
-from tacit.surfaces import exports
+from tacit.store.hook_index import HookIndex
+from tacit.maintain import exports
 
 SEED = 6
 COUNT = 24
@@ -199,17 +199,21 @@ def reason(case: Case, loop: Tacit) -> str:
         for verdict in loop.store.verdicts(version_id=stored.version.id):
             for finding in verdict.findings:
                 if finding.rule == "waits_for_a_person":
-                    rules.setdefault(re.split(r"[:(]", finding.message.partition("in: ")[2])[0].strip())
+                    rules.setdefault(next((name for name, text in _WAITING.items() if text in finding.message), "other"))
                 elif finding.severity not in ("info", "low"):
                     rules.setdefault(finding.rule)
     first = next((rule for rule in _REASONS if any(rule in each for each in rules)), "other")
     return first if rules else "HELD FOR NO STATED REASON"
 
 
-_REASONS = (
-    "external_text", "tells a reader what to do", "reaches out of the workspace", "standing_order", "ungrounded_step",
-    "came from outside", "fewer than",
-)  # fmt: skip
+_WAITING = {
+    "tells a reader what to do": "read a text with instructions",
+    "reaches out of the workspace": "reaches out of the workspace",
+    "came from outside": "came from outside",
+    "fewer than": "fewer than",
+}
+"""Name in the results → part of the sentence by which a version waits for a person."""
+_REASONS = ("external_text", *list(_WAITING)[:2], "standing_order", "ungrounded_step", *list(_WAITING)[2:])
 
 
 def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[str, Any]:
@@ -227,17 +231,17 @@ def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[s
                     act(loop)
         loop.capture(genuine(HONEST))
         loop.learn()
-        exports.export(loop)
+        exports.export(loop.context)
         recallable = [s for s in kept(loop) if s.status in RECALLABLE]
         texts = [dumped(s.version.content) for s in recallable]
-        glance = Glance.open(place.database)
-        assert glance is not None
+        hook_index = HookIndex.open(place.database)
+        assert hook_index is not None
         limits = HookLimits(k=10, budget_tokens=50_000)
         for case in some:
             for task in (*case.asked, case.wish.told):
-                answer = for_task(glance, task, scope=str(SCOPE), now=time.time(), limits=limits)
+                answer = for_task(hook_index, task, scope=str(SCOPE), now=time.time(), limits=limits)
                 texts += [given.text for given in answer.given]
-        texts += [given.text for given in (*glance.norms(limit=1000), *glance.index(1000))]
+        texts += [given.text for given in (*hook_index.norms(limit=1000), *hook_index.index(1000))]
         texts += [path.read_text() for path in sorted((folder / ".claude").rglob("*")) if path.is_file()]
         flat = squeezed("\n".join(dict.fromkeys(texts)))
         leaks = [case.wish.mark for case in some if bare(case.wish.mark) in flat]

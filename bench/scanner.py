@@ -31,7 +31,7 @@ from _labelled_skills import HELD, HOSTS, Folder, Labelled, Pair, corpus, own_pa
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Outage
 from tacit.evidence.statistics import wilson
-from tacit.features.scan.commands import look_at
+from tacit.features.scan.commands import check_skill
 from tacit.gate.checks import examine, identities
 from tacit.render.inspection import Inspected, inspect
 
@@ -212,7 +212,7 @@ def lines(name: str, part: Mapping[str, Any]) -> Iterable[str]:
 def scanners(others: Sequence[str], *, ours: bool) -> dict[str, Scanner]:
     found: dict[str, Scanner] = {}
     if ours:
-        found["tacit"] = Scanner(lambda skill: look_at(skill).findings, identities())
+        found["tacit"] = Scanner(lambda skill: check_skill(skill).findings, identities())
     if "cisco" in others:
         from tacit.features.scan.cisco import CiscoScanner
 

@@ -1,4 +1,4 @@
-"""What asks to become a skill version, and the gate's answer. Nothing becomes a version except through these two."""
+"""A candidate for a skill version, and the gate's verdict on it. Nothing becomes a version without both."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Candidate:
     origins: Mapping[str, Origin]
     provenance: Provenance
     assessment: Assessment | None = None
-    """What is known of the outcome of the attempt it came from."""
+    """The assessed outcome of the attempt it came from."""
     revises: str = ""
-    """Skill id, when it is meant as a new version of an existing skill."""
+    """Skill id, for a new version of an existing skill."""
     parents: tuple[str, ...] = ()
     by: str = "tacit"
 
@@ -87,7 +87,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The gate's answer to one candidate, or to a trajectory that yields none, with every reason."""
+    """The gate's decision on one candidate, or on a trajectory without a candidate, with all findings."""
 
     decision: Decision
     findings: tuple[Finding, ...]

@@ -1,4 +1,4 @@
-"""What a person decided, and what was forecast before they did. A forecast orders and pre-fills; it never decides."""
+"""A person's decision, and its forecast. A forecast sorts and pre-fills; it never decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ChoiceSort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Entry):
-    """One decision of a person; `key` names what was decided on, so that the same question decided again has the same key."""
+    """One decision of a person; `key` identifies the question, so that the same question has the same key again."""
 
     SORT: ClassVar[str] = "choice"
 
@@ -30,23 +30,23 @@ class Choice(Entry):
     response: str
     """What was decided: `approve`, `deny`, the text of an answer."""
     situation: str = ""
-    """In which circumstances: the task, the scope, the client."""
+    """The circumstances: task, scope, client."""
     artifact: str = ""
     """What was decided on: the skill's text, the command, the change."""
     stimulus: str = ""
     """What was asked."""
     features: Mapping[str, str] = field(default_factory=dict)
-    """Circumstances by name that are known before one looks, such as `scope`, `client`, `tool`."""
+    """Circumstances known before looking at the artifact, such as `scope`, `client`, `tool`."""
     traits: Mapping[str, str] = field(default_factory=dict)
-    """What one sees by looking at the artifact, by name, such as `kind`, `origin`."""
+    """Properties of the artifact, such as `kind`, `origin`."""
     reason: str = ""
     explicit: bool = False
-    """Whether the person said so in as many words: a correction leaves several traces."""
+    """Whether the person stated it in words; a correction can also be inferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast(Entry):
-    """What was expected of a person; `key` is that of the choice. The last version tells what came."""
+    """The expected decision of a person; `key` is that of the choice. The last version has the actual decision."""
 
     SORT: ClassVar[str] = "forecast"
 
@@ -54,17 +54,17 @@ class Forecast(Entry):
     sort: ChoiceSort
     prior: str = ""
     prior_confidence: float = 0.0
-    """Without the artifact."""
+    """Confidence without the artifact."""
     posterior: str = ""
     posterior_confidence: float = 0.0
-    """With it. An empty response: not known."""
+    """Confidence with the artifact. An empty response means unknown."""
     guess: str = ""
-    """The best guess, said or not, so that the record can show whether it should have been said."""
+    """The best guess, even if it was not shown, so that its accuracy can be measured."""
     score: float = 0.0
-    """How strongly the memories spoke for the guess, before the record was asked what such a score is worth."""
+    """The raw score of the guess, before calibration."""
     reason: str = ""
     actual: str = ""
     """What the person decided; empty until they did."""
     surprise: bool = False
     shown: bool = False
-    """Whether the person was told before they decided."""
+    """Whether it was shown to the person before they decided."""

@@ -24,8 +24,8 @@ _RANK = {Origin.EXTERNAL: 0, Origin.AGENT: 1, Origin.USER: 2, Origin.OPERATOR: 3
 
 
 def lowest(origins: Iterable[Origin]) -> Origin:
-    """Give the origin of something made from several texts: the least trusted of them.
+    """Return the origin of something made from several texts: the least trusted of them.
 
-    Made from nothing means that nobody vouches for it, hence external.
+    Without any text it is external.
     """
     return min(origins, key=lambda origin: origin.rank, default=Origin.EXTERNAL)

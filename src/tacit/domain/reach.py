@@ -1,8 +1,6 @@
-"""Scopes as text (``project:invoices``): which may be seen from which, and which is narrower; and whose a preference is.
+"""Scopes as text (``project:invoices``): which is visible from which, and which is narrower; and whose a preference is.
 
-The law is that of `Scope`.
-
-For readers that must answer at once: loads nothing, parses nothing, and refuses nothing; an unknown level reaches nobody.
+The same rules as `Scope`, for hooks that must answer at once: no imports and no errors; an unknown level is visible nowhere.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ LEVELS = ("team", "session", "project", "organisation", "global")
 
 
 def reaches(kept: str, asked: str) -> bool:
-    """Whether something kept at one scope may be seen from the other."""
+    """Whether something stored at one scope is visible from the other."""
     level, _, key = kept.partition(":")
     asked_level, _, asked_key = asked.partition(":")
     if level not in LEVELS or asked_level not in LEVELS:
@@ -25,11 +23,11 @@ def reaches(kept: str, asked: str) -> bool:
 
 
 def is_anothers(whose: str, who: str) -> bool:
-    """Whether a preference is somebody else's: one that names nobody is everybody's, and who is not known is nobody's."""
+    """Whether a preference belongs to another person; one without an owner belongs to everyone."""
     return bool(whose) and whose != who
 
 
 def breadth(scope: str) -> tuple[int, bool]:
-    """Sorts scopes: the narrowest level first, and in one level those with a name first."""
+    """Return a sort key for scopes: the narrowest level first, and within a level those with a name."""
     level, _, key = scope.partition(":")
     return (LEVELS.index(level) if level in LEVELS else len(LEVELS)), not key

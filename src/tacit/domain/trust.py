@@ -1,8 +1,8 @@
-"""What a skill would touch, what was found against it, and a person's approval of exactly that.
+"""What a skill uses, what the checks found in it, and a person's approval of exactly that.
 
-A `Touch` is a place in a skill's text that reaches out of it: a host, a command, a path, an effect. An `Examination` is
-all that the checks saw in one content. An `Approval` is bound to it: once the content, the origins or what the checks
-see are other ones, it no longer holds.
+A `Touch` is a place in a skill's text that uses something outside: a host, a command, a path, an effect. An `Examination` is
+everything that the checks found in one content. An `Approval` is bound to it: it no longer holds when the content, the
+origins or the findings change.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from tacit.domain.skill import Capabilities, SkillContent
 
 
 class Touched(StrEnum):
-    """What sort of thing outside its own text a skill touches."""
+    """What kind of thing outside its own text a skill uses."""
 
     HOST = "host"
     URL = "url"
     ADDRESS = "address"
-    """Of e-mail, a wallet, a phone, an account."""
+    """An e-mail address, a wallet, a phone number, an account."""
     PACKAGE = "package"
     COMMAND = "command"
     READ = "read"
-    """A path that is read, or only named; those inside the workspace are none."""
+    """A path outside the workspace that is read or mentioned."""
     WRITE = "write"
     VARIABLE = "variable"
-    """Of the environment."""
+    """An environment variable."""
     SECRET = "secret"
-    """A place where secrets are kept, such as a key's file."""
+    """A file or store with secrets, such as a key."""
     EFFECT = "effect"
-    """What it would do to the world: `deletes`, `sends`, `publishes`, `reveals`, `installs`, `pays`, `persists`."""
+    """An effect outside: `deletes`, `sends`, `publishes`, `reveals`, `installs`, `pays`, `persists`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touch:
-    """One place in a content that touches something, by field path and the characters of that field's text."""
+    """One place in a content that uses something outside, by field path and characters."""
 
     kind: Touched
     value: str
@@ -53,19 +53,19 @@ class Touch:
 
 
 class SafetyCheck(Protocol):
-    """Looks at a skill's content and says what it finds; found by the entry points of `tacit.checks`."""
+    """Examines a skill's content; registered by the entry points of `tacit.checks`."""
 
     name: str
     version: str
-    """Changes with its rules, so that an approval knows under which it was given."""
+    """Changes with its rules, so that an approval shows which rules were applied."""
 
     def examine(self, content: SkillContent) -> Iterable[Finding]:
-        """List what a reviewer must know; an outage is raised, never told as "nothing found"."""
+        """Return what a reviewer must know; raises `Outage` if it cannot run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal:
-    """Something from outside that a reviewer must tick by itself: the text that would be believed, and where it stands."""
+    """A literal from outside that a reviewer must confirm by itself."""
 
     kind: Touched
     value: str
@@ -74,26 +74,26 @@ class Literal:
 
     @property
     def key(self) -> str:
-        """What a tick names."""
+        """The key by which it is confirmed."""
         return f"{self.kind}:{self.value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """All that the checks saw in one content."""
+    """Everything that the checks found in one content."""
 
     findings: tuple[Finding, ...] = ()
     needs: Capabilities = Capabilities()
-    """What it touches, as extracted from its text."""
+    """What it uses, as extracted from its text."""
     literals: tuple[Literal, ...] = ()
-    """What needs a tick of its own."""
+    """What must be confirmed one by one."""
     checks: tuple[str, ...] = ()
-    """Name and version of every check that looked."""
+    """Name and version of every check that ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A person's yes to one exact content, as it was seen: findings, needs, ticks and policy of that moment."""
+    """A person's approval of one exact content, with the findings, needs, confirmations and policy at that time."""
 
     version_id: str
     content_hash: str
@@ -104,7 +104,7 @@ class Approval:
     findings: tuple[Finding, ...] = ()
     needs: Capabilities = Capabilities()
     ticked: tuple[str, ...] = ()
-    """Keys of the literals that were ticked one by one."""
+    """Keys of the literals that were confirmed one by one."""
     checks: tuple[str, ...] = ()
     id: str = ""
 
@@ -115,5 +115,5 @@ class Approval:
 
     @property
     def sight(self) -> str:
-        """Digest of all that was before the person's eyes."""
+        """Digest of everything that was shown to the person."""
         return digest((self.policy_hash, self.origins, self.findings, self.needs, self.ticked, self.checks))

@@ -18,7 +18,7 @@ from tacit.gate.judgement import GateResult, joined, judge, turned_away, twin_of
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
 from tacit.gate.review_rules import (
-    Holding,
+    ApprovalCheck,
     Review,
     approve,
     decide,
@@ -30,8 +30,8 @@ from tacit.gate.review_rules import (
 )
 
 __all__ = [
+    "ApprovalCheck",
     "GateResult",
-    "Holding",
     "Policy",
     "Review",
     "adds_nothing",

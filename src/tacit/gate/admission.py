@@ -114,7 +114,10 @@ def proposed(
         by=by,
     )
     # Text of a known skill keeps its origin even if it is proposed under another name.
-    known = [*queries.versions_named_in(store, content), *(held.version for held in queries.similar_versions(store, candidate))]
+    known = [
+        *queries.versions_named_in(store, content),
+        *(held.version for held in queries.similar_versions(store, candidate)),
+    ]
     origins = gate.origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
 

@@ -140,7 +140,7 @@ def _confirmations_text(stored: Stored, missing: Sequence[Literal]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class ApprovalCheck:
     """Whether an approval still holds; if not, why."""
 
     reasons: tuple[CodedReason, ...] = ()
@@ -151,10 +151,10 @@ class Holding:
         return not self.reasons
 
 
-def holds(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> Holding:
+def holds(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> ApprovalCheck:
     """Compare what was approved with what today's checks see."""
     reasons = tuple(_differences(approval, version, examination=examination, policy=policy))
-    return Holding(reasons=reasons, grave=is_grave(_new_findings(examination.findings, approval.findings)))
+    return ApprovalCheck(reasons=reasons, grave=is_grave(_new_findings(examination.findings, approval.findings)))
 
 
 def is_grave(findings: Collection[Finding]) -> bool:

@@ -30,7 +30,7 @@ from tacit.text.programs import (
     WRAPPERS,
     WRAPPERS_VALUED,
 )
-from tacit.text.working_directory import Here, folders_named, inside
+from tacit.text.working_directory import WorkingDirectory, folders_named, inside
 
 MAX_TEXT = 20_000  # longer scripts are data, not typed commands
 
@@ -77,7 +77,7 @@ def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
 
 def _parse(text: str, bare: bool) -> tuple[Command, ...]:
     commands: list[Command] = []
-    here = Here()
+    here = WorkingDirectory()
     for segment, connector in _segments(without_heredocs(text)[:MAX_TEXT]):
         here.enter(segment)
         command = _command(segment, connector=connector, directory=here.directory)

@@ -68,7 +68,9 @@ class TextLog(Generic[P]):
             for triple in zip(runs, runs[1:], runs[2:], strict=False):
                 self._triples.setdefault(triple, number)
 
-    def copied_from(self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False) -> P | None:
+    def copied_from(
+        self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False
+    ) -> P | None:
         """Return where a text was copied from; None if it was not. `exempt` words do not count; `prose` needs longer runs."""
         for form in _cached_forms(text):
             left = _WORD.sub(lambda match: _EXEMPT_MARK if _is_exempt(match.group(), exempt) else match.group(), form)

@@ -32,7 +32,7 @@ def folders_named(programs: Sequence[str], words: Sequence[str]) -> Iterator[str
             yield value
 
 
-class Here:
+class WorkingDirectory:
     """The current directory of a line: changed by `cd` and `pushd`, restored by `popd` and the end of a subshell."""
 
     def __init__(self) -> None:

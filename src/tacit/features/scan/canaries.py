@@ -42,7 +42,7 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bait:
+class CanarySet:
     """All fake files and variables of one run."""
 
     home: tuple[SandboxFile, ...]
@@ -66,7 +66,7 @@ class Bait:
         )
 
 
-def lay_bait(token: Callable[[int], str]) -> Bait:
+def make_canaries(token: Callable[[int], str]) -> CanarySet:
     """Make the fake files and variables; `token(n)` returns the hexadecimal digits of n random bytes."""
     cores = {
         what: token(_CORE_BYTES)
@@ -118,7 +118,7 @@ def lay_bait(token: Callable[[int], str]) -> Bait:
         "data.csv": "name,count\nalpha,1\nbeta,2\n",
         "data.json": '{"name": "alpha", "items": [1, 2, 3]}\n',
     }
-    return Bait(
+    return CanarySet(
         home=tuple(SandboxFile(path=path, content=text.encode()) for path, text in home.items()),
         workspace=tuple(SandboxFile(path=path, content=text.encode()) for path, text in workspace.items()),
         environment=environment,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.features.scan.decoding import looked_at
+from tacit.features.scan.decoding import all_pieces
 from tacit.features.scan.python_flow import python_flows
 from tacit.gate.checks.hosts import HostKind, addresses_in
 from tacit.gate.checks.pieces import TextPiece
@@ -139,7 +139,7 @@ class CodeCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield what the code does that a reviewer must know."""
-        looked = looked_at(content)
+        looked = all_pieces(content)
         yield from apply(RULES, looked)
         yield from secret_flows(
             piece for piece in looked if piece.path or piece.way

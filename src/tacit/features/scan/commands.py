@@ -129,7 +129,7 @@ def check(
         return
     asked = (*checks.every_check(), *map(checks.optional_check, names))
     sandbox = _sandbox() if run else None
-    looked = [look_at(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
+    looked = [check_skill(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
     documents = [_skill_json(each, asked) for each in looked]
     answer = documents[0] if len(documents) == 1 else {"skills": documents}
     ctx.answer(answer, lambda: _print_skills(ctx, looked, everything=everything))
@@ -170,7 +170,9 @@ def _check_options(how: Mapping[str, Any], *, paths: bool, disk_only: bool) -> N
         raise Mistake(_OPTION_MISTAKES[code], code=code, hint=hint)
 
 
-def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None) -> Checked:
+def check_skill(
+    skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None
+) -> Checked:
     """Run checks on one skill, and its scripts if a sandbox is given."""
     faults = tuple(_fault(problem) for problem in skill.problems)
     detonation = detonate(skill.content.files, sandbox) if sandbox else None

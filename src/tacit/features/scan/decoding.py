@@ -269,7 +269,7 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = 
 _last: tuple[SkillContent, tuple[TextPiece, ...]] | None = None
 
 
-def looked_at(content: SkillContent) -> tuple[TextPiece, ...]:
+def all_pieces(content: SkillContent) -> tuple[TextPiece, ...]:
     """Return every piece of a content and every text that is hidden in one."""
     return (*pieces(content), *hidden_pieces(content))
 

@@ -24,7 +24,7 @@ from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import Mistake
 from tacit.domain.sandbox import Alteration, Ended, Sandbox, SandboxFile, SandboxLimits, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
-from tacit.features.scan.canaries import Bait, lay_bait
+from tacit.features.scan.canaries import CanarySet, make_canaries
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind
 
 EACH_S, TOTAL_S = 8.0, 60.0
@@ -134,7 +134,7 @@ def detonate(
     `find` returns the path of a program; it must be below /usr, since the sandbox has nothing else.
     """
     begun = clock()
-    given = tuple(box for file in files if (box := _box_file(file)))
+    given = tuple(box for file in files if (box := _sandbox_file(file)))
     found: list[Finding] = []
     ran: list[str] = []
     skipped: list[tuple[str, CodedReason]] = []
@@ -150,7 +150,7 @@ def detonate(
         if total_s <= clock() - begun:
             skipped.append((file.path, coded(SkipReason.TIME_USED_UP, seconds=total_s)))
             continue
-        bait = lay_bait(token)
+        bait = make_canaries(token)
         try:
             results = _run(file, program, given=given, bait=bait, sandbox=sandbox)
         except Mistake as error:  # this script does not fit into the sandbox; the next one may
@@ -171,7 +171,7 @@ def detonate(
 
 def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> CodedReason | None:
     """Return why a script cannot be run; None if it can."""
-    if not _box_file(file):
+    if not _sandbox_file(file):
         return coded(SkipReason.UNREADABLE)
     if not runner[0]:
         return coded(SkipReason.NO_KNOWN_PROGRAM)
@@ -196,7 +196,7 @@ def runner_of(file: SkillFile) -> tuple[str, ...]:
 
 
 def _run(
-    file: SkillFile, program: str, *, given: tuple[SandboxFile, ...], bait: Bait, sandbox: Sandbox
+    file: SkillFile, program: str, *, given: tuple[SandboxFile, ...], bait: CanarySet, sandbox: Sandbox
 ) -> Sequence[SandboxResult]:
     """Run a script without arguments; if it asks for some, once more with files to work on."""
     limits = SandboxLimits(wall_s=EACH_S, address_mb=_ROOMY if program.endswith("node") else 512)
@@ -222,7 +222,7 @@ def _run(
     return (first,)
 
 
-def _box_file(file: SkillFile) -> SandboxFile | None:
+def _sandbox_file(file: SkillFile) -> SandboxFile | None:
     """Return a file for the sandbox; None for a path outside the skill or an unreadable content."""
     path = PurePosixPath(file.path)
     if path.is_absolute() or ".." in path.parts or not path.parts:
@@ -300,7 +300,7 @@ class _Seen:
             return 0
 
 
-def findings_of(ran: SandboxResult, bait: Bait, *, field: str, path: str) -> tuple[Finding, ...]:
+def findings_of(ran: SandboxResult, bait: CanarySet, *, field: str, path: str) -> tuple[Finding, ...]:
     """Return the findings of one run."""
     seen = _Seen.read(ran.testimony)
     return tuple(
@@ -316,7 +316,7 @@ def findings_of(ran: SandboxResult, bait: Bait, *, field: str, path: str) -> tup
 _Observations = Iterator[tuple[str, Severity, str]]
 
 
-def _secrets(ran: SandboxResult, bait: Bait, seen: _Seen) -> _Observations:
+def _secrets(ran: SandboxResult, bait: CanarySet, seen: _Seen) -> _Observations:
     pieces = "".join(name.partition(".")[0] for name in seen.all("host"))  # a secret split into labels of a host name
     sent = bait.met(*seen.all("request", "host"), pieces, brought_back=True)
     if sent:
@@ -341,7 +341,7 @@ def _secrets(ran: SandboxResult, bait: Bait, seen: _Seen) -> _Observations:
         yield "secret_read", graver, f"read {_listed(read)}{away}"
 
 
-def _actions(ran: SandboxResult, bait: Bait, seen: _Seen) -> _Observations:
+def _actions(ran: SandboxResult, bait: CanarySet, seen: _Seen) -> _Observations:
     if seen.all("ran"):
         yield "runs_download", Severity.CRITICAL, "ran what it had downloaded"
     startup = [name for name in seen.all("altered", "added", "removed") if _STARTUP.search(name)]

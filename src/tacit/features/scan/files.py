@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, is_packed, taken_files, unpacked
+from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, files_within_limit, is_packed, unpacked
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, text_of
 from tacit.text.touches import is_overfull
 
@@ -66,7 +66,7 @@ class FilesCheck:
 
 def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
     """Yield what exceeds the limits: severe for code and text, since padding is a way to hide."""
-    taken, left = taken_files(content.files)
+    taken, left = files_within_limit(content.files)
     for severity, kept in (
         (_HIGH, [file.path for file in left if file_kind(file.path) is not FileKind.DATA]),
         (_LOW, [file.path for file in left if file_kind(file.path) is FileKind.DATA]),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.features.scan.decoding import hidden_pieces, looked_at
+from tacit.features.scan.decoding import all_pieces, hidden_pieces
 from tacit.gate.checks.commands import dangerous_commands
 from tacit.gate.checks.pieces import TextPiece
 from tacit.gate.checks.rules import Rule, apply, rule
@@ -96,7 +96,7 @@ class ObfuscationCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield hidden text, and dangerous commands in it."""
-        looked = looked_at(content)
+        looked = all_pieces(content)
         yield from apply(RULES, looked)
         for piece in looked:
             yield from _hidden(piece) if piece.way else _packed(piece)

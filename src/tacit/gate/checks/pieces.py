@@ -39,7 +39,7 @@ _FAULTS = (
 
 
 @dataclass(slots=True)
-class Unpacked:
+class ArchiveContents:
     """The files of an archive, as far as they were read."""
 
     files: list[tuple[str, bytes]] = field(default_factory=list)
@@ -58,14 +58,14 @@ def members(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield from unpacked(data).files
 
 
-def unpacked(data: bytes) -> Unpacked:
+def unpacked(data: bytes) -> ArchiveContents:
     """Unpack an archive and the archives inside it."""
-    found = Unpacked()
+    found = ArchiveContents()
     _open(data, "", found, depth=_DEPTH)
     return found
 
 
-def _open(data: bytes, name: str, found: Unpacked, *, depth: int) -> None:
+def _open(data: bytes, name: str, found: ArchiveContents, *, depth: int) -> None:
     if not is_packed(data):
         return
     if not depth:
@@ -82,7 +82,7 @@ def _open(data: bytes, name: str, found: Unpacked, *, depth: int) -> None:
         found.left.append(name)
 
 
-def _inside(data: bytes, found: Unpacked, name: str) -> Iterator[tuple[str, bytes]]:
+def _inside(data: bytes, found: ArchiveContents, name: str) -> Iterator[tuple[str, bytes]]:
     if data.startswith(b"PK"):
         yield from _zipped(data, found)
     elif data.startswith(_CLOSED):
@@ -97,7 +97,7 @@ def _inside(data: bytes, found: Unpacked, name: str) -> Iterator[tuple[str, byte
             yield "", plain
 
 
-def _zipped(data: bytes, found: Unpacked) -> Iterator[tuple[str, bytes]]:
+def _zipped(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for number, member in enumerate(archive.infolist()):
             if member.is_dir():
@@ -113,7 +113,7 @@ def _zipped(data: bytes, found: Unpacked) -> Iterator[tuple[str, bytes]]:
             yield member.filename, content
 
 
-def _tarred(data: bytes, found: Unpacked) -> Iterator[tuple[str, bytes]]:
+def _tarred(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for number in range(10 * MEMBERS_MAX):
             member = archive.next()
@@ -132,12 +132,12 @@ def _tarred(data: bytes, found: Unpacked) -> Iterator[tuple[str, bytes]]:
         found.left.append("")
 
 
-def _leave(name: str, found: Unpacked) -> None:
+def _leave(name: str, found: ArchiveContents) -> None:
     if file_kind(name) is not FileKind.DATA:
         found.left.append(name)
 
 
-def _unpacked(data: bytes, found: Unpacked) -> bytes:
+def _unpacked(data: bytes, found: ArchiveContents) -> bytes:
     """Return the unpacked bytes up to the limit; a longer stream is noted as not read."""
     most = max(1, found.room)
     if data.startswith(b"\x1f\x8b"):
@@ -281,7 +281,7 @@ def _split(content: SkillContent) -> Iterator[TextPiece]:
         whole = TextPiece(path, text[:TEXT_MAX], text)
         yield whole
         yield from blocks(whole)
-    for taken in taken_files(content.files)[0]:
+    for taken in files_within_limit(content.files)[0]:
         if taken.text is None:
             yield from _packed(taken)
             continue
@@ -293,29 +293,29 @@ def _split(content: SkillContent) -> Iterator[TextPiece]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ExaminedFile:
     """A bundled file that is examined."""
 
     index: int
     file: SkillFile
     text: str | None
-    packed: Unpacked
+    packed: ArchiveContents
     """The contents, if it is an archive."""
 
 
-def taken_files(files: Sequence[SkillFile]) -> tuple[list[Taken], list[SkillFile]]:
+def files_within_limit(files: Sequence[SkillFile]) -> tuple[list[ExaminedFile], list[SkillFile]]:
     """Return the files within the limit, scripts before texts before data, and the files beyond it."""
     room = TOTAL_MAX
-    taken: list[Taken] = []
+    taken: list[ExaminedFile] = []
     left: list[SkillFile] = []
     for index, file in sorted(enumerate(files), key=lambda each: (_sort(each[1]), each[0])):
         if room < len(file.content):
             left.append(file)
             continue
         text = text_of(file)
-        packed = Unpacked() if text is not None else unpacked(bytes_of(file))
+        packed = ArchiveContents() if text is not None else unpacked(bytes_of(file))
         room -= len(file.content) + sum(len(data) for _, data in packed.files)
-        taken.append(Taken(index, file, text, packed))
+        taken.append(ExaminedFile(index, file, text, packed))
     return sorted(taken, key=lambda each: each.index), left
 
 
@@ -324,7 +324,7 @@ def _sort(file: SkillFile) -> FileKind:
     return file_kind(file.path, head, executable=file.executable)
 
 
-def _packed(taken: Taken) -> Iterator[TextPiece]:
+def _packed(taken: ExaminedFile) -> Iterator[TextPiece]:
     """Yield the texts in an archive; their findings point at the archive as a whole."""
     file = taken.file
     for name, data in taken.packed.files:

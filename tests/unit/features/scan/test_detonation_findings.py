@@ -14,7 +14,7 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.sandbox import Alteration, Ended, FileChange, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan import detonation, witness
-from tacit.features.scan.canaries import disguises, lay_bait
+from tacit.features.scan.canaries import disguises, make_canaries
 from tacit.features.scan.detonation import Detonation, SkipReason, detonate, findings_of
 
 NUMBERS = itertools.count(0x1F2E3D4C5B6A79)
@@ -24,7 +24,7 @@ def token(count: int) -> str:
     return f"{next(NUMBERS) * 0x9E3779B97F4A7C15:x}".rjust(count * 2, "7")[-count * 2 :]
 
 
-BAIT = lay_bait(token)
+BAIT = make_canaries(token)
 CORES = {canary.what: canary.core for canary in BAIT.canaries}
 
 
@@ -66,7 +66,7 @@ def test_disguised_secret_is_known_again(what: str, offset: int) -> None:
 
 
 def test_other_texts_hold_no_secret() -> None:
-    other = lay_bait(token)
+    other = make_canaries(token)
     assert BAIT.met(str(other.environment), *(file.content.decode() for file in other.home)) == ()
     assert all(len(form) >= 30 for form in disguises(CORES["the AWS key"]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.features.scan import code, obfuscation
-from tacit.features.scan.decoding import looked_at
+from tacit.features.scan.decoding import all_pieces
 from tacit.gate.checks import commands
 from tests.unit.features.scan.samples import BAD
 from tests.unit.features.scan.test_samples import skill
@@ -13,7 +13,7 @@ def test_no_attack_is_lost_to_the_prefilter() -> None:
     rules = (*commands.RULES, *code.RULES, *obfuscation.RULES)
     matched = 0
     for files in BAD.values():
-        for piece in looked_at(skill(files)):
+        for piece in all_pieces(skill(files)):
             lowered = piece.text.lower()
             for rule in rules:
                 for guarded in rule.patterns:
