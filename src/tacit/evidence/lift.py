@@ -52,11 +52,6 @@ class LiftDifference:
     low: float
     high: float
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval excludes zero."""
-        return self.low > 0 or self.high < 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Condition, Kind, Parameter, Provenance, SkillContent, SkillStep, SkillVersion, said_in
+from tacit.domain.skill import Condition, Kind, Parameter, Provenance, SkillContent, SkillStep, SkillVersion, filled_fields
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.evidence.friction import frictions_of
 from tacit.evidence.runs import SkillRun
@@ -89,7 +89,7 @@ def version_of(content: SkillContent = HANDBOOK, origin: Origin = Origin.AGENT) 
     return SkillVersion(
         skill_id="s_1",
         content=content,
-        origins=dict.fromkeys(said_in(content), origin),
+        origins=dict.fromkeys(filled_fields(content), origin),
         provenance=Provenance(trajectory_ids=("t_first",), grounding=grounding, made_by="tacit.synthesis/1"),
         created_at=NOW,
     )
