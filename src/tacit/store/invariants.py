@@ -187,7 +187,7 @@ def steps_pruned(trajectory_id: str) -> NotFound:
     return NotFound(
         f"the steps of trajectory {trajectory_id} were pruned",
         code="steps_pruned",
-        hint="its summary and hash are kept; see `tacit history`",
+        hint="its summary and hash are kept; see `tacit skills history`",
     )
 
 
@@ -199,7 +199,7 @@ def _was_purged(what: str) -> GateRefusal:
     return GateRefusal(
         f"{what} was purged and is not added again",
         code="purged",
-        hint="see `tacit history` for who purged it, and why",
+        hint="see `tacit skills history` for who purged it, and why",
     )
 
 

@@ -95,7 +95,7 @@ def why_empty(store: Store) -> str:
     count = len(waiting(store))
     if count:
         return f"nothing is approved; {count} wait for `tacit review`"
-    return "nothing is in use any more (`tacit skills list --all`)" if store.catalogue() else "nothing was learned yet"
+    return "nothing is in use any more (`tacit skills --all`)" if store.catalogue() else "nothing was learned yet"
 
 
 def may_see(stored: Stored, scope: Scope, *, person: str) -> bool:
@@ -127,7 +127,7 @@ def find(store: Store, reference: str) -> Stored:
             code="ambiguous_reference",
             hint="give more characters of the id",
         )
-    raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills list --all`")
+    raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills --all`")
 
 
 def _sequence(stored: Stored) -> int:

@@ -153,7 +153,7 @@ def restore_backup(
     chosen = set(options)
     if _same_file(file, database):
         raise Mistake(
-            "the backup is the store itself", code="same_file", hint="name the file that `tacit backup` wrote"
+            "the backup is the store itself", code="same_file", hint="name the file that `tacit store backup` wrote"
         )
     checked = check_backup(file)
     if checked.damage:

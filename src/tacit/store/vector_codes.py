@@ -70,7 +70,7 @@ def check_length(found: int, *, space: str, dimensions: int) -> None:
         raise Mistake(
             f"a vector of {found} numbers does not belong to {space}, whose vectors have {dimensions}",
             code="wrong_dimensions",
-            hint="each embedder has a space of its own; `tacit index` embeds the skills again",
+            hint="each embedder has a space of its own; `tacit store index` embeds the skills again",
         )
 
 

@@ -35,7 +35,7 @@ _RECALLABLE = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 BLOCK_ROWS = 512
 """Rows in a block: enough to load quickly, few enough to write again when one of them is deleted."""
 _END = 2**63 - 1
-_REBUILD_HINT = "run `tacit verify` to see what is damaged; `tacit index --rebuild` rebuilds it"
+_REBUILD_HINT = "run `tacit store verify` to see what is damaged; `tacit store index --rebuild` rebuilds it"
 
 Range = tuple[int, int]
 """First and last number, both included."""

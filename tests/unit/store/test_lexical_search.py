@@ -88,7 +88,7 @@ def test_a_damaged_row_among_the_hits_is_named(store: SqliteStore, table: str) -
     for (trigger,) in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (table,)):
         raw.execute(f"DROP TRIGGER {trigger}")
     raw.execute(f"UPDATE {table} SET seal = 'other' WHERE seq = 2")
-    with pytest.raises(StoreOutage, match=rf"{table} \S+ does not fit its seal"):
+    with raises(StoreOutage, "wrong_seal"):
         store.search(["kiwi"], statuses=RECALLABLE)
 
 
