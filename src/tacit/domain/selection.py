@@ -39,15 +39,25 @@ class Query:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise Mistake(f"a task is a text, not {type(self.text).__name__}", hint='recall("add a column")')
+            raise Mistake(
+                f"a task is a text, not {type(self.text).__name__}", code="task_not_text", hint='recall("add a column")'
+            )
         if not isinstance(self.person, str):
-            raise Mistake(f"a person is named by a text, not {type(self.person).__name__}", hint='person="ann"')
+            raise Mistake(
+                f"a person is named by a text, not {type(self.person).__name__}",
+                code="person_not_text",
+                hint='person="ann"',
+            )
         if not isinstance(self.state, Mapping):
-            raise Mistake("a state is a mapping", hint='state={"error": "…", "files": ["app.py"]}')
+            raise Mistake(
+                "a state is a mapping", code="state_not_mapping", hint='state={"error": "…", "files": ["app.py"]}'
+            )
         if self.allowed is not None and not isinstance(self.allowed, Capabilities):
-            raise Mistake("an allowance is `Capabilities`", hint='Capabilities(hosts=("api.example.com",))')
+            raise Mistake(
+                "an allowance is `Capabilities`", code="bad_allowance", hint='Capabilities(hosts=("api.example.com",))'
+            )
         if self.min_reliability is not None and not 0 <= self.min_reliability <= 1:
-            raise Mistake("a reliability lies between 0 and 1", hint="min_reliability=0.8")
+            raise Mistake("a reliability lies between 0 and 1", code="bad_reliability", hint="min_reliability=0.8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

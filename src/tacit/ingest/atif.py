@@ -216,7 +216,7 @@ def _parts_in_memory(documents: list[Any]) -> Iterator[Part]:
             data = json.dumps(document, allow_nan=False, default=_as_dict).encode()
         except (TypeError, ValueError, RecursionError) as error:
             hint = "give a mapping of JSON's own types, as json.load returns it"
-            yield place.problem(f"not a JSON document: {error}", hint=hint)
+            yield place.problem(f"not a JSON document: {error}", code="not_json", hint=hint)
         else:
             yield from _parts_of_document(data, place)
 
@@ -258,7 +258,7 @@ def _parts_of_layout(place: Place, lines: Iterator[Line | InvalidTrajectory]) ->
         gathered += line.data
         if len(gathered) > MAX_LINE_BYTES:
             hint = "write one document per line, or split it"
-            yield place.problem(f"the document is larger than {MAX_LINE_BYTES} bytes", hint=hint)
+            yield place.problem(f"the document is larger than {MAX_LINE_BYTES} bytes", code="too_large", hint=hint)
             return
     yield from _parts_of_text(bytes(gathered), place)
 
@@ -308,8 +308,8 @@ def _check_version(version: Any, place: Place, *, embedded: bool) -> None:
         return
     hint = f"ATIF-v1.0 to {VERSIONS[-1]} are read; export the document again in one of these"
     if version is None:
-        raise place.problem("the document has no schema_version", hint=hint)
-    raise place.problem(f"unknown schema_version {str(version)[:40]!r}", hint=hint)
+        raise place.problem("the document has no schema_version", code="no_schema_version", hint=hint)
+    raise place.problem(f"unknown schema_version {str(version)[:40]!r}", code="unknown_schema_version", hint=hint)
 
 
 class _Reading:
@@ -350,7 +350,9 @@ class _Reading:
         role = _ROLES.get(recorded.source)
         if role is None:
             hint = "a step's source is system, user or agent"
-            raise self._place.problem(f"unknown step source {recorded.source[:40]!r}", hint=hint)
+            raise self._place.problem(
+                f"unknown step source {recorded.source[:40]!r}", code="unknown_step_source", hint=hint
+            )
         at = moment_of(recorded.timestamp) if recorded.timestamp else None
         if recorded.is_copied_context:
             self._asked_before = self._asked_before or (text if role is Role.USER else "")

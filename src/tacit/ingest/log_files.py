@@ -42,10 +42,10 @@ class Place:
         path = Path(self.source)
         return str(path.resolve()) if path.is_file() else self.source
 
-    def problem(self, what: str, *, hint: str) -> InvalidTrajectory:
+    def problem(self, what: str, *, code: str, hint: str) -> InvalidTrajectory:
         """Say what is wrong here and what to do next."""
         where = self.source if self.line is None else f"{self.source}, line {self.line}"
-        return InvalidTrajectory(f"{where}: {what}", hint=hint)
+        return InvalidTrajectory(f"{where}: {what}", code=code, hint=hint)
 
 
 Part = Trajectory | InvalidTrajectory | Mark
@@ -124,7 +124,9 @@ def open_regular(path: Path) -> io.BufferedReader:
     if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return stream
     stream.close()
-    raise Place(str(path)).problem("not a regular file", hint="write the output of a pipe to a file first")
+    raise Place(str(path)).problem(
+        "not a regular file", code="not_a_regular_file", hint="write the output of a pipe to a file first"
+    )
 
 
 def numbered_lines(
@@ -159,6 +161,7 @@ def numbered_lines(
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield Place(str(path), number + 1).problem(
             f"the compressed data is damaged or ends early ({error})",
+            code="damaged_compression",
             hint="copy or download the file again; what stands before this line has been read",
         )
     except OSError as error:
@@ -168,7 +171,9 @@ def numbered_lines(
 def unreadable(path: Path, error: OSError) -> InvalidTrajectory:
     """Say that the operating system does not give this file."""
     return Place(str(path)).problem(
-        f"cannot be read: {error.strerror or error}", hint="check that the file is there and that you may read it"
+        f"cannot be read: {error.strerror or error}",
+        code="unreadable",
+        hint="check that the file is there and that you may read it",
     )
 
 
@@ -212,6 +217,7 @@ def _without_waiting(path: str, flags: int) -> int:
 def _too_large(place: Place, *, limit: int) -> InvalidTrajectory:
     return place.problem(
         f"the file holds more than {limit} bytes, unpacked; the rest is not read",
+        code="too_large",
         hint="what stands up to this line has been read; split the file",
     )
 
@@ -219,6 +225,7 @@ def _too_large(place: Place, *, limit: int) -> InvalidTrajectory:
 def _too_long(place: Place, size: int, *, limit: int) -> InvalidTrajectory:
     return place.problem(
         f"the line is {size} bytes long; at most {limit} are read",
+        code="line_too_long",
         hint="this line is passed over; split the document, or drop embedded files from it",
     )
 
@@ -250,14 +257,16 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise place.problem(f"not in the expected form: {error}", hint=_HINT_SHAPE) from error
+        raise place.problem(f"not in the expected form: {error}", code="unexpected_form", hint=_HINT_SHAPE) from error
     except msgspec.DecodeError as error:
         original = bytes(data)
         repaired = _without_lone_surrogates(original)
         if repaired == original:
-            raise place.problem(f"not valid JSON: {error}", hint=_HINT_SYNTAX) from error
+            raise place.problem(f"not valid JSON: {error}", code="not_json", hint=_HINT_SYNTAX) from error
     except UnicodeDecodeError as error:
-        raise place.problem(f"not valid UTF-8: {error.reason}", hint="convert the file to UTF-8") from error
+        raise place.problem(
+            f"not valid UTF-8: {error.reason}", code="not_utf8", hint="convert the file to UTF-8"
+        ) from error
     except RecursionError as error:
         raise too_deep(place) from error
     return decode(decoder, repaired, place)
@@ -265,7 +274,7 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: P
 
 def too_deep(place: Place) -> InvalidTrajectory:
     """Say that lists and objects are nested beyond reason."""
-    return place.problem("lists or objects are nested too deeply", hint=_HINT_DEPTH)
+    return place.problem("lists or objects are nested too deeply", code="nested_too_deeply", hint=_HINT_DEPTH)
 
 
 def bounded(text: str, *, missing: int = 0) -> str:

@@ -41,7 +41,9 @@ def read(source: Source, *, on_problem: OnProblem | None = None) -> Iterator[Tra
         return _reported([from_documents(source)], on_problem)
     path = Path(source)
     if not path.exists():
-        raise NotFound(f"{path}: no such file or folder", hint="check the path for typing errors")
+        raise NotFound(
+            f"{path}: no such file or folder", code="path_not_found", hint="check the path for typing errors"
+        )
     return _reported(_of_folder(path) if path.is_dir() else _of_file(path), on_problem)
 
 
@@ -60,20 +62,24 @@ def find_reader(path: Path) -> TrajectoryReader:
     """Find who reads this file, by its first bytes; raises `InvalidTrajectory` if nobody does."""
     place = Place(str(path))
     if not path.is_file():
-        raise place.problem("not a regular file", hint="write the output of a pipe to a file first")
+        raise place.problem(
+            "not a regular file", code="not_a_regular_file", hint="write the output of a pipe to a file first"
+        )
     try:
         head = head_of(path)
     except OSError as error:
         raise unreadable(path, error) from error
     if not head.strip():
         hint = "leave it out, or copy it again from where it was written"
-        raise place.problem("the file is empty, or damaged from its beginning", hint=hint)
+        raise place.problem("the file is empty, or damaged from its beginning", code="empty_file", hint=hint)
     reader = _knowing(READERS, head, path) or _knowing(_from_other_packages(), head, path)
     if reader is not None:
         return reader
     kind = "a binary file" if b"\0" in head else "no log in a known format"
     known = ", ".join(reader.name for reader in READERS)
-    raise place.problem(f"this is {kind}", hint=f"known formats: {known}; other logs can be converted to ATIF")
+    raise place.problem(
+        f"this is {kind}", code="unknown_format", hint=f"known formats: {known}; other logs can be converted to ATIF"
+    )
 
 
 def _knowing(readers: tuple[TrajectoryReader, ...], head: bytes, path: Path) -> TrajectoryReader | None:

@@ -77,9 +77,15 @@ def _check_way(root: Path, relative: Path) -> None:
     for part in relative.parts:
         here = here / part
         if here.is_symlink():
-            raise NotPermitted(f"{shown(here)} lies behind a link", hint="remove the link, or choose another folder")
+            raise NotPermitted(
+                f"{shown(here)} lies behind a link",
+                code="behind_link",
+                hint="remove the link, or choose another folder",
+            )
     if here.is_dir():
-        raise Mistake(f"{shown(here)} is a folder, not a file", hint="move it away, or choose another folder")
+        raise Mistake(
+            f"{shown(here)} is a folder, not a file", code="is_a_folder", hint="move it away, or choose another folder"
+        )
 
 
 @contextmanager
@@ -89,15 +95,19 @@ def _translate_os_errors(target: Path) -> Iterator[None]:
     except OSError as error:
         raise refused(target, error) from error
     except ValueError as error:  # a NUL byte, or a character that no file name holds
-        raise Mistake(f"{shown(target)} is no possible path", hint="choose another folder") from error
+        raise Mistake(
+            f"{shown(target)} is no possible path", code="impossible_path", hint="choose another folder"
+        ) from error
 
 
 def refused(target: Path, error: OSError) -> TacitError:
     """The error for a path that the file system does not let us write."""
     message = f"cannot write {shown(target)}: {error.strerror or error}"
     if error.errno in _WRONG_PATH:
-        return Mistake(message, hint="choose another folder; each part of its path has to be a folder")
-    return StoreOutage(message, hint="check permissions and free space, or choose another folder")
+        return Mistake(
+            message, code="impossible_path", hint="choose another folder; each part of its path has to be a folder"
+        )
+    return StoreOutage(message, code="not_writable", hint="check permissions and free space, or choose another folder")
 
 
 _CHUNK = 1 << 20
@@ -141,7 +151,7 @@ def locked(path: Path, *, mode: int = 0o600) -> Iterator[None]:
         file = open_plain(path, os.O_RDWR | os.O_CREAT, mode=mode)
     except OSError as error:
         hint = "it must be an ordinary file: remove what is there, and try again"
-        raise StoreOutage(f"cannot lock {shown(path)}: {error.strerror}", hint=hint) from error
+        raise StoreOutage(f"cannot lock {shown(path)}: {error.strerror}", code="not_lockable", hint=hint) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -156,5 +166,7 @@ def require_no_links(root: Path, relative: Path) -> None:
         here = here / part
         if is_link(here):
             raise NotPermitted(
-                f"{shown(here)} leads elsewhere by a link", hint="remove the link, or make it a folder of its own"
+                f"{shown(here)} leads elsewhere by a link",
+                code="behind_link",
+                hint="remove the link, or make it a folder of its own",
             )

@@ -17,6 +17,7 @@ from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.segmentation import ECHO
+from tests.raising import raises
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 _numbers = count()
@@ -751,7 +752,7 @@ class TestDamage:
 
     def test_a_record_of_another_form_is_named(self, tmp_path: Path) -> None:
         path = write(tmp_path / "s.jsonl", [prompt("go"), record("user", message={"content": 5})])
-        with pytest.raises(InvalidTrajectory, match=r"line 2: not in the expected form: .*\$\.message\.content"):
+        with raises(InvalidTrajectory, "unexpected_form"):
             list(read(path))
 
     def test_a_damaged_first_line_does_not_cost_the_file(self, tmp_path: Path) -> None:

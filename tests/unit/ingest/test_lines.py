@@ -9,6 +9,7 @@ import pytest
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
 from tacit.ingest.log_files import HEAD_BYTES, Line, head_of, numbered_lines
+from tests.raising import raises
 
 
 def written(folder: Path, data: bytes) -> Path:
@@ -133,6 +134,6 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
         (problem,) = numbered_lines(tmp_path / name)
         assert isinstance(problem, InvalidTrajectory)
         assert "not a regular file" in problem.message
-        with pytest.raises(InvalidTrajectory, match="not a regular file"):
+        with raises(InvalidTrajectory, "not_a_regular_file"):
             head_of(tmp_path / name)
     assert data_of(tmp_path / "good") == [b"a\n"]

@@ -11,6 +11,7 @@ import pytest
 import tacit
 from tacit.domain.errors import InvalidTrajectory, NotFound
 from tacit.ingest import READERS, find_reader, passed_over, read
+from tests.raising import raises
 
 SRC = Path(tacit.__file__).parents[1]
 
@@ -43,7 +44,7 @@ class TestFindingAReader:
         assert find_reader(put(tmp_path / "a.json", claude(atif("x")))).name == "claude-code"
 
     def test_a_text_that_shows_an_example_is_no_log(self, tmp_path: Path) -> None:
-        with pytest.raises(InvalidTrajectory, match="no log in a known format"):
+        with raises(InvalidTrajectory, "unknown_format"):
             find_reader(put(tmp_path / "README.md", "# Format\n\n" + atif("x")))
 
     @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ class TestFindingAReader:
     def test_a_pipe_is_refused_instead_of_waiting_for_it(self, tmp_path: Path) -> None:
         path = tmp_path / "pipe.jsonl"
         os.mkfifo(path)
-        with pytest.raises(InvalidTrajectory, match="not a regular file"):
+        with raises(InvalidTrajectory, "not_a_regular_file"):
             list(read(path))
         problems: list[InvalidTrajectory] = []
         assert list(read(tmp_path, on_problem=problems.append)) == []
@@ -91,7 +92,7 @@ class TestReading:
         assert [t.task.text for t in read(str(put(tmp_path / "a.json", atif("x"))))] == ["x"]
 
     def test_a_path_that_is_not_there_is_said_at_once(self, tmp_path: Path) -> None:
-        with pytest.raises(NotFound, match="no such file"):
+        with raises(NotFound, "path_not_found"):
             read(tmp_path / "nowhere")
 
     def test_a_folder_is_read_in_order_of_its_names(self, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_nothing_allowed_leaves_only_what_touches_nothing():
 
 
 def test_an_allowance_of_another_type_is_a_mistake():
-    with raises(Mistake, "mistake"):
+    with raises(Mistake, "bad_allowance"):
         Query(text="x", allowed=["hosts=a.net"])  # type: ignore[arg-type]
 
 

@@ -22,6 +22,7 @@ from tacit.domain.skill import Kind, Skill, SkillContent, of_person
 from tacit.recall.retrieval import STANDING_NORMS
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
+from tests.raising import raises
 from tests.unit.making import candidate
 from tests.unit.store.samples import at, put_version
 
@@ -164,7 +165,7 @@ def test_the_same_taste_of_two_people_is_two_preferences(loop: Tacit) -> None:
 
 
 def test_a_person_who_is_no_text_is_refused() -> None:
-    with pytest.raises(Mistake, match="a person is named by a text"):
+    with raises(Mistake, "person_not_text"):
         Query(text="x", person=7)  # type: ignore[arg-type]
 
 

@@ -13,6 +13,7 @@ from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
 from tacit.render.skill_folder import load, save
+from tests.raising import raises
 
 CONTENT = SkillContent(kind=Kind.PROCEDURE, name="pack-crates", description="Pack crates.", body="Pack them.")
 
@@ -47,7 +48,7 @@ def test_a_link_anywhere_below_the_root_is_refused(tmp_path: Path, link: str) ->
     place = tmp_path / "root" / link
     place.parent.mkdir(parents=True)
     place.symlink_to(outside)
-    with pytest.raises(NotPermitted, match="behind a link") as caught:
+    with raises(NotPermitted, "behind_link") as caught:
         save(replace(CONTENT, files=(SkillFile(path="scripts/a.sh", content="x"),)), tmp_path / "root")
     assert caught.value.hint
     assert list(outside.iterdir()) == []
@@ -62,14 +63,14 @@ def test_the_root_itself_may_be_a_link(tmp_path: Path) -> None:
 
 def test_a_folder_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "pack-crates/SKILL.md").mkdir(parents=True)
-    with pytest.raises(Mistake, match="is a folder"):
+    with raises(Mistake, "is_a_folder"):
         save(CONTENT, tmp_path)
     assert [path.name for path in (tmp_path / "pack-crates").iterdir()] == ["SKILL.md"]
 
 
 def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "pack-crates").write_text("mine")
-    with pytest.raises(Mistake, match="cannot write"):
+    with raises(Mistake, "impossible_path"):
         save(CONTENT, tmp_path)
     assert (tmp_path / "pack-crates").read_text() == "mine"
 
@@ -158,7 +159,7 @@ def test_a_lock_is_neither_made_behind_a_link_nor_waited_for_in_a_pipe(tmp_path:
     (tmp_path / "lock").symlink_to(tmp_path / "made")
     os.mkfifo(tmp_path / "pipe")
     for name in ("lock", "pipe"):
-        with pytest.raises(StoreOutage, match="cannot lock"), locked(tmp_path / name):
+        with raises(StoreOutage, "not_lockable"), locked(tmp_path / name):
             pass
     assert not (tmp_path / "made").exists()
 
@@ -167,5 +168,5 @@ def test_a_way_is_refused_at_the_first_link(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     require_no_links(tmp_path, Path("a", "not", "there"))
     (tmp_path / "a" / "link").symlink_to(tmp_path)
-    with pytest.raises(NotPermitted, match="link"):
+    with raises(NotPermitted, "behind_link"):
         require_no_links(tmp_path, Path("a", "link", "b"))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tacit.domain.errors import Mistake
 from tacit.surfaces.clients.json_settings import InvalidJson, SettingsEntries, SettingsEntry, is_strict, parse
 from tacit.surfaces.clients.text_edits import MarkedBlock, TextDraft, TomlTable, WholeFile, without
+from tests.raising import raises
 
 FOREIGN = '{"type": "command", "command": "lint.sh"}'
 GROUP = {"hooks": [{"type": "command", "command": "/opt/tacit hook", "timeout": 10}]}
@@ -307,22 +308,22 @@ def test_tables_that_a_program_added_behind_ours_stay() -> None:
 
 def test_a_server_of_that_name_that_is_not_ours_is_left_alone() -> None:
     theirs = '[mcp_servers.tacit]\ncommand = "/bin/other"\n'
-    with pytest.raises(Mistake, match="is there already"):
+    with raises(Mistake, "not_ours"):
         SERVER.put(TextDraft(theirs))
 
 
 def test_a_table_that_cannot_be_added_is_told() -> None:
-    with pytest.raises(Mistake, match=r"TOML|cannot be added"):
+    with raises(Mistake, "not_toml"):
         SERVER.put(TextDraft('mcp_servers = {other = {command = "x"}}\n'))
 
 
 def test_broken_toml_is_told_with_its_line() -> None:
-    with pytest.raises(Mistake, match="line 2"):
+    with raises(Mistake, "not_toml"):
         SERVER.put(TextDraft("a = 1\nb = = 2\n"))
 
 
 def test_a_file_of_ours_never_replaces_one_of_theirs() -> None:
-    with pytest.raises(Mistake, match="is not Tacit's"):
+    with raises(Mistake, "not_ours"):
         WholeFile("Written by `tacit init`").put(TextDraft("a skill of mine"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config import channels
-from tacit.domain.holdout import lot
+from tacit.domain.holdout import is_held_back
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
@@ -42,7 +42,7 @@ def session(project: Project) -> Callable[[bool], str]:
     with Tacit(open_store(project.database)) as loop:
         skill_id = loop.version(project.ids["add-a-migration"]).skill.id
     names = [f"{SESSION}{number}" for number in range(100)]
-    return lambda out: next(name for name in names if lot(name, skill_id, 0.5) is out)
+    return lambda out: next(name for name in names if is_held_back(name, skill_id, 0.5) is out)
 
 
 def test_a_session_that_drew_the_lot_is_not_shown_the_skill(project, session):
@@ -146,7 +146,7 @@ def composed(project: Project) -> dict[str, str]:
 
 def of_the_composite(ids: dict[str, str], *, out: bool) -> dict[str, str]:
     names = (f"{SESSION}{number}" for number in range(1000))
-    return {"session_id": next(name for name in names if lot(name, ids["skill"], 0.5) is out)}
+    return {"session_id": next(name for name in names if is_held_back(name, ids["skill"], 0.5) is out)}
 
 
 WHOLE = ("add-a-column", "add-a-migration", "regenerate-the-models")

@@ -181,7 +181,7 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
     replace = os.replace
 
     def noted(new, path):
-        written.append(os.path.basename(path))
+        written.append(Path(path).name)
         return replace(new, path)
 
     monkeypatch.setattr(os, "replace", noted)

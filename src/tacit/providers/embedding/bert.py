@@ -43,13 +43,17 @@ class Shape:
         kind = (config.get("model_type", "bert"), config.get("hidden_act", "gelu"))
         if kind != ("bert", "gelu") or config.get("position_embedding_type", "absolute") != "absolute":
             hint = "use a BERT model such as all-MiniLM-L6-v2, or a folder with onnx/model.onnx"
-            raise ConfigError(f"{folder} holds a model that is not built like BERT", hint=hint)
+            raise ConfigError(f"{folder} holds a model that is not built like BERT", code="not_bert", hint=hint)
         names = "num_hidden_layers num_attention_heads hidden_size intermediate_size max_position_embeddings vocab_size"
         sizes: list[Any] = [config.get(name) for name in names.split()]
         epsilon = config.get("layer_norm_eps", 1e-12)
         good = all(type(size) is int and 0 < size <= 1 << 20 for size in sizes) and isinstance(epsilon, float)
         if not good or sizes[0] > 96 or sizes[2] % sizes[1] or not 0 < epsilon < 1:
-            raise ConfigError(f"{folder}/config.json does not give the measures of a BERT model", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"{folder}/config.json does not give the measures of a BERT model",
+                code="bad_model_config",
+                hint=FETCH_AGAIN,
+            )
         layers, heads, width, inner, positions, tokens = sizes
         return cls(
             layers=layers, heads=heads, width=width, inner=inner, positions=positions, tokens=tokens, epsilon=epsilon
@@ -181,12 +185,14 @@ class _Weights:
     def __call__(self, name: str, *wanted: int | None) -> Floats:
         tensor = self._tensors.get(self._prefix + name)
         if tensor is None:
-            raise ConfigError(f"{self._path} has no tensor {name}", hint=FETCH_AGAIN)
+            raise ConfigError(f"{self._path} has no tensor {name}", code="tensor_missing", hint=FETCH_AGAIN)
         fits = len(tensor.shape) == len(wanted) and all(
             there > 0 if size is None else there == size for there, size in zip(tensor.shape, wanted, strict=True)
         )
         if not fits:
-            raise ConfigError(f"{self._path}: tensor {name} has the shape {tensor.shape}", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"{self._path}: tensor {name} has the shape {tensor.shape}", code="tensor_shape", hint=FETCH_AGAIN
+            )
         return as_floats(tensor, self._path)
 
     def dense(self, name: str, width: int, inner: int) -> _Dense:
@@ -205,7 +211,9 @@ def as_floats(tensor: Tensor, path: str) -> Floats:
     elif tensor.kind == "BF16":
         found = (np.frombuffer(tensor.data, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
     else:
-        raise ConfigError(f"{path} has weights of type {tensor.kind}", hint="use a model with float weights")
+        raise ConfigError(
+            f"{path} has weights of type {tensor.kind}", code="tensor_type", hint="use a model with float weights"
+        )
     return found.reshape(tensor.shape)
 
 

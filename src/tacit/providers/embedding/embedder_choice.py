@@ -112,11 +112,11 @@ def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> 
 def open_folder(folder: Path) -> Embedder:
     """Open the model in a folder, whichever kind it is; its weights are loaded with the first text."""
     if not folder.is_dir():
-        raise ConfigError(f"recall.embedder names {folder}, which is not a folder", hint=_CHOICES)
+        raise ConfigError(f"recall.embedder names {folder}, which is not a folder", code="not_a_folder", hint=_CHOICES)
     if is_static(str(folder)):
         return StaticEmbedder(str(folder))
     if not find_spec("numpy"):
-        raise Mistake(f"the model in {folder} needs the extra `semantic`", hint=INSTALL)
+        raise Mistake(f"the model in {folder} needs the extra `semantic`", code="extra_missing", hint=INSTALL)
     return SentenceEncoder(folder)
 
 
@@ -130,7 +130,9 @@ def find_encoder(choice: str, *, home: Path, hub_cache: Path | None = None) -> P
     for sighting in survey(home, hub_cache=hub_cache):
         if not sighting.static and not sighting.problem:
             return sighting.folder
-    raise NotFound("no sentence encoder is installed here", hint=f"put one into {home / FOLDER}, or: {INSTALL}")
+    raise NotFound(
+        "no sentence encoder is installed here", code="no_encoder", hint=f"put one into {home / FOLDER}, or: {INSTALL}"
+    )
 
 
 def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
@@ -202,9 +204,11 @@ def _named(choice: str, home: Path) -> Path:
         try:
             return Path(choice).expanduser()
         except RuntimeError as error:
-            raise ConfigError(f"recall.embedder names {choice}, whose home is not known", hint=_CHOICES) from error
+            raise ConfigError(
+                f"recall.embedder names {choice}, whose home is not known", code="unknown_home", hint=_CHOICES
+            ) from error
     if not choice or "/" in choice:
-        raise ConfigError(f"recall.embedder is {choice!r}, which names no model", hint=_CHOICES)
+        raise ConfigError(f"recall.embedder is {choice!r}, which names no model", code="unknown_model", hint=_CHOICES)
     return home / FOLDER / choice
 
 
@@ -212,11 +216,13 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
     """The folder of a model of the hub: from the cache, and only where it is not there from the network."""
     named = _REPOSITORY.fullmatch(name)
     if not named:
-        raise ConfigError(f"hub:{name} names no model", hint="hub:sentence-transformers/all-MiniLM-L6-v2")
+        raise ConfigError(
+            f"hub:{name} names no model", code="unknown_model", hint="hub:sentence-transformers/all-MiniLM-L6-v2"
+        )
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise Mistake("models of the hub need the extra `semantic`", hint=INSTALL) from error
+        raise Mistake("models of the hub need the extra `semantic`", code="extra_missing", hint=INSTALL) from error
     weights = GRAPHS[0] if find_spec("onnxruntime") else WEIGHTS
     for wanted in (weights, WEIGHTS):  # not every model has an ONNX file
         for cached in (True, False):
@@ -233,8 +239,15 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
             except (OSError, ValueError) as error:
                 if not cached:
                     hint = "check the network and the name, or copy the model's folder here and name that"
-                    raise Outage(f"the model {named[1]} could not be fetched", hint=hint, retryable=True) from error
+                    raise Outage(
+                        f"the model {named[1]} could not be fetched",
+                        code="model_not_fetched",
+                        hint=hint,
+                        retryable=True,
+                    ) from error
                 continue
             if (folder / wanted).is_file():
                 return folder
-    raise ConfigError(f"the model {named[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", hint="name another model")
+    raise ConfigError(
+        f"the model {named[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", code="no_weights", hint="name another model"
+    )

@@ -59,7 +59,7 @@ class WordPieces:
     def number_of(self, token: str) -> int:
         """The number of a token that must be there."""
         if token not in self._numbers:
-            raise ConfigError(f"the model's vocabulary has no {token}", hint=FETCH_AGAIN)
+            raise ConfigError(f"the model's vocabulary has no {token}", code="token_missing", hint=FETCH_AGAIN)
         return self._numbers[token]
 
     def cut(self, text: str, *, limit: int) -> list[int]:
@@ -113,14 +113,14 @@ def read_wordpieces(folder: str) -> WordPieces:
         strips = document.get("strip_accents")
         tokens = text.removesuffix("\n").split("\n")
         if not text.strip():
-            raise ConfigError(f"{folder}/vocab.txt lists no tokens", hint=FETCH_AGAIN)
+            raise ConfigError(f"{folder}/vocab.txt lists no tokens", code="no_tokens", hint=FETCH_AGAIN)
     else:
         document = _document(f"{folder}/tokenizer.json")
         normalizer, model = _part(document, "normalizer"), _part(document, "model")
         if normalizer.get("type") != "BertNormalizer" or model.get("type", "WordPiece") != "WordPiece":
             kind = f"{model.get('type', 'no')} tokenizer" if document else "no tokenizer.json or vocab.txt"
             hint = "use a model with BERT's tokenizer, such as all-MiniLM-L6-v2"
-            raise ConfigError(f"{folder} has {kind}, which cannot be read here", hint=hint)
+            raise ConfigError(f"{folder} has {kind}, which cannot be read here", code="unknown_tokenizer", hint=hint)
         lowers, strips = normalizer.get("lowercase") is not False, normalizer.get("strip_accents")
         tokens = _in_order(model.get("vocab"), folder)
     return WordPieces(tokens, lowers=lowers, strips_accents=lowers if strips is None else bool(strips))
@@ -135,13 +135,15 @@ def read_text(path: str, *, most: int) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", hint="check the model's folder") from error
+        raise ConfigError(f"{path}: {error.strerror}", code="unreadable", hint="check the model's folder") from error
     if len(data) > most:
-        raise ConfigError(f"{path} cannot be used: it is larger than {most >> 20} MiB", hint=FETCH_AGAIN)
+        raise ConfigError(
+            f"{path} cannot be used: it is larger than {most >> 20} MiB", code="too_large", hint=FETCH_AGAIN
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} cannot be used: it is not UTF-8", hint=FETCH_AGAIN) from error
+        raise ConfigError(f"{path} cannot be used: it is not UTF-8", code="not_utf8", hint=FETCH_AGAIN) from error
 
 
 def read_document(path: str, *, most: int = 1 << 20) -> dict[str, Any] | None:
@@ -151,9 +153,9 @@ def read_document(path: str, *, most: int = 1 << 20) -> dict[str, Any] | None:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be used: it is not JSON", hint=FETCH_AGAIN) from error
+        raise ConfigError(f"{path} cannot be used: it is not JSON", code="not_json", hint=FETCH_AGAIN) from error
     if not isinstance(document, dict):
-        raise ConfigError(f"{path} cannot be used: it holds no object", hint=FETCH_AGAIN)
+        raise ConfigError(f"{path} cannot be used: it holds no object", code="not_an_object", hint=FETCH_AGAIN)
     return document
 
 
@@ -169,10 +171,12 @@ def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
 def _in_order(numbers: Any, folder: str) -> list[str]:
     """The tokens by their numbers, which must be 0, 1, 2 and so on."""
     if not isinstance(numbers, dict) or not numbers:
-        raise ConfigError(f"{folder}/tokenizer.json lists no tokens", hint=FETCH_AGAIN)
+        raise ConfigError(f"{folder}/tokenizer.json lists no tokens", code="no_tokens", hint=FETCH_AGAIN)
     places = list(numbers.values())
     if not all(type(place) is int for place in places) or sorted(places) != list(range(len(places))):
-        raise ConfigError(f"{folder}/tokenizer.json does not number its tokens from 0", hint=FETCH_AGAIN)
+        raise ConfigError(
+            f"{folder}/tokenizer.json does not number its tokens from 0", code="bad_token_numbers", hint=FETCH_AGAIN
+        )
     return sorted(numbers, key=numbers.__getitem__)
 
 
@@ -238,17 +242,17 @@ def read_tensors(path: str) -> dict[str, Tensor]:
     mapped = _mapped(path)
     length = int.from_bytes(mapped[:8], "little")
     if not 2 <= length <= min(_LARGEST_HEADER, len(mapped) - 8):
-        raise _broken(path, "its header is cut short or too long")
+        raise _broken(path, "its header is cut short or too long", code="bad_header")
     try:
         header = json.loads(bytes(mapped[8 : 8 + length]))
     except (ValueError, RecursionError) as error:
-        raise _broken(path, "its header is not JSON") from error
+        raise _broken(path, "its header is not JSON", code="bad_header") from error
     if not isinstance(header, dict):
-        raise _broken(path, "its header lists no tensors")
+        raise _broken(path, "its header lists no tensors", code="bad_header")
     body = mapped[8 + length :]
     found = {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
     if sum(len(tensor.data) for tensor in found.values()) != len(body):
-        raise _broken(path, "its tensors overlap or leave gaps")
+        raise _broken(path, "its tensors overlap or leave gaps", code="tensors_overlap")
     return found
 
 
@@ -279,7 +283,7 @@ def sampled(data: memoryview) -> bytes:
 def refuse_special(path: str) -> None:
     """Raise `ConfigError` for a pipe, a device or a folder: whoever opens a pipe may wait for ever."""
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib is slow to import
-        raise _broken(path, "it is no plain file")
+        raise _broken(path, "it is no plain file", code="not_a_regular_file")
 
 
 def _mapped(path: str) -> memoryview:
@@ -289,9 +293,9 @@ def _mapped(path: str) -> memoryview:
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         reason = getattr(error, "strerror", None) or "it is empty"
-        raise ConfigError(f"{path}: {reason}", hint=FETCH_AGAIN) from error
+        raise ConfigError(f"{path}: {reason}", code="unreadable", hint=FETCH_AGAIN) from error
     if len(mapped) > _LARGEST_FILE:
-        raise _broken(path, f"it is larger than {_LARGEST_FILE >> 30} GiB")
+        raise _broken(path, f"it is larger than {_LARGEST_FILE >> 30} GiB", code="too_large")
     return mapped
 
 
@@ -299,15 +303,17 @@ def _tensor(path: str, name: str, entry: Any, body: memoryview) -> Tensor:
     entry = entry if isinstance(entry, dict) else {}
     kind, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(kind, str) or kind not in SIZES:
-        raise _broken(path, f"the type of tensor {name[:80]!r} is not known")
+        raise _broken(path, f"the type of tensor {name[:80]!r} is not known", code="tensor_type")
     if not _is_sizes(shape) or not _is_sizes(place) or len(place) != 2:
-        raise _broken(path, f"tensor {name[:80]!r} has no shape or place")
+        raise _broken(path, f"tensor {name[:80]!r} has no shape or place", code="tensor_shape")
     count = SIZES[kind]
     for size in shape:
         count *= size
     start, end = place
     if not start <= end <= len(body) or end - start != count:
-        raise _broken(path, f"tensor {name[:80]!r} lies outside the file or does not fit its shape")
+        raise _broken(
+            path, f"tensor {name[:80]!r} lies outside the file or does not fit its shape", code="tensor_outside"
+        )
     return Tensor(kind, tuple(shape), body[start:end])
 
 
@@ -317,5 +323,5 @@ def _is_sizes(value: Any) -> bool:
     )
 
 
-def _broken(path: str, why: str) -> ConfigError:
-    return ConfigError(f"{path} cannot be used: {why}", hint=FETCH_AGAIN)
+def _broken(path: str, why: str, *, code: str) -> ConfigError:
+    return ConfigError(f"{path} cannot be used: {why}", code=code, hint=FETCH_AGAIN)

@@ -33,11 +33,17 @@ class Graph:
         try:
             self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except _refusals() as error:
-            raise ConfigError(f"{path} cannot be used: onnxruntime does not load it", hint=FETCH_AGAIN) from error
+            raise ConfigError(
+                f"{path} cannot be used: onnxruntime does not load it", code="onnx_not_loadable", hint=FETCH_AGAIN
+            ) from error
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         outputs = [entry.name for entry in self._session.get_outputs() if len(entry.shape) == 3]
         if not outputs or not {"input_ids", "attention_mask"} <= set(self._inputs) <= _KNOWN:
-            raise ConfigError(f"{path} is no model that turns tokens into vectors", hint="use a sentence encoder")
+            raise ConfigError(
+                f"{path} is no model that turns tokens into vectors",
+                code="not_an_encoder",
+                hint="use a sentence encoder",
+            )
         self._output = outputs[0]
 
     def __call__(self, numbers: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -46,7 +52,7 @@ class Graph:
         try:
             answer = self._session.run([self._output], {name: given[name] for name in self._inputs})[0]
         except _refusals() as error:
-            raise ConfigError("the model's ONNX file does not run", hint=FETCH_AGAIN) from error
+            raise ConfigError("the model's ONNX file does not run", code="onnx_failed", hint=FETCH_AGAIN) from error
         return np.asarray(answer, dtype=np.float32)
 
 

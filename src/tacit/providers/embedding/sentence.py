@@ -51,10 +51,14 @@ class SentenceEncoder:
         self._config = read_document(str(folder / "config.json")) or {}
         self._graph = graph_in(folder)
         if self._graph is None and not (folder / WEIGHTS).is_file():
-            raise ConfigError(f"{folder} has neither {WEIGHTS} nor {GRAPHS[0]}", hint="name a folder with a model")
+            raise ConfigError(
+                f"{folder} has neither {WEIGHTS} nor {GRAPHS[0]}", code="no_weights", hint="name a folder with a model"
+            )
         width = self._config.get("hidden_size")
         if type(width) is not int or not 0 < width <= 1 << 16:
-            raise ConfigError(f"{folder}/config.json does not say how wide the model is", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"{folder}/config.json does not say how wide the model is", code="no_dimensions", hint=FETCH_AGAIN
+            )
         self.dimensions = width
         self._takes_first = _takes_first(folder)
         self._most_tokens = _most_tokens(folder, self._config)
@@ -99,7 +103,11 @@ class SentenceEncoder:
             mask[place, : len(row)] = 1
         hidden = self._forward(numbers, mask)
         if hidden.shape != (*numbers.shape, self.dimensions):
-            raise ConfigError(f"the model in {self._folder} does not give {self.dimensions} numbers", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"the model in {self._folder} does not give {self.dimensions} numbers",
+                code="wrong_dimensions",
+                hint=FETCH_AGAIN,
+            )
         with np.errstate(all="ignore"):  # what is not finite is told below
             if self._takes_first:
                 pooled = hidden[:, 0]
@@ -109,7 +117,9 @@ class SentenceEncoder:
                 pooled = np.einsum("ij,ijk->ik", weights, np.where(mask[:, :, None], hidden, np.float32(0)))
             pooled = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         if not np.isfinite(pooled).all():
-            raise ModelOutage(f"the model in {self._folder} gave numbers that are not finite", hint=FETCH_AGAIN)
+            raise ModelOutage(
+                f"the model in {self._folder} gave numbers that are not finite", code="not_finite", hint=FETCH_AGAIN
+            )
         return np.ascontiguousarray(pooled, dtype="<f4")
 
     @cached_property
@@ -131,11 +141,15 @@ class SentenceEncoder:
         path = str(self._folder / WEIGHTS)
         shape = Shape.of(self._config, folder=str(self._folder))
         if len(self._pieces.tokens) > shape.tokens:
-            raise ConfigError(f"{self._folder} has more tokens than the model knows", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"{self._folder} has more tokens than the model knows", code="too_many_tokens", hint=FETCH_AGAIN
+            )
         try:
             return Bert(read_tensors(path), shape, path=path)
         except MemoryError as error:
-            raise ConfigError(f"{path} does not fit into the memory", hint="use a smaller model") from error
+            raise ConfigError(
+                f"{path} does not fit into the memory", code="out_of_memory", hint="use a smaller model"
+            ) from error
 
     @cached_property
     def _fingerprint(self) -> bytes:
@@ -144,7 +158,9 @@ class SentenceEncoder:
         with self._graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             if mapped.find(_OUTSIDE) >= 0:
                 hint = "use a model in one file, such as all-MiniLM-L6-v2"
-                raise ConfigError(f"{self._graph} keeps its weights in another file", hint=hint)
+                raise ConfigError(
+                    f"{self._graph} keeps its weights in another file", code="external_weights", hint=hint
+                )
             view = memoryview(mapped)
             digest = sampled(view)
             view.release()
@@ -174,11 +190,19 @@ def _takes_first(folder: Path) -> bool:
     """Whether the vector of the first token stands for the text, and not the mean of all."""
     modules = folder / "modules.json"
     if modules.is_file() and modules.stat().st_size < 1 << 20 and b"Dense" in modules.read_bytes():
-        raise ConfigError(f"the model in {folder} has a layer behind its pooling", hint="use all-MiniLM-L6-v2")
+        raise ConfigError(
+            f"the model in {folder} has a layer behind its pooling",
+            code="layer_after_pooling",
+            hint="use all-MiniLM-L6-v2",
+        )
     pooling = read_document(str(folder / "1_Pooling" / "config.json")) or {}
     wanted = {name for name, on in pooling.items() if name.startswith("pooling_mode_") and on is True}
     if wanted - {"pooling_mode_mean_tokens", "pooling_mode_cls_token"} or len(wanted) > 1:
-        raise ConfigError(f"the model in {folder} is pooled in a way not known here", hint="use all-MiniLM-L6-v2")
+        raise ConfigError(
+            f"the model in {folder} is pooled in a way not known here",
+            code="unknown_pooling",
+            hint="use all-MiniLM-L6-v2",
+        )
     return wanted == {"pooling_mode_cls_token"}
 
 

@@ -51,7 +51,9 @@ class StaticEmbedder:
         tensors = read_tensors(f"{folder}/{FILE}")
         table = tensors.get(TABLE)
         if table is None or len(table.shape) != 2 or not all(table.shape) or table.shape[1] > 1 << 16:
-            raise ConfigError(f"{folder}/{FILE} has no table of vectors", hint="name a folder with a static model")
+            raise ConfigError(
+                f"{folder}/{FILE} has no table of vectors", code="no_vectors", hint="name a folder with a static model"
+            )
         rows, self.dimensions = table.shape
         self._data = table.data
         self._row = _layout(table, self.dimensions, folder)
@@ -61,7 +63,9 @@ class StaticEmbedder:
         known = len(self._mapping) if self._mapping else rows
         short = self._weights and len(self._weights) < tokens
         if tokens > known or short or any(not 0 <= row < rows for row in self._mapping):
-            raise ConfigError(f"{folder}: vocabulary and vectors do not fit each other", hint=FETCH_AGAIN)
+            raise ConfigError(
+                f"{folder}: vocabulary and vectors do not fit each other", code="vocabulary_mismatch", hint=FETCH_AGAIN
+            )
         digest = sha256(fingerprint(tensors))
         digest.update(self._pieces.fingerprint())
         config = read_document(f"{folder}/config.json") or {}
@@ -90,7 +94,9 @@ class StaticEmbedder:
     def _unit(self, values: list[float]) -> bytes:
         length = math.hypot(*values)
         if not math.isfinite(length):
-            raise ModelOutage(f"the model in {self._folder} holds numbers that are not finite", hint=FETCH_AGAIN)
+            raise ModelOutage(
+                f"the model in {self._folder} holds numbers that are not finite", code="not_finite", hint=FETCH_AGAIN
+            )
         if not length:  # a text of which nothing is known: as far from one thing as from another
             values, length = [1.0, *[0.0] * (len(values) - 1)], 1.0
         return struct.pack(f"<{len(values)}f", *[value / length for value in values])
@@ -104,7 +110,11 @@ def is_static(folder: str) -> bool:
 
 def _layout(table: Tensor, dimensions: int, folder: str) -> struct.Struct:
     if table.kind not in _FORMATS:
-        raise ConfigError(f"{folder}/{FILE} has vectors of type {table.kind}", hint="use a model with float vectors")
+        raise ConfigError(
+            f"{folder}/{FILE} has vectors of type {table.kind}",
+            code="tensor_type",
+            hint="use a model with float vectors",
+        )
     return struct.Struct(f"<{dimensions}{_FORMATS[table.kind]}")
 
 
@@ -114,7 +124,7 @@ def _column(tensors: dict[str, Tensor], name: str, folder: str) -> tuple[Any, ..
         return ()
     kinds = _WHOLE if name == "mapping" else _FORMATS
     if len(tensor.shape) != 1 or tensor.kind not in kinds or tensor.shape[0] > _MOST_ENTRIES:
-        raise ConfigError(f"{folder}/{FILE}: `{name}` is not a list of numbers", hint=FETCH_AGAIN)
+        raise ConfigError(f"{folder}/{FILE}: `{name}` is not a list of numbers", code="tensor_type", hint=FETCH_AGAIN)
     return struct.unpack(f"<{tensor.shape[0]}{_FORMATS[tensor.kind]}", tensor.data)
 
 

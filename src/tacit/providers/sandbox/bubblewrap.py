@@ -59,13 +59,17 @@ class MachineSigns:
 def not_installed() -> SandboxOutage:
     """Bubblewrap is not on the machine."""
     hint = "install it: apt-get install bubblewrap (Debian, Ubuntu) or dnf install bubblewrap (Fedora)"
-    return SandboxOutage(f"there is no sandbox: bubblewrap is not installed; {_NOT_RUN}", hint=hint)
+    return SandboxOutage(
+        f"there is no sandbox: bubblewrap is not installed; {_NOT_RUN}", code="not_installed", hint=hint
+    )
 
 
 def not_linux(system: str) -> SandboxOutage:
     """Bubblewrap is for Linux alone."""
     return SandboxOutage(
-        f"there is no sandbox for {system}; {_NOT_RUN}", hint="run it on Linux, or in a Linux virtual machine"
+        f"there is no sandbox for {system}; {_NOT_RUN}",
+        code="unsupported_system",
+        hint="run it on Linux, or in a Linux virtual machine",
     )
 
 
@@ -74,6 +78,7 @@ def too_old(version: str) -> SandboxOutage:
     needed = ".".join(map(str, OLDEST))
     return SandboxOutage(
         f"there is no sandbox: {version or 'this bubblewrap'} is older than {needed}; {_NOT_RUN}",
+        code="too_old",
         hint=f"install bubblewrap {needed} or newer",
     )
 
@@ -81,7 +86,7 @@ def too_old(version: str) -> SandboxOutage:
 def no_setpriv() -> SandboxOutage:
     """A root caller without the means to become somebody else."""
     hint = "install util-linux, or run this as an ordinary user"
-    return SandboxOutage(f"there is no sandbox for root without `setpriv`; {_NOT_RUN}", hint=hint)
+    return SandboxOutage(f"there is no sandbox for root without `setpriv`; {_NOT_RUN}", code="no_setpriv", hint=hint)
 
 
 def explain_failure(output: str, signs: MachineSigns) -> SandboxOutage:
@@ -89,24 +94,28 @@ def explain_failure(output: str, signs: MachineSigns) -> SandboxOutage:
     output = " ".join(output.split())[:300] or "it ended without a word"
     what = f"there is no sandbox: bubblewrap could not start ({output}); {_NOT_RUN}"
     if _SETPRIV.search(output):
-        return SandboxOutage(what, hint="root may not change its user here; run this as an ordinary user")
+        return SandboxOutage(
+            what, code="no_setpriv", hint="root may not change its user here; run this as an ordinary user"
+        )
     if _NAMESPACE.search(output) and signs.apparmor:
         hint = (
             "AppArmor restricts user namespaces here, as on Ubuntu 24.04: give /usr/bin/bwrap a profile with `userns,` "
             "(the package apparmor-profiles has bwrap-userns-restrict), or set kernel.apparmor_restrict_unprivileged_userns=0"
         )
-        return SandboxOutage(what, hint=hint)
+        return SandboxOutage(what, code="apparmor", hint=hint)
     if _NAMESPACE.search(output) and signs.namespaces_off:
         hint = "user namespaces are switched off: set user.max_user_namespaces above 0 and kernel.unprivileged_userns_clone=1"
-        return SandboxOutage(what, hint=hint)
+        return SandboxOutage(what, code="namespaces_off", hint=hint)
     if signs.container:
         hint = (
             "this is a container, which may not make namespaces of its own or mount /proc: run this on the host, or start the "
             "container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
         )
-        return SandboxOutage(what, hint=hint)
+        return SandboxOutage(what, code="container", hint=hint)
     return SandboxOutage(
-        what, hint="try `bwrap --unshare-all --ro-bind / / true` by hand; the message tells what is missing"
+        what,
+        code="not_started",
+        hint="try `bwrap --unshare-all --ro-bind / / true` by hand; the message tells what is missing",
     )
 
 
@@ -159,7 +168,7 @@ class Bubblewrap:
         except (OSError, UnicodeError) as error:
             hint = "see that all files can be read, that their names are short enough, and that the disk has room"
             raise SandboxOutage(
-                f"the files could not be copied: {error}; this script was not run", hint=hint
+                f"the files could not be copied: {error}; this script was not run", code="files_not_copied", hint=hint
             ) from error
 
     def _confined(self, request: SandboxRequest, folder: Path) -> tuple[int, supervision.WatchedRun]:
@@ -226,7 +235,9 @@ def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) 
             )
         except OSError as error:
             raise SandboxOutage(
-                f"the sandbox could not be started: {error}; this script was not run", hint="try again"
+                f"the sandbox could not be started: {error}; this script was not run",
+                code="not_started",
+                hint="try again",
             ) from error
         finally:
             for _, writing_end in ends.values():
@@ -302,10 +313,14 @@ def _holding(content: bytes) -> Iterator[BinaryIO]:
 def _refuse_bad(request: SandboxRequest) -> None:
     words = (*request.command, *request.environment, *request.environment.values())
     if not request.command or not request.command[0]:
-        raise Mistake("there is no command to run in the sandbox", hint="give a program and its arguments")
+        raise Mistake(
+            "there is no command to run in the sandbox", code="no_command", hint="give a program and its arguments"
+        )
     if any("\0" in word for word in words):
-        raise Mistake("a command or variable holds a NUL character", hint="take it out")
+        raise Mistake("a command or variable holds a NUL character", code="nul_character", hint="take it out")
     if any(not name or "=" in name for name in request.environment):
-        raise Mistake("a variable's name is empty or holds `=`", hint="give names such as TOKEN")
+        raise Mistake("a variable's name is empty or holds `=`", code="bad_variable", hint="give names such as TOKEN")
     if min(request.limits.wall_s, request.limits.cpu_s, request.limits.workspace_mb) <= 0:
-        raise Mistake("a limit of the sandbox is not above 0", hint="leave the defaults, or give larger ones")
+        raise Mistake(
+            "a limit of the sandbox is not above 0", code="bad_limit", hint="leave the defaults, or give larger ones"
+        )

@@ -151,7 +151,11 @@ def seccomp_filter(machine: str) -> bytes:
 def _index(machine: str) -> int:
     if machine not in _MACHINES:
         hint = f"the sandbox knows {' and '.join(_MACHINES)}"
-        raise SandboxOutage(f"there is no filter of system calls for a machine of the kind {machine!r}", hint=hint)
+        raise SandboxOutage(
+            f"there is no filter of system calls for a machine of the kind {machine!r}",
+            code="no_system_call_filter",
+            hint=hint,
+        )
     return _MACHINES.index(machine)
 
 

@@ -33,7 +33,11 @@ def inside(path: str) -> str:
     """A path below the workspace or home, in its plain form; a mistake if it leads out or says nothing."""
     plain = PurePosixPath(path)
     if plain.is_absolute() or ".." in plain.parts or not plain.parts or "\0" in path:
-        raise Mistake(f"{path!r} does not lie below the sandbox's folder", hint="give a relative path without `..`")
+        raise Mistake(
+            f"{path!r} does not lie below the sandbox's folder",
+            code="outside_workspace",
+            hint="give a relative path without `..`",
+        )
     return str(plain)
 
 
@@ -154,7 +158,9 @@ def _is_folder(path: Path) -> bool:
 def _copy(source: Path, target: Path, *, most: int) -> None:
     """Copy files, folders and links; stop as soon as it is too much, before the disk is full."""
     if not source.is_dir():
-        raise Mistake(f"{source} is no folder", hint="give the folder whose copy is to be the workspace")
+        raise Mistake(
+            f"{source} is no folder", code="not_a_folder", hint="give the folder whose copy is to be the workspace"
+        )
     total = 0
     target.mkdir()
     for path in _walk(source):
@@ -173,7 +179,9 @@ def _copy(source: Path, target: Path, *, most: int) -> None:
 def _too_large(size: int, most: int) -> None:
     hint = "give a larger `workspace_mb`, or less to copy"
     raise Mistake(
-        f"the workspace would hold {size / _MEBI:.0f} MB or more; the limit is {most / _MEBI:.0f} MB", hint=hint
+        f"the workspace would hold {size / _MEBI:.0f} MB or more; the limit is {most / _MEBI:.0f} MB",
+        code="workspace_too_large",
+        hint=hint,
     )
 
 

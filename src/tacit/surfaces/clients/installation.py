@@ -30,7 +30,9 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Mistake(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions") from error
+        raise Mistake(
+            f"cannot read {path}: {error.strerror}", code="unreadable", hint="check the path and its permissions"
+        ) from error
 
 
 def missing_folders(path: Path) -> tuple[str, ...]:
@@ -45,7 +47,9 @@ def write_whole(path: Path, data: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, data)
     except OSError as error:
-        raise StoreOutage(f"cannot write {path}: {error.strerror}", hint="check permissions and free space") from error
+        raise StoreOutage(
+            f"cannot write {path}: {error.strerror}", code="not_writable", hint="check permissions and free space"
+        ) from error
 
 
 def remove(path: Path) -> None:
@@ -53,7 +57,9 @@ def remove(path: Path) -> None:
     try:
         _target(path).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreOutage(f"cannot remove {path}: {error.strerror}", hint="check permissions") from error
+        raise StoreOutage(
+            f"cannot remove {path}: {error.strerror}", code="not_removable", hint="check permissions"
+        ) from error
 
 
 def remove_empty(folders: Iterable[str]) -> None:
@@ -67,7 +73,7 @@ def _target(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
-        raise Mistake(f"{path} is a link that leads nowhere", hint="mend the link first") from error
+        raise Mistake(f"{path} is a link that leads nowhere", code="broken_link", hint="mend the link first") from error
 
 
 RECORD = "installed.json"
@@ -348,7 +354,9 @@ def _decoded(file: ClientFile, content: bytes | None) -> str:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         line = (content or b"").count(b"\n", 0, error.start) + 1
-        raise Mistake(f"{file.path}, line {line}: this is not UTF-8", hint="nothing was changed") from error
+        raise Mistake(
+            f"{file.path}, line {line}: this is not UTF-8", code="not_utf8", hint="nothing was changed"
+        ) from error
 
 
 def _lines(content: bytes | None) -> list[str]:
@@ -362,4 +370,4 @@ def _named(file: ClientFile) -> Iterator[None]:
         yield
     except Mistake as error:
         hint = error.hint or "mend the file first; nothing was changed"
-        raise Mistake(f"{file.path}: {error.message}", hint=hint) from error
+        raise Mistake(f"{file.path}: {error.message}", code=error.code, hint=hint) from error

@@ -280,13 +280,18 @@ def _check_way(text: str, root: JsonNode, entry: SettingsEntry) -> None:
         wanted = "array" if depth == len(entry.at) and not entry.key else "object"
         if node is not None and node.kind != wanted:
             name = ".".join(entry.at[:depth]) or "the document"
-            raise Mistake(f"line {line_of(text, node.start)}: {name} is no {'list' if wanted == 'array' else 'object'}")
+            raise Mistake(
+                f"line {line_of(text, node.start)}: {name} is no {'list' if wanted == 'array' else 'object'}",
+                code="wrong_type",
+            )
         if depth < len(entry.at):
             node = node.get(entry.at[depth]) if node else None
     taken = node.get(entry.key) if node and entry.key else None
     if taken is not None and not _says(taken.plain(), entry.value):
         where = f"line {line_of(text, taken.start)}"
-        raise Mistake(f"{where}: {'.'.join((*entry.at, entry.key))} is there already and is not Tacit's")
+        raise Mistake(
+            f"{where}: {'.'.join((*entry.at, entry.key))} is there already and is not Tacit's", code="not_ours"
+        )
 
 
 def _add(draft: TextDraft, root: JsonNode, entry: SettingsEntry) -> None:

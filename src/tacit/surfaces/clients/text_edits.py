@@ -133,10 +133,10 @@ class TomlTable:
     def put(self, draft: TextDraft) -> list[str]:
         """Add the table behind everything else."""
         if self._found(draft.text) is not None:
-            raise Mistake(f"{self.header} is there already and is not Tacit's")
+            raise Mistake(f"{self.header} is there already and is not Tacit's", code="not_ours")
         _append(draft, "\n".join((self.header, *self.lines)) + "\n")
         if not self.is_complete(draft.text):
-            raise Mistake(f"{self.header} cannot be added to this file", hint="add it by hand")
+            raise Mistake(f"{self.header} cannot be added to this file", code="not_addable", hint="add it by hand")
         return ["table"]
 
     def take(self, text: str, names: Collection[str] | None) -> str:
@@ -165,7 +165,9 @@ class TomlTable:
         try:
             value: Any = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
-            raise Mistake(f"it is no TOML: {error}", hint="mend the file first; nothing was changed") from error
+            raise Mistake(
+                f"it is no TOML: {error}", code="not_toml", hint="mend the file first; nothing was changed"
+            ) from error
         for name in self.name:
             value = value.get(name) if isinstance(value, dict) else None
         return value
@@ -191,7 +193,9 @@ class WholeFile:
     def put(self, draft: TextDraft) -> list[str]:
         """Write the file, where there is none."""
         if draft.text.strip():
-            raise Mistake("it is there already and is not Tacit's", hint="move it away; nothing was changed")
+            raise Mistake(
+                "it is there already and is not Tacit's", code="not_ours", hint="move it away; nothing was changed"
+            )
         draft.insert(0, self.text)
         return ["file"]
 

@@ -206,9 +206,9 @@ class EventResponse:
         """Whether the lot of this session keeps it from the agent."""
         if row.version_id in self.past.controls:
             return True
-        from tacit.domain.holdout import lot
+        from tacit.domain.holdout import is_held_back
 
-        return lot(self.event.session, row.skill_id, share)
+        return is_held_back(self.event.session, row.skill_id, share)
 
     def show(self, rows: list[SkillRow]) -> None:
         """Note what was shown, and what it takes for granted."""

@@ -18,6 +18,7 @@ from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.providers.embedding.remote_embedder import RemoteEmbedder
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder
+from tests.raising import raises
 
 Reply = Callable[[dict[str, Any]], tuple[int, bytes]]
 
@@ -159,7 +160,7 @@ def test_identity_tells_addresses_apart_and_holds_no_password():
 
 @pytest.mark.parametrize("address", ["nonsense", "http://h:port/v1", "ftp://h/v1", "http://[h/v1"])
 def test_an_address_that_cannot_be_read_is_a_mistake(address):
-    with pytest.raises(ConfigError, match="address"):
+    with raises(ConfigError, "bad_address"):
         RemoteEmbedder("m", base_url=address, key="k")
 
 
@@ -169,7 +170,7 @@ def test_a_redirect_is_not_followed():
         moved = {"Location": f"http://127.0.0.1:{port}/v1/embeddings"}
         with (
             asked(lambda _: (307, b""), headers=moved) as (embedder, _),
-            pytest.raises(ModelOutage, match="307"),
+            raises(ModelOutage, "http_status"),
         ):
             embedder.embed(["a"])
         assert other.requests == []
@@ -225,18 +226,18 @@ def test_vectors_of_another_size_than_before_are_an_outage():
     sizes = iter([3, 4])
     with asked(lambda request: document(vectors(request["input"], dimensions=next(sizes)))) as (embedder, _):
         embedder.embed(["a"])
-        with pytest.raises(ModelOutage, match="4 dimensions, not 3"):
+        with raises(ModelOutage, "wrong_dimensions"):
             embedder.embed(["a"])
 
 
 def test_a_known_model_must_have_its_known_size():
-    with asked(model="text-embedding-3-small") as (embedder, _), pytest.raises(ModelOutage, match="1536"):
+    with asked(model="text-embedding-3-small") as (embedder, _), raises(ModelOutage, "wrong_dimensions"):
         embedder.embed(["a"])
 
 
 def test_a_server_that_is_not_there_is_an_outage_with_a_hint():
     embedder = RemoteEmbedder("m", base_url="http://127.0.0.1:9/v1", key="k")
-    with pytest.raises(ModelOutage, match="cannot be reached") as raised:
+    with raises(ModelOutage, "unreachable") as raised:
         embedder.embed(["a"])
     assert raised.value.hint
     assert raised.value.retryable
@@ -246,7 +247,7 @@ def test_a_server_that_is_not_there_is_an_outage_with_a_hint():
 def test_a_server_that_does_not_answer_is_not_waited_for():
     hold = threading.Event()
     with asked(lambda request: (hold.wait(20), good(request))[1], timeout_s=0.2) as (embedder, _):
-        with pytest.raises(ModelOutage, match=r"within 0\.2 s"):
+        with raises(ModelOutage, "timed_out"):
             embedder.embed(["a"])
         hold.set()
 

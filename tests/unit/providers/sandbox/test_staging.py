@@ -16,6 +16,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.sandbox import Form, SandboxFile, SandboxLimits, SandboxRequest
 from tacit.providers.sandbox import staging
 from tacit.providers.sandbox.bubblewrap import Bubblewrap
+from tests.raising import raises
 
 
 def archive(*members: tuple[str, bytes, bytes], executable: bool = False) -> bytes:
@@ -133,7 +134,7 @@ def test_folder_is_copied_with_its_links_and_files_are_laid_over(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["../x", "/x", "", "a/../../x", "a\0b"])
 def test_paths_that_lead_out_are_a_mistake(path: str, tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match="does not lie below"):
+    with raises(Mistake, "outside_workspace"):
         staging.prepare_workspace(
             SandboxRequest(command=("true",), files=(SandboxFile(path=path, content=b""),)), tmp_path
         )
@@ -145,7 +146,7 @@ def test_too_much_is_a_mistake_before_it_is_copied(tmp_path: Path) -> None:
     with (source / "large").open("wb") as file:
         file.truncate(3 << 20)
     request = SandboxRequest(command=("true",), workspace=source, limits=SandboxLimits(workspace_mb=2))
-    with pytest.raises(Mistake, match="the limit is 2 MB"):
+    with raises(Mistake, "workspace_too_large"):
         staging.prepare_workspace(request, tmp_path)
     assert not (tmp_path / "given" / "large").exists()
     many = SandboxRequest(
@@ -154,12 +155,12 @@ def test_too_much_is_a_mistake_before_it_is_copied(tmp_path: Path) -> None:
         limits=SandboxLimits(workspace_mb=2),
     )
     (tmp_path / "other").mkdir()
-    with pytest.raises(Mistake, match="the limit is 2 MB"):
+    with raises(Mistake, "workspace_too_large"):
         staging.prepare_workspace(many, tmp_path / "other")
 
 
 def test_folder_that_is_none_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match="is no folder"):
+    with raises(Mistake, "not_a_folder"):
         staging.prepare_workspace(SandboxRequest(command=("true",), workspace=tmp_path / "missing"), tmp_path)
 
 
