@@ -20,7 +20,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import INSTRUCTED, said_in, unaccounted
+from tacit.domain.skill import INSTRUCTED, filled_fields, unaccounted
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
@@ -73,7 +73,7 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
 def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Candidate:
     """Lower the origin of every field that repeats external text or has no source."""
     origins, grounding = dict(candidate.origins), dict(candidate.provenance.grounding)
-    for path, value in said_in(candidate.content).items():
+    for path, value in filled_fields(candidate.content).items():
         lenders = dict.fromkeys(_copied_spans(path, value, attempts))
         if lenders:
             _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])

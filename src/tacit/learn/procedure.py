@@ -22,9 +22,9 @@ from tacit.learn.wording import (
     MAX_DESCRIPTION,
     category_of,
     code,
-    command_of,
     local,
     shorten,
+    shown_command,
     step_text,
     tags_of,
     title_of,
@@ -386,7 +386,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
     for action in draft.kept[last_write + 1 :]:
         arguments = draft.general.arguments(action.step.arguments)
         if action.effect is Effect.CHECK and not masks_exit(action.command):
-            command = command_of(arguments)
+            command = shown_command(arguments)
             condition = Condition(text=f"{code(shorten(command, 200))} passes.", check=command)
         elif action.effect is Effect.READ and action.kind is ToolKind.FUNCTION:
             condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")

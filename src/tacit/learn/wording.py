@@ -32,7 +32,7 @@ def step_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
     return f"{sentence_of(action.step.tool)}: {code(call_text(action.step.tool, arguments))}"
 
 
-def command_of(arguments: Mapping[str, Any]) -> str:
+def shown_command(arguments: Mapping[str, Any]) -> str:
     """Return the shell text in arguments, with parameters in place."""
     for key in ("command", "cmd", "script", "code", "input"):
         value = arguments.get(key)
@@ -75,7 +75,7 @@ def local(text: str) -> str:
 
 
 def _shell_text(arguments: Mapping[str, Any], action: ToolCall) -> str:
-    command = local(command_of(arguments))
+    command = local(shown_command(arguments))
     lines = command.count("\n") + 1
     shown = code(shorten(command, _MAX_COMMAND)) if lines <= 3 else f"{code(action.label)} (a script of {lines} lines)"
     purpose = arguments.get("description")

@@ -6,7 +6,7 @@ import dataclasses
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin
-from tacit.domain.skill import INSTRUCTED, SkillStep, said_in, unaccounted
+from tacit.domain.skill import INSTRUCTED, SkillStep, filled_fields, unaccounted
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure
@@ -59,7 +59,7 @@ def test_the_words_of_a_parent_agent_are_not_trusted():
 def test_what_a_person_pasted_is_not_theirs():
     pasted = attempt(f"{TASK} The guide says:\n\n```\n{TOLD}\n```\n", bash(WISH), *WORK, CHECK)
     made = made_of(pasted)
-    holding = [path for path, value in said_in(made.content).items() if "odd-place" in str(value)]
+    holding = [path for path, value in filled_fields(made.content).items() if "odd-place" in str(value)]
     assert holding
     assert {made.origins[path] for path in holding} == {Origin.EXTERNAL}
 
@@ -87,7 +87,7 @@ def test_a_field_without_spans_is_external():
     found = limit_origins(dataclasses.replace(draft, content=content), [attempt_texts(trajectory)])
     assert found.origins["license"] is Origin.EXTERNAL
     assert found.origins[f"steps.{len(draft.content.steps)}"] is Origin.EXTERNAL
-    assert set(said_in(content)) - set(unaccounted(content, found.origins)) == set(said_in(content))
+    assert set(filled_fields(content)) - set(unaccounted(content, found.origins)) == set(filled_fields(content))
     assert found.lowest_origin is Origin.EXTERNAL
 
 

@@ -33,10 +33,10 @@ from tacit.learn.wording import (
     MAX_DESCRIPTION,
     Title,
     code,
-    command_of,
     imperative,
     local,
     shorten,
+    shown_command,
     slug,
     step_text,
     tags_of,
@@ -350,7 +350,7 @@ class _Maker:
             if not by or not self._is_majority(len(by)):
                 continue
             if action.kind is ToolKind.SHELL:
-                command = command_of(entry.step.arguments)
+                command = shown_command(entry.step.arguments)
                 condition = Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
             else:
                 condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
@@ -419,7 +419,7 @@ class _Maker:
 
     def _pitfall_step(self, text: str) -> int | None:
         """Return the step that a pitfall text begins with."""
-        commands = [local(command_of(entry.step.arguments)) for entry in self.steps]
+        commands = [local(shown_command(entry.step.arguments)) for entry in self.steps]
         return next((at for at, command in enumerate(commands) if command and text.startswith(f"`{command}`")), None)
 
 
