@@ -206,8 +206,8 @@ INSTRUCTED = "instructed"
 _NO_TEXT = frozenset({"kind", "person", "portable", "shareable"})
 
 
-def said_in(content: SkillContent) -> dict[str, Any]:
-    """Every field that says something, as path → value; entries of lists each for themselves (``steps.2``)."""
+def filled_fields(content: SkillContent) -> dict[str, Any]:
+    """Return every field with a value, as path → value; entries of lists each for themselves (``steps.2``)."""
     found: dict[str, Any] = {}
     for each in dataclasses.fields(content):
         value = getattr(content, each.name)
@@ -221,7 +221,7 @@ def said_in(content: SkillContent) -> dict[str, Any]:
 def unaccounted(content: SkillContent, origins: Mapping[str, Origin]) -> tuple[str, ...]:
     """Fields that say something and whose origin nobody noted; an entry is noted by its parts, or with its list."""
     noted = {path.rpartition(".")[0] for path in origins if path.count(".") > 1} | set(origins)
-    return tuple(path for path in said_in(content) if path not in noted and path.partition(".")[0] not in noted)
+    return tuple(path for path in filled_fields(content) if path not in noted and path.partition(".")[0] not in noted)
 
 
 def accounted(content: SkillContent, origins: Mapping[str, Origin]) -> dict[str, Origin]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, said_in
+from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
 from tacit.domain.trust import Examination, Literal, SafetyCheck, Touch, Touched
 from tacit.gate import checks as checks_module
 from tacit.gate.findings import field_name, finding
@@ -25,7 +25,7 @@ from tacit.text.capabilities import HashedContent, beyond, capabilities_text, ne
 from tacit.text.programs import WRAPPERS
 from tacit.text.touches import field_texts
 from tacit.text.touches.addresses import host_of
-from tacit.text.touches.commands import FETCHERS
+from tacit.text.touches.command_touches import FETCHERS
 
 LEARNED = "tacit."
 """The `made_by` of a skill that Tacit learned from attempts begins with this."""
@@ -279,7 +279,7 @@ _RECORD_FIELDS = frozenset({"name", "description", "metadata", "tags", "category
 
 def is_quotation(content: SkillContent) -> bool:
     """Whether a content is the record of a document, with nothing that an agent could follow."""
-    fields = {path.partition(".")[0] for path in said_in(content)}
+    fields = {path.partition(".")[0] for path in filled_fields(content)}
     return content.kind is Kind.REFERENCE and bool(content.metadata.get(TEXT_DIGEST)) and fields <= _RECORD_FIELDS
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import SkillContent, SkillVersion, said_in
+from tacit.domain.skill import SkillContent, SkillVersion, filled_fields
 from tacit.text.text_sources import TextLog, texts_in
 
 _LogWithTexts = tuple[TextLog[str], list[str]]
@@ -27,7 +27,7 @@ def origins_of_edit(
     Text copied from a less trusted field keeps that field's origin, even if it is reworded or combined. Text that a field
     already had does not lower it. `named` are the versions of skills that this one has as parts or extends.
     """
-    content_fields = said_in(content)
+    content_fields = filled_fields(content)
     if writer is Origin.EXTERNAL:
         return _together(dict.fromkeys(content_fields, writer))
     at_place, anywhere = _kept(before)
@@ -45,7 +45,7 @@ def _kept(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin]
     at_place: dict[tuple[str, str], Origin] = {}
     anywhere: dict[str, Origin] = {}
     for version in before:
-        for field, value in said_in(version.content).items():
+        for field, value in filled_fields(version.content).items():
             origin, shown = origin_at(version.origins, field), repr(value)
             at_place[field, shown] = lowest((origin, at_place.get((field, shown), origin)))
             anywhere[shown] = lowest((origin, anywhere.get(shown, origin)))
@@ -61,7 +61,7 @@ def _earlier_texts(
     """
     found: dict[str, list[tuple[str, Origin]]] = {}
     for version in before:
-        then = said_in(version.content)
+        then = filled_fields(version.content)
         came, went = _without(content_fields, then), _without(then, content_fields)
         for name, fields in came.items():
             gone = went.get(name, [])
@@ -121,7 +121,7 @@ def _by_origin(versions: Sequence[SkillVersion], *, below: Origin) -> dict[Origi
     written = [
         (origin_at(version.origins, field), text)
         for version in versions
-        for field, value in said_in(version.content).items()
+        for field, value in filled_fields(version.content).items()
         for text in texts_in(plain(value))
     ]
     written.sort(key=lambda entry: entry[0].rank)  # for a text in two fields the lower origin counts

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.skill import SkillContent, SkillFile, said_in
+from tacit.domain.skill import SkillContent, SkillFile, filled_fields
 from tacit.text.redaction import redact
 
 MOST_PER_FIELD = 8
@@ -116,7 +116,7 @@ class _Rule:
 def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
     """Yield what ties a skill to one project, person or machine."""
     rules = _rules(local, _bundled(content))
-    for field, value in said_in(content).items():
+    for field, value in filled_fields(content).items():
         if field.partition(".")[0] in _NOT_LOOKED_AT:
             continue
         seen: dict[tuple[str, str], _Rule] = {}

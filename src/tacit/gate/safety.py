@@ -13,7 +13,7 @@ from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent, unaccounted
-from tacit.gate.checks.pieces import TextPiece, pieces
+from tacit.gate.checks.pieces import ExaminedText, pieces
 from tacit.gate.findings import field_name, finding
 from tacit.text.redaction import may_hold_secret, redact
 
@@ -149,7 +149,7 @@ class UnicodeCheck:
                 yield from _mixed(piece)
 
 
-def _hidden(piece: TextPiece) -> Iterator[Finding]:
+def _hidden(piece: ExaminedText) -> Iterator[Finding]:
     hidden = hidden_characters(piece.text.removeprefix("\ufeff"))
     if not hidden:
         return
@@ -165,7 +165,7 @@ def _hidden(piece: TextPiece) -> Iterator[Finding]:
         yield piece.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
 
 
-def _mixed(piece: TextPiece) -> Iterator[Finding]:
+def _mixed(piece: ExaminedText) -> Iterator[Finding]:
     for match in mixed_words(piece.text)[:_CODE_WORDS]:
         reason = "mixes letters of two alphabets in one word, so that it looks like another word"
         yield piece.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())

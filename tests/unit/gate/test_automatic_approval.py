@@ -12,7 +12,7 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import INSTRUCTED, Provenance, said_in
+from tacit.domain.skill import INSTRUCTED, Provenance, filled_fields
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Span
 from tacit.gate import judge
@@ -140,7 +140,7 @@ def test_a_standing_order_waits_however_often_it_was_seen():
 
 def test_one_field_from_outside_waits_however_often_it_was_seen():
     made = content()
-    origins = dict.fromkeys(said_in(made), Origin.AGENT)
+    origins = dict.fromkeys(filled_fields(made), Origin.AGENT)
     assert judged(grounded(made, "t_1", "t_2", origins=origins)).verdict.decision is Decision.ACCEPT
     for path in origins:
         tainted = grounded(made, "t_1", "t_2", origins={**origins, path: Origin.EXTERNAL})
@@ -148,7 +148,7 @@ def test_one_field_from_outside_waits_however_often_it_was_seen():
 
 
 def test_the_same_content_seen_again_goes_on_trial_once_enough_sessions_show_it():
-    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(content()), Origin.AGENT))
     found = judged(grounded(None, "t_1", "t_2"), [waits])
     assert found.version is None
     assert found.transition
@@ -161,12 +161,12 @@ def test_the_same_content_seen_again_goes_on_trial_once_enough_sessions_show_it(
 
 @pytest.mark.parametrize("status", [Status.QUARANTINED, Status.STALE, Status.RETIRED, Status.TRIAL])
 def test_only_what_waits_is_moved_by_evidence(status):
-    held = stored(status=status, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    held = stored(status=status, origins=dict.fromkeys(filled_fields(content()), Origin.AGENT))
     assert judged(grounded(None, "t_1", "t_2"), [held]).transition is None
 
 
 def test_evidence_moves_nothing_that_is_not_the_very_same_or_came_from_outside():
-    agents = dict.fromkeys(said_in(content()), Origin.AGENT)
+    agents = dict.fromkeys(filled_fields(content()), Origin.AGENT)
     external = stored(status=Status.CANDIDATE, origins={**agents, "steps.0": Origin.EXTERNAL})
     assert judged(grounded(None, "t_1", "t_2"), [external]).transition is None
     other = stored(content(body="More.", steps=MIGRATE), status=Status.CANDIDATE, origins=agents)
@@ -176,7 +176,7 @@ def test_evidence_moves_nothing_that_is_not_the_very_same_or_came_from_outside()
 
 @pytest.mark.parametrize("strictness", [Strictness.STANDARD, Strictness.STRICT])
 def test_no_other_dial_counts_evidence(strictness):
-    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(content()), Origin.AGENT))
     policy = Policy(strictness=strictness)
     assert judged(grounded(None, "t_1", "t_2"), [waits], policy=policy).transition is None
     assert judged(grounded(None, "t_1", "t_2"), policy=policy).verdict.decision is Decision.HOLD

@@ -13,7 +13,16 @@ from tacit.domain.document import Passage
 from tacit.domain.errors import Outage
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Capabilities, Condition, Kind, Provenance, SkillContent, SkillFile, SkillStep, said_in
+from tacit.domain.skill import (
+    Capabilities,
+    Condition,
+    Kind,
+    Provenance,
+    SkillContent,
+    SkillFile,
+    SkillStep,
+    filled_fields,
+)
 from tacit.domain.trajectory import Span
 from tacit.gate import (
     checks_in_use,
@@ -43,7 +52,7 @@ WRITTEN = Provenance(made_by="ann")
 
 
 def look(made, **options):
-    return examine_content(made, dict.fromkeys(said_in(made), Origin.USER), provenance=WRITTEN, **options)
+    return examine_content(made, dict.fromkeys(filled_fields(made), Origin.USER), provenance=WRITTEN, **options)
 
 
 def test_a_skill_that_declares_nothing_is_only_listed():
@@ -146,7 +155,7 @@ class Lenient:
 
 def test_of_two_that_say_the_same_of_a_line_the_heavier_stands():
     made = content(body="Always push.")
-    origins = dict.fromkeys(said_in(made), Origin.AGENT)
+    origins = dict.fromkeys(filled_fields(made), Origin.AGENT)
     [order] = examine_content(made, origins, provenance=WRITTEN, checks=[Lenient()]).findings
     assert (order.rule, order.severity) == ("standing_order", Severity.MEDIUM)
     [order] = look(made, checks=[Lenient()]).findings
@@ -161,7 +170,7 @@ def test_a_check_that_fails_is_reported_and_never_passed_over():
 def test_the_same_content_by_other_hands_has_the_same_needs_and_its_own_literals():
     made = content(steps=bash_steps("curl https://api.example.com/x"))
     mine = look(made)
-    theirs = examine_content(made, dict.fromkeys(said_in(made), Origin.EXTERNAL), provenance=WRITTEN)
+    theirs = examine_content(made, dict.fromkeys(filled_fields(made), Origin.EXTERNAL), provenance=WRITTEN)
     assert mine.needs == theirs.needs
     assert not mine.literals
     assert theirs.literals
@@ -206,7 +215,7 @@ PERSONS = Provenance(made_by="ann")
 
 def orders(body: str, *, origin: Origin = Origin.AGENT, provenance: Provenance = PERSONS, **fields: object):
     made = content(body=body, **fields)
-    return list(standing_orders(made, dict.fromkeys(said_in(made), origin), provenance))
+    return list(standing_orders(made, dict.fromkeys(filled_fields(made), origin), provenance))
 
 
 def test_a_learned_step_that_points_at_nothing_is_marked():
@@ -291,7 +300,7 @@ LITERAL_TEXT = Provenance(made_by="ann")
 
 def keys(made: SkillContent, **external: Origin) -> list[str]:
     """Keys to tick; every field is a person's but for those that are named."""
-    origins = dict.fromkeys(said_in(made), Origin.USER)
+    origins = dict.fromkeys(filled_fields(made), Origin.USER)
     origins |= {name.replace("_", "."): origin for name, origin in external.items()}
     return [literal.key for literal in examine_content(made, origins, provenance=LITERAL_TEXT).literals]
 
@@ -403,13 +412,13 @@ def test_moving_between_folders_is_no_command_to_tick():
 
 def test_arguments_from_outside_make_their_step_a_stranger():
     made = content(steps=(CURL,))
-    origins = dict.fromkeys(said_in(made), Origin.USER) | {"steps.0.arguments": Origin.EXTERNAL}
+    origins = dict.fromkeys(filled_fields(made), Origin.USER) | {"steps.0.arguments": Origin.EXTERNAL}
     assert examine_content(made, origins, provenance=LITERAL_TEXT).literals
 
 
 def test_a_field_whose_origin_nobody_noted_counts_as_from_outside():
     made = content(steps=(CURL,))
-    origins = dict.fromkeys(said_in(made), Origin.USER)
+    origins = dict.fromkeys(filled_fields(made), Origin.USER)
     del origins["steps.0"]
     assert examine_content(made, origins, provenance=LITERAL_TEXT).literals
     listed = {**origins, "steps": Origin.USER}
@@ -423,7 +432,7 @@ def test_a_bundled_script_from_outside_is_looked_at():
 
 def test_a_literal_names_its_field_and_its_key():
     made = content(steps=(CURL,))
-    origins = dict.fromkeys(said_in(made), Origin.EXTERNAL)
+    origins = dict.fromkeys(filled_fields(made), Origin.EXTERNAL)
     [url] = [each for each in examine_content(made, origins, provenance=LITERAL_TEXT).literals if each.kind == "url"]
     assert (url.key, url.field, url.origin) == ("url:https://api.example.com/v1", "steps.0", Origin.EXTERNAL)
 

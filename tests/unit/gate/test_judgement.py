@@ -12,7 +12,7 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, said_in
+from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.trajectory import Span
 from tacit.gate import judge, turned_away
 from tests.unit.making import MIGRATE, NOW, PROJECT, VERIFIED, bash_steps, candidate, content, stored
@@ -221,7 +221,7 @@ def test_a_revision_belongs_to_the_newest_version_of_its_skill():
 def test_a_merged_version_has_the_lower_origin_of_both_sides_at_the_right_step():
     known = stored(content(steps=bash_steps("make build", "make test", "git push")), origins={"steps.1": Origin.USER})
     steps = bash_steps("make build", "make lint", "make test", "git push")
-    agents = dict.fromkeys(said_in(content(steps=steps)), Origin.OPERATOR)
+    agents = dict.fromkeys(filled_fields(content(steps=steps)), Origin.OPERATOR)
     newcomer = candidate(content(steps=steps), origins={**agents, "steps.1": Origin.EXTERNAL})
     found = judged(newcomer, [known])
     assert found.version

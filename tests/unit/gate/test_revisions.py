@@ -24,7 +24,7 @@ from tacit.domain.skill import (
     SkillContent,
     SkillStep,
     SkillVersion,
-    said_in,
+    filled_fields,
 )
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
@@ -162,7 +162,7 @@ def test_a_persons_edit_is_not_replaced_unseen() -> None:
 
 
 def test_without_an_edit_the_open_dial_admits_it() -> None:
-    agents = dict.fromkeys(said_in(SECOND), Origin.AGENT)
+    agents = dict.fromkeys(filled_fields(SECOND), Origin.AGENT)
     spans = {path: (Span("t_1", 2), Span("t_2", 2)) for path in agents}
     whole = mined(SECOND)
     proven = dataclasses.replace(

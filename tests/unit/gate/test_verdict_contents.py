@@ -13,7 +13,7 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, said_in
+from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate import GateResult, composition, judge, turned_away, twin_of
@@ -210,7 +210,7 @@ def test_the_reason_against_acceptance_is_in_the_verdict():
 
 
 def test_what_earned_its_trial_says_why_when_and_by_whom():
-    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(content()), Origin.AGENT))
     move = judged(candidate(by="miner"), [waits], policy=OPEN).transition
     assert move
     assert move.reason == GateReason.POLICY_ACCEPTED
@@ -307,7 +307,7 @@ def test_the_scope_of_a_new_skill_is_the_candidates():
 
 def test_what_the_checks_see_keeps_even_the_proven_from_earning_its_trial():
     ordering = content(body="Always push to the mirror.")
-    waits = stored(ordering, status=Status.CANDIDATE, origins=dict.fromkeys(said_in(ordering), Origin.AGENT))
+    waits = stored(ordering, status=Status.CANDIDATE, origins=dict.fromkeys(filled_fields(ordering), Origin.AGENT))
     found = judged(candidate(ordering), [waits], policy=OPEN)
     assert (found.verdict.relation, found.verdict.decision) == (Relation.REINFORCE, Decision.HOLD)
     assert found.transition is None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in, host_kind
-from tacit.gate.checks.pieces import TextPiece
+from tacit.gate.checks.pieces import ExaminedText
 from tacit.gate.checks.rules import PER_RULE_MAX
 from tacit.text.prefilter import GuardedPattern
 
@@ -107,9 +107,9 @@ class _Spot(NamedTuple):
     """Whether it is suspicious even alone."""
 
 
-def secret_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
+def secret_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
     """Yield findings where secrets are read and something is sent, in one text or in two scripts of one skill."""
-    reads: list[tuple[TextPiece, _Spot]] = []
+    reads: list[tuple[ExaminedText, _Spot]] = []
     sends: set[str] = set()
     for piece in pieces:
         sources = list(_sources(piece))
@@ -129,7 +129,7 @@ def secret_flows(pieces: Iterable[TextPiece]) -> Iterator[Finding]:
         yield piece.finding(rule, weight, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
 
-def _met(piece: TextPiece, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
+def _met(piece: ExaminedText, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
     for source in sources[:PER_RULE_MAX]:
         sender = min(senders, key=lambda spot: abs(spot.start - source.start))
         near = abs(sender.start - source.start) <= _NEAR
@@ -144,7 +144,7 @@ def _met(piece: TextPiece, sources: list[_Spot], *, senders: list[_Spot]) -> Ite
         return
 
 
-def _collected(piece: TextPiece, senders: list[_Spot]) -> Iterator[Finding]:
+def _collected(piece: ExaminedText, senders: list[_Spot]) -> Iterator[Finding]:
     """Yield findings on code that contacts a suspicious host."""
     if not piece.is_code:
         return
@@ -158,7 +158,7 @@ def _collected(piece: TextPiece, senders: list[_Spot]) -> Iterator[Finding]:
             yield piece.finding("odd_address", weight, reason=reason, span=match.span())
 
 
-def _sources(piece: TextPiece) -> Iterator[_Spot]:
+def _sources(piece: ExaminedText) -> Iterator[_Spot]:
     for pattern, what in _SOURCES:
         for match in pattern.finditer(piece.text, piece.lowered):
             if not _in_comment(piece, match.start()):
@@ -166,7 +166,7 @@ def _sources(piece: TextPiece) -> Iterator[_Spot]:
                 yield _Spot(*match.span(), description, not what)
 
 
-def _senders(piece: TextPiece) -> Iterator[_Spot]:
+def _senders(piece: ExaminedText) -> Iterator[_Spot]:
     if not piece.is_code:
         for match in _ORDER_TO_SEND.finditer(piece.text, piece.lowered):
             kinds = [place for place, _ in addresses_in(match[0])]
@@ -182,7 +182,7 @@ def _senders(piece: TextPiece) -> Iterator[_Spot]:
         yield _Spot(*match.span(), str(kinds[0]) if kinds else "somewhere")
 
 
-def _in_comment(piece: TextPiece, at: int) -> bool:
+def _in_comment(piece: ExaminedText, at: int) -> bool:
     mark = _COMMENT.get(piece.language)
     if mark is None:
         return False

@@ -30,7 +30,7 @@ from tacit.text.touches.addresses import (
     plain_host,
 )
 from tacit.text.touches.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
-from tacit.text.touches.commands import stated_effects, touched_by
+from tacit.text.touches.command_touches import stated_effects, touched_by
 
 _MAX_DEPTH = 24
 _NAME = re.compile(r"[\w-]*")

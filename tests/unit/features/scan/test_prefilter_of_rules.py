@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tacit.features.scan import code, obfuscation
 from tacit.features.scan.decoding import all_pieces
-from tacit.gate.checks import commands
+from tacit.gate.checks import dangerous_commands
 from tests.unit.features.scan.samples import BAD
 from tests.unit.features.scan.test_samples import skill
 
 
 def test_no_attack_is_lost_to_the_prefilter() -> None:
-    rules = (*commands.RULES, *code.RULES, *obfuscation.RULES)
+    rules = (*dangerous_commands.RULES, *code.RULES, *obfuscation.RULES)
     matched = 0
     for files in BAD.values():
         for piece in all_pieces(skill(files)):
@@ -24,6 +24,6 @@ def test_no_attack_is_lost_to_the_prefilter() -> None:
 
 
 def test_most_patterns_have_required_literals() -> None:
-    rules = (*commands.RULES, *code.RULES, *obfuscation.RULES)
+    rules = (*dangerous_commands.RULES, *code.RULES, *obfuscation.RULES)
     bare = [guarded.pattern.pattern for rule in rules for guarded in rule.patterns if not guarded.literals]
     assert len(bare) <= 6

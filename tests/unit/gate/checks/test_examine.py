@@ -1,4 +1,4 @@
-"""The checks together: order, outages, other packages, and time that is bounded."""
+"""The checks together: order, outages, checks of other packages, hostile text."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("name", ["a.py", "a.sh", "a.md"])
-def test_hostile_text_takes_bounded_time(text: str, name: str) -> None:
+def test_hostile_text_is_examined_to_its_end(text: str, name: str) -> None:
     own = [check for check in built_in() if check.name not in ("prose", "contextual")]
     examine(skill("", (name, text)), checks=own)
 

@@ -164,6 +164,6 @@ def test_standing_orders_are_marked_and_weigh_only_with_consequences() -> None:
 @pytest.mark.parametrize(
     "unit", ["send all files to ", "a.", "`", "> - ", "never ", "without ", "x@y.", "when the user "]
 )
-def test_time_grows_with_the_length_only(unit: str) -> None:
+def test_hostile_prose_is_read_to_its_end(unit: str) -> None:
     text = (unit * 20_000)[:60_000]
     found(text)

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.features.scan.files import FilesCheck
+from tacit.features.scan.file_check import FilesCheck
 from tacit.gate.checks import examine
 from tacit.gate.checks.pieces import BYTES_MAX, members, pieces
 
