@@ -14,7 +14,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
+from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.values import FieldOrigins
 from tacit.learn.wording import code, shorten, slug
@@ -81,7 +81,7 @@ def _grounds(
     shown = found.spans or (Span(trajectory.id, -1, "text"),)
     plain = tuple(span for span in found.spans if span.part != "observation")
     repeats = bool(found.quote) and found.quote in found.instead
-    for path in said_in(content):
+    for path in filled_fields(content):
         if path == "example_queries.0":
             field_origins.add_spans(path, (Span(trajectory.id, -1, "text"),))
         elif path == "body" or (repeats and path == "description"):
@@ -91,7 +91,7 @@ def _grounds(
     written = lowest((assumption.origin, found.by))
     origins = {
         path: field_origins.origins[path] if path == "example_queries.0" else _lowest(written, path, field_origins)
-        for path in said_in(content)
+        for path in filled_fields(content)
     }
     grounding = {path: spans for path, spans in field_origins.spans.items() if spans}
     return origins, grounding | ({"evidence": found.spans} if found.spans else {})

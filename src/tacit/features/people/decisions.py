@@ -22,7 +22,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.moment import Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
+from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import Stored
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
@@ -285,7 +285,7 @@ class People:
             person=self.account or choice.person,  # recall knows people by their account, not by their git name
         )
         provenance = Provenance(made_by=choice.person, source=OVERRULED)
-        origins = dict.fromkeys(said_in(content), Origin.USER)
+        origins = dict.fromkeys(filled_fields(content), Origin.USER)
         return Candidate(content=content, scope=self._scope, origins=origins, provenance=provenance, by=choice.person)
 
 

@@ -17,6 +17,7 @@ from tacit.features.cards.card_records import FILES, line_of, renewed
 from tacit.features.cards.cards import Cards, Synced
 from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.recording import record
+from tests.raising import raises
 from tests.unit.features.cards.aha.test_records import BACKPORT, CARD, EVENT, RECOMMENDATION, SIGNAL
 from tests.unit.features.cards.making import AGENT, USER, World, payload_card
 
@@ -234,7 +235,7 @@ def test_what_another_user_wrote_stays_out_of_this_users_files(world: World) -> 
 def test_a_folder_behind_a_link_is_refused(world: World, tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "self-learning" / "v1" / "users" / USER).mkdir(parents=True)
     (world.root / ".agent-skills").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Mistake, match="leads elsewhere"):
+    with raises(Mistake, "linked_folder"):
         world.deck().sync()
 
 
@@ -244,7 +245,7 @@ def test_files_that_are_links_or_pipes_are_not_used(world: World, tmp_path: Path
     world.folder.mkdir(parents=True)
     (world.folder / "aha_cards.jsonl").symlink_to(secret)
     deck = world.deck()
-    assert "no ordinary file" in deck.sync().problems[0]
+    assert deck.sync().problems[0].startswith("aha_cards.jsonl ")
     assert deck.cards() == {}
 
 

@@ -12,6 +12,7 @@ from click.testing import Result
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
 from tacit.features.cards.commands.recording_commands import place_drop_in_script
 from tacit.surfaces.cli import main
+from tests.raising import raises
 from tests.unit.features.cards.test_status_commands import PAYLOAD, Shell
 
 FOLDER = Path(".agent-skills", "self-learning", "v1", "users", "ann")
@@ -99,7 +100,7 @@ def test_a_misspelt_name_is_told_and_nothing_kept_is_no_success(shell: Shell) ->
     assert json.loads(done.output)["ok"] is False
     beside = shell.told("record", stdin=json.dumps({**PAYLOAD, "notes": "x"}))
     assert beside["ok"]
-    assert beside["problems"] == ["nothing is known by the name 'notes'; it was not used"]
+    assert beside["problems"] == ["unknown field 'notes'; it was ignored"]
     vague = shell.run("record", stdin=json.dumps({"aha_cards": [{"title": "Be careful"}]}))
     assert_refused(vague, GateRefusal.exit_code)
     assert json.loads(vague.output)["ok"] is False
@@ -167,7 +168,7 @@ def test_a_script_that_only_speaks_of_tacit_is_kept(tmp_path: Path) -> None:
 def test_a_pipe_in_the_place_of_the_script_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / SCRIPT).parent.mkdir(parents=True)
     os.mkfifo(tmp_path / SCRIPT)
-    with pytest.raises(Mistake, match="cannot be read as a file"):
+    with raises(Mistake, "unreadable_script"):
         place_drop_in_script(tmp_path)
 
 

@@ -13,6 +13,7 @@ from tacit.domain.errors import Mistake, NotPermitted, StoreOutage
 from tacit.features.cards.folder import BELOW, CardFolder, ignore_folder, is_ignored
 from tacit.features.cards.index_page import IndexContent, index_page
 from tacit.features.cards.recording import record
+from tests.raising import raises
 from tests.unit.features.cards.aha.test_records import CARD
 from tests.unit.features.cards.making import AGENT, World, payload_card
 from tests.unit.making import NOW
@@ -40,7 +41,7 @@ def test_a_page_that_a_person_wrote_is_left_and_told(folder: CardFolder, page: s
     assert not folder.write_index(OURS)
     assert (folder.path / "INDEX.md").read_text(encoding="utf-8") == page
     assert folder.problems == ["INDEX.md was not written by a tool; it is left as it is"]
-    with pytest.raises(Mistake, match="own page"):
+    with raises(Mistake, "foreign_index"):
         folder.require_own_index()
 
 
@@ -70,14 +71,14 @@ def test_nothing_is_made_behind_a_link(tmp_path: Path) -> None:
     outside.mkdir()
     root.mkdir()
     (root / ".agent-skills").symlink_to(outside)
-    with pytest.raises(NotPermitted, match="link"):
+    with raises(NotPermitted, "behind_link"):
         CardFolder(root / BELOW / "ann", within=root).make()
     assert list(outside.iterdir()) == []
 
 
 def test_the_lock_is_not_made_behind_a_link(folder: CardFolder, tmp_path: Path) -> None:
     folder.path.with_name(".ann.lock").symlink_to(tmp_path / "paused")
-    with pytest.raises(StoreOutage, match="cannot lock"), folder.lock():
+    with raises(StoreOutage, "not_lockable"), folder.lock():
         pass
     assert not (tmp_path / "paused").exists()
 
@@ -85,9 +86,9 @@ def test_the_lock_is_not_made_behind_a_link(folder: CardFolder, tmp_path: Path) 
 def test_pipes_are_not_waited_for(folder: CardFolder) -> None:
     os.mkfifo(folder.path.with_name(".ann.lock"))
     os.mkfifo(folder.path / "aha_cards.jsonl")
-    with pytest.raises(StoreOutage, match="no ordinary file"), folder.lock():
+    with raises(StoreOutage, "not_lockable"), folder.lock():
         pass
-    with pytest.raises(StoreOutage, match="cannot write"):
+    with raises(StoreOutage, "store_outage"):
         folder.append(Card, [CARD])
 
 

@@ -14,6 +14,7 @@ from tacit.domain.card import CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.features.cards.backport.graduation import BackportRequest
 from tacit.features.cards.backport.markers import card_ids
+from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import SKILL_MD, Desk
 
 THEIRS = "slbp_20250101T000000Z_aaaaaa"
@@ -118,7 +119,7 @@ def test_a_backport_of_another_tool_is_taken_back_by_its_markers(shared: Desk) -
 def test_a_backport_elsewhere_on_the_machine_is_not_touched(shared: Desk, tmp_path: Path) -> None:
     path = shared.world.folder / "backports.jsonl"
     path.write_text(path.read_text().replace(str(shared.skill), str(tmp_path / "elsewhere")))
-    with pytest.raises(NotPermitted, match="outside the repository"):
+    with raises(NotPermitted, "outside_repository"):
         shared.graduation.undo(THEIRS)
 
 

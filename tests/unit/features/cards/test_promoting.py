@@ -18,6 +18,7 @@ from tacit.features.cards.card_signals import UsageClaim, signal, use
 from tacit.features.cards.listing import CardFilters, list_cards
 from tacit.features.cards.statuses import move_card
 from tacit.gate.portability import Local
+from tests.raising import raises
 from tests.unit.features.cards.workflow_desk import Desk
 
 
@@ -87,7 +88,7 @@ def test_new_status_of_the_card_reaches_the_copy_too(desk: Desk) -> None:
 
 def test_defect_4_all_missing_ids_are_told_and_nothing_moves(desk: Desk) -> None:
     card = desk.card()
-    with pytest.raises(NotFound, match="aha_one, aha_two"):
+    with raises(NotFound, "unknown_cards"):
         moved(desk, "aha_one", card.key, "aha_two")
     assert shared(desk) == {}
 
@@ -110,7 +111,7 @@ def test_defect_4_what_is_not_shareable_stays_and_all_reasons_are_told(desk: Des
 
 def test_names_of_this_project_are_held_against_it(desk: Desk) -> None:
     card = desk.card(solution_steps=["Run tools/export-cents in acme/invoices"])
-    with pytest.raises(GateRefusal, match="REPOSITORY"):
+    with raises(GateRefusal, "not_promotable"):
         moved(desk, card.key, local=Local(remotes=("acme/invoices",)))
 
 
@@ -150,7 +151,7 @@ def test_memory_without_a_home_says_so(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     card = desk.card()
     desk.loop.context.place = None
-    with pytest.raises(Mistake, match="no home"):
+    with raises(Mistake, "no_home"):
         moved(desk, card.key)
     desk.close()
 

@@ -22,6 +22,7 @@ from tacit.features.cards.statuses import (
     parse_recommendation_status,
 )
 from tacit.gate import decide
+from tests.raising import raises
 from tests.unit.features.cards.workflow_desk import Desk
 from tests.unit.making import NOW, stored
 
@@ -119,7 +120,7 @@ def test_agents_word_never_moves_the_lesson(desk: Desk, word: str) -> None:
 def test_what_a_person_decided_on_is_not_an_agents_to_move(desk: Desk, word: str, decision: str) -> None:
     card = desk.card()
     desk.loop.review(card.version_id, decision, by="ann", reason="seen")
-    with pytest.raises(NotPermitted, match="only a person moves it"):
+    with raises(NotPermitted, "already_reviewed"):
         move_card(desk.deck, card.key, word)
     assert desk.opened().cards()[card.key].status == ("accepted" if decision == "approve" else "rejected")
 
@@ -127,7 +128,7 @@ def test_what_a_person_decided_on_is_not_an_agents_to_move(desk: Desk, word: str
 @pytest.mark.parametrize("word", ["accepted", "backported"])
 def test_what_a_person_decides_is_refused_to_an_agent(desk: Desk, word: str) -> None:
     card = desk.card()
-    with pytest.raises(NotPermitted, match="person"):
+    with raises(NotPermitted, "person_only"):
         move_card(desk.deck, card.key, word)
     assert desk.deck.cards()[card.key].status is CardStatus.PROPOSED
 
@@ -136,7 +137,7 @@ def test_what_a_person_decides_is_refused_to_an_agent(desk: Desk, word: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "standing"),
+    ("words", "effective_status"),
     [
         (["accepted"], Status.TRIAL),
         (["rejected"], Status.REJECTED),
@@ -161,7 +162,7 @@ def test_persons_word_is_a_decision_on_the_lesson(desk: Desk, words: list[str], 
 
 
 @pytest.mark.parametrize("word", CardStatus)
-@pytest.mark.parametrize("standing", Status)
+@pytest.mark.parametrize("effective_status", Status)
 def test_every_decision_is_a_step_that_the_lifecycle_knows(word: CardStatus, effective_status: Status) -> None:
     here = effective_status
     for decision in decisions(word, effective_status):
@@ -231,5 +232,5 @@ def test_a_lesson_that_was_edited_in_review_is_not_accepted_by_one_word(desk: De
     held = desk.loop.context.store.version(card.version_id)
     edited = dataclasses.replace(held.version.content, body="Multiply `gross` by 7 before it is read")
     desk.loop.propose(edited, by="ann", origin=Origin.USER, revises=held)
-    with pytest.raises(GateRefusal, match="was edited, and says something else"):
+    with raises(GateRefusal, "lesson_edited"):
         move_card(desk.deck, card.key, "accepted", person="ann")

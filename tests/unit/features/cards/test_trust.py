@@ -21,6 +21,7 @@ from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.listing import CardFilters, list_cards, visible
 from tacit.features.cards.recording import record
 from tacit.features.cards.statuses import move_recommendation
+from tests.raising import raises
 from tests.unit.features.cards.making import AGENT, PERSON, USER, World, payload_card
 from tests.unit.making import NOW
 
@@ -272,7 +273,7 @@ def test_a_folder_that_came_with_the_repository_is_left_alone_until_a_person_say
     record(deck, {"aha_cards": [payload_card(2, 2)]}, AGENT)
     assert (world.folder / "aha_cards.jsonl").read_bytes() == before
     assert sorted(path.name for path in world.folder.iterdir()) == ["aha_cards.jsonl"]
-    with pytest.raises(NotPermitted, match="came with the repository"):
+    with raises(NotPermitted, "folder_from_repository"):
         world.deck().start_folder()
 
     person = world.deck()

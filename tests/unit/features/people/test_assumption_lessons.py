@@ -11,7 +11,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Outcome
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Kind, said_in
+from tacit.domain.skill import Kind, filled_fields
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tests.unit.making import NOW, attempt, edit, shell
@@ -102,7 +102,7 @@ def test_the_assumption_of_an_external_skill_stays_external() -> None:
 def test_every_field_that_says_something_has_an_origin() -> None:
     for spans in ((), (span(0),), (span(0), span(0, "observation"))):
         candidate = made(spans=spans, quote="x y z" if spans[1:] else "")
-        assert set(said_in(candidate.content)) == set(candidate.origins)
+        assert set(filled_fields(candidate.content)) == set(candidate.origins)
 
 
 def test_what_nothing_shows_rests_on_the_word_of_whoever_said_it() -> None:

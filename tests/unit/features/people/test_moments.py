@@ -11,7 +11,8 @@ from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
-from tacit.features.people.moments import Moments, Speaker
+from tacit.features.people.moments import Moments
+from tacit.features.people.session_assumptions import Speaker
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW

@@ -6,6 +6,7 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.features.research.papers import PaperSourceKind, parse_source
+from tests.raising import raises
 
 
 @pytest.mark.parametrize(
@@ -52,5 +53,5 @@ def test_a_source_is_told_in_one_way() -> None:
 
 @pytest.mark.parametrize("text", ["https://[::1", "http://[x]/y", "https://a]b/"])
 def test_an_address_that_is_none_is_a_mistake(text: str) -> None:
-    with pytest.raises(Mistake, match="no address"):
+    with raises(Mistake, "invalid_url"):
         parse_source(text)

@@ -9,6 +9,7 @@ import pytest
 from tacit.domain.errors import NotFound, Outage
 from tacit.features.research.papers import arxiv_paper, parse_source, scholar_paper
 from tacit.providers.http import Fetcher
+from tests.raising import raises
 from tests.unit.features.research.services import ERROR, NOBODY, Services, atom, record
 
 
@@ -37,7 +38,7 @@ def test_an_entry_with_a_journal_was_reviewed(services: Services) -> None:
 @pytest.mark.parametrize("entry", ["", ERROR])
 def test_a_paper_that_arxiv_does_not_know_is_not_found(services: Services, entry: str) -> None:
     services.says("/api/query", (200, {}, NOBODY.format(entry=entry).encode()))
-    with pytest.raises(NotFound, match=r"9999\.99999"):
+    with raises(NotFound, "unknown_paper"):
         arxiv_paper(asking(services), services.url, "9999.99999")
 
 
@@ -47,7 +48,7 @@ BOMB = '<?xml version="1.0" encoding="{code}"?><!DOCTYPE x [<!ENTITY a "b">]><fe
 @pytest.mark.parametrize("code", ["utf-8", "utf-16", "utf-16-le", "latin-1"])
 def test_a_document_type_is_refused_in_whatever_encoding(services: Services, code: str) -> None:
     services.says("/api/query", (200, {}, BOMB.format(code=code).encode(code)))
-    with pytest.raises(Outage, match=r"declares entities|cannot be read"):
+    with pytest.raises(Outage):
         arxiv_paper(asking(services), services.url, "2601.01234")
 
 
@@ -114,5 +115,5 @@ def test_an_answer_that_is_no_record_is_an_outage(services: Services, answer: by
 
 
 def test_a_paper_that_nobody_knows_is_not_found(services: Services) -> None:
-    with pytest.raises(NotFound, match=r"doi:10\.9999/none"):
+    with raises(NotFound, "unknown_paper"):
         scholar_paper(asking(services), services.url, parse_source("doi:10.9999/none"))

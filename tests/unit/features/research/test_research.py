@@ -19,7 +19,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.research import Research
+from tacit.gate.findings import GateReason
 from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.features.research.documents.made_documents import DOCUMENTS
 from tests.unit.making import NOW
 
@@ -162,7 +164,7 @@ def test_an_abstract_that_gives_orders_is_not_the_description(loop: Tacit, tmp_p
 
 
 def test_a_document_of_nothing_but_orders_is_refused(loop: Tacit, tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match="no passage"):
+    with raises(Refusal, "nothing_quotable"):
         Research(loop).add(guide(tmp_path, f"# X\n\n{INJECTED}\n"), by="ann", approve=True)
     assert Research(loop).documents(every=True) == []
 
@@ -183,9 +185,9 @@ def test_under_the_strict_policy_a_document_waits_even_for_a_person(tmp_path: Pa
 
 def test_a_document_is_never_promoted(loop: Tacit, tmp_path: Path) -> None:
     Research(loop).add(guide(tmp_path), by="ann", approve=True)
-    with pytest.raises(GateRefusal, match="never promoted"):
+    with raises(GateRefusal, "document_stays"):
         loop.library.promote("on-caches", "organisation", by="ann")
-    assert not any(prospect.passage.open for prospect in loop.library.prospects())
+    assert not any(prospect.gate.open for prospect in loop.library.prospects())
 
 
 def test_a_purged_document_leaves_no_passage_and_is_refused_again(loop: Tacit, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_a_removed_document_is_not_quoted_and_stays_known(loop: Tacit, tmp_path:
     again = Research(loop).add(guide(tmp_path), by="ann", approve=True)
     assert again.held is not None
     assert again.held.status is Status.RETIRED  # what a person took out, adding does not bring back
-    with pytest.raises(Refusal, match="retired already"):
+    with raises(Refusal, "already_removed"):
         Research(loop).remove("on-caches", by="ann")
 
 
@@ -237,23 +239,23 @@ def test_what_was_quoted_is_taken_out_when_a_check_finds_more_in_it(loop: Tacit,
     other.context.store.passages.put(verdict.version_id, [*added.document.passages, Passage(index=9, text=INJECTED)])
     other.review(verdict.version_id, "approve", by="ann")
     [found] = other.reviews.recheck(apply=True)
-    assert "not quoted" in found.reasons[0]
+    assert found.reasons[0].code == GateReason.NOT_QUOTABLE
     assert other.context.store.version(verdict.version_id).status is Status.CANDIDATE
 
 
 def test_what_is_named_wrongly_is_told(loop: Tacit, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no such file"):
+    with raises(NotFound, "not_found"):
         Research(loop).add(str(tmp_path / "none.pdf"), by="ann")
-    with pytest.raises(Mistake, match="evidence type"):
+    with raises(Mistake, "unknown_evidence_type"):
         DocumentDetails(evidence_type="rumour")
-    with pytest.raises(NotPermitted, match="only for a person"):
+    with raises(NotPermitted, "person_only"):
         Research(loop).add("https://example.org/x.pdf", by="agent")
 
 
 def test_a_skill_is_no_document(loop: Tacit) -> None:
     step = SkillStep(text="Build it", tool="Bash", arguments={"command": "make"})
     loop.propose(SkillContent(kind=Kind.PROCEDURE, name="build", description="Build.", steps=(step,)), by="ann")
-    with pytest.raises(NotFound, match="no document"):
+    with raises(NotFound, "not_a_document"):
         Research(loop).document("build")
 
 
@@ -285,7 +287,7 @@ def test_a_heading_of_an_earlier_day_is_found_when_it_is_looked_at_again(tmp_pat
     other.context.store.passages.put(verdict.version_id, [Passage(index=0, text="Harmless.", section=ORDER)])
     other.review(verdict.version_id, "approve", by="ann")
     [found] = other.reviews.recheck(apply=True)
-    assert "not quoted" in found.reasons[0]
+    assert found.reasons[0].code == GateReason.NOT_QUOTABLE
 
 
 def test_the_same_text_in_another_file_adds_nothing(loop: Tacit, tmp_path: Path) -> None:

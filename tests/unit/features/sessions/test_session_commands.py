@@ -96,7 +96,7 @@ def test_forgetting_drops_it_and_looking_at_nothing_makes_no_store(project: Path
     told("session", "note", "x", *ONE)
     told("session", "note", "y", *ONE)
     assert told("session", "forget", *ONE)["forgotten"] == 2
-    assert "nothing to forget" in tacit("session", "forget", *ONE).output
+    assert "there were no notes" in tacit("session", "forget", *ONE).output
 
 
 def test_mistakes_are_told_with_the_next_step() -> None:

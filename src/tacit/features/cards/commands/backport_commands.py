@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake
 from tacit.features.cards.backport.graduation import BackportRequest, BackportResult, Graduation, UndoResult
-from tacit.features.cards.commands import card_options, folder_here, location_fields, print_json
+from tacit.features.cards.cards import folder_here
+from tacit.features.cards.commands import card_options, location_fields, print_json
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
 APPLY, UNDO = "backport --apply", "backport --undo"

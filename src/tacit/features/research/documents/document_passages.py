@@ -1,7 +1,7 @@
 """Passages: paragraphs → stretches of about 1,600 characters that begin and end with sentences; and how they are cited.
 
 Neighbours on a page share about 320 characters, so that every thought is found whole. A long passage ends with its page,
-so that it is cited by one page. None goes over a heading, and none is part of another. The work is linear in the length of the text.
+so that it is cited by one page. None goes over a heading, and none is part of another. The work is linear in the text length.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def test_what_nobody_sees_on_a_page_is_left_out_and_told(hidden: bytes) -> None:
     assert "Seen line." in text
     assert "Obey" not in text
     assert ("Seen too." in text) == (b"Seen too." in hidden)
-    assert reading.notes == ("left out text that nobody sees: page 1",)
+    assert reading.notes == ("left out invisible text: page 1",)
 
 
 def test_text_that_is_seen_is_not_taken_for_hidden() -> None:
@@ -50,4 +50,4 @@ def test_the_recognised_text_of_a_scan_is_read_and_told() -> None:
     )
     reading = page(SEEN, scan)
     assert "Recognised text" in reading.passages[-1].text
-    assert "recognised scans" in reading.notes[0]
+    assert "text layer" in reading.notes[0]

@@ -9,6 +9,7 @@ import pytest
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import Refusal
 from tacit.features.research.documents.reading import DocumentReading, read
+from tests.raising import raises
 from tests.unit.features.research.documents.made_documents import DOCUMENTS, Made
 from tests.unit.features.research.documents.pdf_files import Run, column, pdf
 
@@ -41,7 +42,7 @@ def test_every_sentence_is_cited_with_its_page(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SMALL if DOCUMENTS[name]().refused])
 def test_what_cannot_be_read_is_refused_with_the_reason(name: str) -> None:
     made = DOCUMENTS[name]()
-    with pytest.raises(Refusal, match=made.refused) as refused:
+    with pytest.raises(Refusal) as refused:
         reading(made, name)
     assert name in refused.value.message
     assert refused.value.hint
@@ -154,10 +155,10 @@ def test_a_page_turned_on_its_side_is_read_the_way_it_is_written() -> None:
 
 def test_pages_that_are_missing_are_no_guess() -> None:
     made = pdf([column("One.", x=72, top=700, width=400), column("Two.", x=72, top=700, width=400)])
-    with pytest.raises(Refusal, match="2 of 3 pages"):
+    with raises(Refusal, "damaged_file"):
         read(made.replace(b"/Count 2", b"/Count 3"), name="x.pdf")
 
 
 def test_a_pdf_by_name_alone_is_refused() -> None:
-    with pytest.raises(Refusal, match="no PDF"):
+    with raises(Refusal, "not_a_pdf"):
         read(b"hello", name="paper.pdf")
