@@ -24,10 +24,10 @@ from statistics import fmean
 from typing import Any
 
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
-from tacit.domain.lot import lot
+from tacit.domain.holdout import is_held_back
 from tacit.domain.skill import Kind, SkillContent
 from tacit.evidence.lift import Lift, Measure, by_key, lift
-from tacit.evidence.withholding import unproven
+from tacit.evidence.control_runs import unproven
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 MODELS = {"small": -0.05, "large": 0.05}
@@ -105,7 +105,7 @@ def simulated(cell: Cell, seed: str) -> list[Evidence]:
         if cell.adaptive and number % LOOKED_EVERY == 0:
             chance = cell.share * unproven(CONTENT, rows)
         model = dice.choice(tuple(MODELS))
-        control = lot(f"{seed}/{number}", "s_skill", chance)
+        control = is_held_back(f"{seed}/{number}", "s_skill", chance)
         drift = DRIFT * (number / cell.runs - 0.5) if cell.adaptive else 0.0
         likely = cell.success + MODELS[model] + drift + (0.0 if control else cell.added(model))
         rows.append(

@@ -1,8 +1,8 @@
 """One byte changed in a stored skill, approval, piece of evidence or link of the chain, as somebody with the file would do it.
 
 Edits are made through SQL, with the triggers removed for one cell, and in the file itself, in one byte of a record's text.
-Every edit is refused by the next reader of the record, or reported by `verify`. A resealed edit is reported by the audit chain, and a
-rewritten chain by the anchor outside the file.
+Every edit is refused by the next reader of the record, or reported by `verify`. A resealed edit is reported by the audit
+chain, and a rewritten chain by the anchor outside the file.
 TACIT_TEST_EDITS sets how many.
 """
 

@@ -19,7 +19,9 @@ CHANCE_MOST = 0.5
 _BYTES = 8
 
 
-def is_held_back(session: str, skill_id: str, chance: float, *, salt: str = "", dice: Callable[[], float] | None = None) -> bool:
+def is_held_back(
+    session: str, skill_id: str, chance: float, *, salt: str = "", dice: Callable[[], float] | None = None
+) -> bool:
     """Whether the skill is held back from this session.
 
     The answer is a hash of both ids, so that it stays the same for a whole session on every surface. Without a session each
