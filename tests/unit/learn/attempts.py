@@ -1,4 +1,4 @@
-"""Builds trajectories by hand for the tests of synthesis: a task, then messages and calls in order."""
+"""Builds trajectories by hand for the tests of learning: a task, then messages and calls in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small domain of plain tool calls for tests of mining: a greenhouse with a few faults, and attempts at mending them."""
+"""A small domain of plain tool calls for tests of mining: a greenhouse with a few faults, and attempts at fixing them."""
 
 from __future__ import annotations
 

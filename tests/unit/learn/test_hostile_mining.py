@@ -1,4 +1,4 @@
-"""Mining must not lend its voice to what others wrote, nor be stopped by it."""
+"""Mining neither repeats external text as its own nor fails on it."""
 
 from __future__ import annotations
 

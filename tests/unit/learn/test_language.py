@@ -1,4 +1,4 @@
-"""A language model words what was mined and changes nothing else: a function plays the model, at its best and its worst."""
+"""A language model rewords what was mined and changes nothing else; a function plays a good or a bad model."""
 
 from __future__ import annotations
 

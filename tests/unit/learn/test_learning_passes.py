@@ -1,4 +1,4 @@
-"""Passes of learning over a store: what is told together, told again, counted, taken back, and done only once."""
+"""Learning passes over a store: what is merged, revised, counted, taken back, and done only once."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_value_that_the_task_names_makes_no_unit_of_its_own() -> None:
     assert all("[" not in unit.key for unit in units.units)
 
 
-def test_each_mend_is_a_skill_that_knows_its_case() -> None:
+def test_each_fix_is_a_skill_with_its_case() -> None:
     found = named(mined(season()))
     case = {name: [c.text for c in one.content.cases[0].conditions] for name, one in found.items() if one.content.cases}
     assert "Heater" in case["switch-heater"][0]

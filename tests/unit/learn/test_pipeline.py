@@ -1,4 +1,4 @@
-"""A pass of learning with a language model: it words what is new before the gate, and what was mined stands without it."""
+"""A learning pass with a language model: it rewords what is new before the gate; without it the mined wording is used."""
 
 from __future__ import annotations
 

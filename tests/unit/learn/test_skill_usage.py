@@ -1,4 +1,4 @@
-"""Crediting: which uses fall into a captured run, what evidence they give, and that giving it again adds nothing."""
+"""Skill usage: which uses belong to a captured run, their evidence, and that crediting it again adds nothing."""
 
 from __future__ import annotations
 

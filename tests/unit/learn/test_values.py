@@ -1,4 +1,4 @@
-"""Every field rests on spans of the attempt, and is trusted no more than the least trusted of them."""
+"""Every field has spans of the attempt, and the lowest of their origins."""
 
 from __future__ import annotations
 
