@@ -153,7 +153,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
     return Agent(terminal, result["version_id"], folder / "scratch")
 
 
-REFUSED = "is for a person"
+REFUSED = "only a person may run"
 
 
 def plainly(agent: Agent) -> str:

@@ -68,7 +68,7 @@ def test_only_what_was_given_is_said_to_have_come(library: Terminal) -> None:
     assert len(answer["came"]) == min(answer["given"], 3)
     wanted = questions(library, {"query": "purge the thumbnail image cache", "relevant": ["rotate-database-password"]})
     shown = library.run("eval", "recall", wanted)
-    assert "expected rotate-database-password; it was" in shown.out
+    assert "expected rotate-database-password: " in shown.out
     assert "returned purge-image-cache\n" in shown.out
 
 
@@ -122,7 +122,7 @@ def test_an_unknown_label_is_a_mistake_that_names_the_nearest(library: Terminal)
     ("data", "told"),
     [
         (b'{"query": "a", "relevant": []}\n{"query": ', "line 2: no JSON"),
-        (b'{"query": "a", "relevant": []}\n\xff\xfe', "line 2 is no UTF-8 text"),
+        (b'{"query": "a", "relevant": []}\n\xff\xfe', "line 2 is not UTF-8"),
         (b"", "has no questions"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
-from tacit.domain.holdout import lot
+from tacit.domain.holdout import is_held_back
 from tacit.domain.scope import Level, Scope
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
@@ -25,7 +25,7 @@ BEGUN = datetime(2026, 3, 1, tzinfo=UTC)
 def rows(version_id: str, *, count: int = 60) -> Iterator[Evidence]:
     """Runs under a lot: with the skill nearly all work, without it half, in half the steps."""
     for number in range(count):
-        control = lot(f"session-{number}", "s", 0.4)
+        control = is_held_back(f"session-{number}", "s", 0.4)
         yield Evidence(
             version_id=version_id,
             outcome=Outcome.SUCCESS if number % 2 or (not control and number % 10) else Outcome.FAILURE,
@@ -136,7 +136,7 @@ def test_a_hook_keeps_a_skill_from_the_sessions_that_drew_the_lot(terminal: Term
     fill(database, PROCEDURE)
     with Tacit(open_store(database)) as loop:
         stored = loop.version("add-a-migration")
-    session = next(name for name in (f"{SESSION}{n}" for n in range(99)) if lot(name, stored.skill.id, 0.5) is out)
+    session = next(name for name in (f"{SESSION}{n}" for n in range(99)) if is_held_back(name, stored.skill.id, 0.5) is out)
     event = claude("UserPromptSubmit", prompt=TASK) | {"session_id": session, "cwd": str(terminal.project)}
     done = terminal.run("hook", stdin=json.dumps(event))
     assert (done.code, done.err) == (0, "")

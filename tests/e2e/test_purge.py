@@ -165,7 +165,7 @@ def test_a_damaged_store_is_told_by_doctor_and_verify_says_what_helps(learned: T
     store.write_bytes(data)
     found = learned.run("doctor", "--json").json["findings"][0]
     assert (found["about"], found["state"]) == ("store", "fault")
-    assert "tacit verify" in found["remedy"]
+    assert "store verify" in found["remedy"]
     told = learned.run("verify")
     assert told.code == 4
     assert "tacit store restore" in told.err

@@ -55,7 +55,7 @@ def test_what_the_team_connected_is_not_connected_twice(mate: Terminal) -> None:
 def test_the_one_who_connected_the_team_does_not_take_it_back_by_init(terminal: Terminal) -> None:
     terminal.run("init", *BOTH, "--shared", "--yes")
     before = snapshot(terminal.project, terminal.home)
-    assert "connected already" in terminal.run("init", *BOTH, "--yes").out
+    assert "already connected" in terminal.run("init", *BOTH, "--yes").out
     assert snapshot(terminal.project, terminal.home) == before
     terminal.run("uninstall", "--yes")
     assert not (terminal.project / ".claude" / "settings.json").exists(), "on record it is this person's"
@@ -137,7 +137,7 @@ def test_other_projects_are_named_and_enter_means_no(terminal: Terminal, tmp_pat
     other.run("init", *CLAUDE, "--yes")
     before = snapshot(terminal.project, other.project, terminal.home)
     done = terminal.type("uninstall", answers={"Write this?": "\r"})
-    assert f"also: {other.project}" in done.out[: done.out.index("Write this?")].replace("\r\n", "")
+    assert f"also affects: {other.project}" in done.out[: done.out.index("Write this?")].replace("\r\n", "")
     assert "[y/N]" in done.out
     assert snapshot(terminal.project, other.project, terminal.home) == before
     other.run("uninstall", "--yes")
