@@ -14,7 +14,7 @@ from tacit.domain.card import Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.document import Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
-from tacit.domain.ledger import Entry, latest
+from tacit.domain.ledger import LedgerEntry, latest
 from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.ports import Store
@@ -57,7 +57,7 @@ def purge(store: Store, kind: SourceKind, value: str) -> Descent:
 
 # --- the ledger -------------------------------------------------------------------------------------------------------
 
-ONE_OF_EACH: list[Entry] = [
+ONE_OF_EACH: list[LedgerEntry] = [
     card(tags=("a", "b"), input_shape={"rows": [1, {"deep": None}]}, extra={"unknown": ["kept", 2.5]}),
     CardEvent(key="evt_1", at=at(), ts="2026", task_summary="moved it", notes=("one",)),
     Signal(key="sig_1", at=at(), ts="2026", kind=SignalKind.AHA_USED, target="aha_1"),
@@ -70,7 +70,7 @@ ONE_OF_EACH: list[Entry] = [
 
 
 @pytest.mark.parametrize("entry", ONE_OF_EACH, ids=lambda entry: entry.SORT)
-def test_an_entry_of_every_sort_reads_back_as_it_was_written(store: Store, entry: Entry) -> None:
+def test_an_entry_of_every_sort_reads_back_as_it_was_written(store: Store, entry: LedgerEntry) -> None:
     assert store.add(entry)
     assert store.entries(type(entry)) == store.entries(type(entry), key=entry.key) == [entry]
     for other in ENTRY_TYPES.values():
@@ -123,7 +123,7 @@ def test_an_entry_without_key_zone_or_known_sort_or_under_a_taken_id_is_refused(
         store.add(replace(card(), at=at().replace(tzinfo=None), id=""))
     with raises(Mistake, "id_taken"):
         store.add(replace(card(), title="something else"))
-    for strange in (Stranger(key="k", at=at(), title="t", ts=""), Entry(key="k", at=at())):
+    for strange in (Stranger(key="k", at=at(), title="t", ts=""), LedgerEntry(key="k", at=at())):
         with raises(Mistake, "unknown_entry_sort"):
             store.add(strange)
     assert store.entries(Card) == [card()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 
 
 class AdapterRuling(StrEnum):
@@ -25,7 +25,7 @@ class AdapterRuling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adapter(Entry):
+class Adapter(LedgerEntry):
     """A trained adapter; its key is the hash of its files, `sources` are the trajectories it was trained on."""
 
     SORT: ClassVar[str] = "adapter"
@@ -44,7 +44,7 @@ class Adapter(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement(Entry):
+class Judgement(LedgerEntry):
     """The result of a paired test; its key is the adapter's."""
 
     SORT: ClassVar[str] = "judgement"
@@ -61,7 +61,7 @@ class Judgement(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Activation(Entry):
+class Activation(LedgerEntry):
     """From now on this adapter is active for its base model, or none is; its key is the base model's hash."""
 
     SORT: ClassVar[str] = "activation"

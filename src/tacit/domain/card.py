@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 
 
 class CardStatus(StrEnum):
@@ -38,7 +38,7 @@ class SignalKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card(Entry):
+class Card(LedgerEntry):
     """One version of a card; `key` is its id (`aha_…`), `at` the time of this version."""
 
     SORT: ClassVar[str] = "card"
@@ -72,7 +72,7 @@ class Card(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CardEvent(Entry):
+class CardEvent(LedgerEntry):
     """A task that cards and recommendations came from; `key` is its id (`evt_…`)."""
 
     SORT: ClassVar[str] = "card-event"
@@ -85,7 +85,7 @@ class CardEvent(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signal(Entry):
+class Signal(LedgerEntry):
     """Something that happened to a card or a recommendation; `key` is its id (`sig_…`)."""
 
     SORT: ClassVar[str] = "signal"
@@ -100,7 +100,7 @@ class Signal(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backport(Entry):
+class Backport(LedgerEntry):
     """Proven knowledge written into a skill or a document; `key` is its id (`slbp_…`). The last version tells how it stands."""
 
     SORT: ClassVar[str] = "backport"

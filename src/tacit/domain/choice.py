@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 
 
 class ChoiceSort(StrEnum):
@@ -20,7 +20,7 @@ class ChoiceSort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Entry):
+class Choice(LedgerEntry):
     """One decision of a person; `key` identifies the question, so that the same question has the same key again."""
 
     SORT: ClassVar[str] = "choice"
@@ -45,7 +45,7 @@ class Choice(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast(Entry):
+class Forecast(LedgerEntry):
     """The expected decision of a person; `key` is that of the choice. The last version has the actual decision."""
 
     SORT: ClassVar[str] = "forecast"

@@ -22,7 +22,7 @@ _UNSAFE = re.compile(r"[^\w .,:%()/-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One line of the ledger; base class of all sorts of entries."""
 
     SORT: ClassVar[str] = ""
@@ -47,7 +47,7 @@ class Entry:
         return content_id("e", (self.SORT, others))
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=LedgerEntry)
 
 
 def latest(entries: Iterable[E]) -> dict[str, E]:

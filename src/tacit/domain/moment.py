@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.origin import Origin
 
 
@@ -44,7 +44,7 @@ class Held(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption(Entry):
+class Assumption(LedgerEntry):
     """One version of something that was taken for granted; the last one tells how it came out."""
 
     SORT: ClassVar[str] = "assumption"
@@ -73,7 +73,7 @@ class Assumption(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment(Entry):
+class Moment(LedgerEntry):
     """Something happened that one learns from: a pre-mortem, a checkpoint, a correction, a refusal, a look back."""
 
     SORT: ClassVar[str] = "moment"

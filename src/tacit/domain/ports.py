@@ -16,7 +16,7 @@ from tacit.domain.archive import Anchor, Descent, Manifest, Source, Tombstone
 from tacit.domain.candidate import Verdict
 from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
-from tacit.domain.ledger import About, E, Entry, Remark
+from tacit.domain.ledger import About, E, LedgerEntry, Remark
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.outline import Outline
 from tacit.domain.scope import Scope
@@ -36,7 +36,7 @@ from tacit.domain.stored import (
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 
-Record = Verdict | Approval | Use | Evidence | Remark | Entry | Tombstone | Manifest
+Record = Verdict | Approval | Use | Evidence | Remark | LedgerEntry | Tombstone | Manifest
 """What a store appends and never changes."""
 
 
@@ -322,7 +322,7 @@ class NoteTable(Protocol):
 
 
 class TrajectoryStream(Protocol):
-    """The trajectories of one file. `next` raises `InvalidTrajectory` for a part that cannot be read, and may be called again."""
+    """The trajectories of one file. `next` raises `InvalidTrajectory` for an unreadable part, and may be called again."""
 
     @property
     def mark(self) -> Mark | None:

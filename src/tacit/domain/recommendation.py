@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 
 
 class RecommendationStatus(StrEnum):
@@ -27,7 +27,7 @@ class RecommendationStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation(Entry):
+class Recommendation(LedgerEntry):
     """One version of a recommendation; `key` is its id (`rec_…`), `at` the time of this version."""
 
     SORT: ClassVar[str] = "recommendation"

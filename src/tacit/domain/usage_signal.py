@@ -1,15 +1,15 @@
-"""Usage signals: was a shown version used in a run? They make a skill more or less prominent, and are no evidence that it works."""
+"""Usage signals: was a shown version used in a run? They change how prominent a skill is; they are no evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageSignal(Entry):
+class UsageSignal(LedgerEntry):
     """One version was shown to one run, and used there or not; its key is the version."""
 
     SORT: ClassVar[str] = "heed"

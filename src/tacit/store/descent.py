@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.domain.archive import Descent, Purge, Source, SourceKind, Tombstone, purge_tombstone, session_tombstone
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import Entry, Remark
+from tacit.domain.ledger import LedgerEntry, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.session import SessionNote
 from tacit.domain.stored import Episode, Stored
@@ -40,7 +40,7 @@ class StoreContents:
     uses: Sequence[Use]
     evidence: Sequence[Evidence]
     remarks: Sequence[Remark]
-    entries: Sequence[Entry]
+    entries: Sequence[LedgerEntry]
     notes: Sequence[SessionNote]
     trajectory: Callable[[str], Trajectory]
 

@@ -11,7 +11,7 @@ from tacit.domain.archive import Tombstone, session_tombstone
 from tacit.domain.document import Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.stored import Episode, Stored
@@ -96,7 +96,7 @@ def check_recallable(stored: Stored) -> None:
         )
 
 
-def check_entry(entry: Entry, known: Mapping[str, type[Entry]]) -> None:
+def check_entry(entry: LedgerEntry, known: Mapping[str, type[LedgerEntry]]) -> None:
     """Raise unless the entry has a known type and a key."""
     if known.get(entry.SORT) is not type(entry):
         raise Mistake(
@@ -129,7 +129,7 @@ def check_content_not_purged(version: SkillVersion, tombstone: FindTombstone) ->
         raise _was_purged(f"the content {version.hash}")
 
 
-def check_entry_not_purged(entry: Entry, tombstone: FindTombstone) -> None:
+def check_entry_not_purged(entry: LedgerEntry, tombstone: FindTombstone) -> None:
     """Raise if this entry, its session or something it is based on was purged."""
     session = [session_tombstone(entry.session_id)] if entry.session_id else []
     if any(tombstone(identity) for identity in (entry.id, *session, *sorted(bases_of(entry)))):
@@ -142,12 +142,12 @@ def trajectories_of(version: SkillVersion) -> set[str]:
     return {*version.provenance.trajectory_ids, *(span.trajectory_id for found in spans for span in found)}
 
 
-def bases_of(entry: Entry) -> set[str]:
+def bases_of(entry: LedgerEntry) -> set[str]:
     """Ids of what an entry is based on."""
     return {*entry.sources, version_of(entry)} - {""}
 
 
-def version_of(entry: Entry) -> str:
+def version_of(entry: LedgerEntry) -> str:
     """The skill version with the same text, of sorts that have one."""
     return str(getattr(entry, "version_id", ""))
 

@@ -17,7 +17,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.card import Backport, Card, CardEvent, Signal
 from tacit.domain.choice import Choice, Forecast
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import About, E, Entry, Remark
+from tacit.domain.ledger import About, E, LedgerEntry, Remark
 from tacit.domain.moment import Assumption, Moment
 from tacit.domain.ports import Record
 from tacit.domain.recommendation import Recommendation
@@ -34,7 +34,7 @@ T = TypeVar("T")
 UseKey = tuple[str, str]
 """What kind of thing a use belongs to ("session" or "version"), and its id."""
 
-ENTRY_TYPES: dict[str, type[Entry]] = {
+ENTRY_TYPES: dict[str, type[LedgerEntry]] = {
     kind.SORT: kind
     for kind in (
         Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, UsageSignal, Judgement, Moment,
@@ -91,10 +91,10 @@ class AppendedRecords(Records[T]):
         return rows
 
 
-class EntryRecords(AppendedRecords[Entry]):
+class EntryRecords(AppendedRecords[LedgerEntry]):
     """Ledger entries; each row names the type of its entry."""
 
-    def kind_of(self, row: Values) -> type[Entry]:
+    def kind_of(self, row: Values) -> type[LedgerEntry]:
         """The type that is stored under the sort's name."""
         if row["sort"] not in ENTRY_TYPES:
             raise self.damage(row["id"], "unknown_value", repr(row["sort"]))
@@ -132,7 +132,7 @@ class RecordLog:
             owner=lambda row: str(row["subject"]),
         )  # fmt: skip
         self.entries = EntryRecords(
-            connection, audit, "entries", kind=Entry, lookup=_entry_columns,
+            connection, audit, "entries", kind=LedgerEntry, lookup=_entry_columns,
             columns=("id", "sort", "key", "session_id", "at"),
             note=lambda each: AuditNote(action=f"entry {each.SORT}", subject=each.key, actor=each.by, at=each.at),
             owner=lambda row: _entry_owner(row["sort"], row["key"]),
@@ -164,7 +164,7 @@ class RecordLog:
             case Remark():
                 self._check_subject(record.subject)
                 return self.remarks.append(record)
-            case Entry():
+            case LedgerEntry():
                 invariants.check_entry(record, ENTRY_TYPES)
                 invariants.check_entry_not_purged(record, self.tombstone)
                 return self.entries.append(record)
@@ -376,7 +376,7 @@ def _remark_columns(remark: Remark) -> Values:
     }
 
 
-def _entry_columns(entry: Entry) -> Values:
+def _entry_columns(entry: LedgerEntry) -> Values:
     return {
         "id": clean(entry.id),
         "sort": entry.SORT,

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.domain.skill import Kind, SkillContent
 from tacit.render.validation import skill_name
@@ -197,7 +197,7 @@ def as_json(value: Any) -> Any:
 
 Record = Card | Recommendation | CardEvent | Signal | Backport
 R = TypeVar("R", Card, Recommendation, CardEvent, Signal, Backport)
-FILES: dict[type[Entry], str] = {
+FILES: dict[type[LedgerEntry], str] = {
     CardEvent: "events.jsonl",
     Card: "aha_cards.jsonl",
     Recommendation: "recommendations.jsonl",
@@ -271,14 +271,14 @@ _BACKPORT = {
     "undone": _Field("undone", as_flag, always=False),
     "hashes": _Field("hashes", as_text_object, always=False),
 }
-_FIELDS: dict[type[Entry], dict[str, _Field]] = {
+_FIELDS: dict[type[LedgerEntry], dict[str, _Field]] = {
     Card: _CARD,
     Recommendation: _RECOMMENDATION,
     CardEvent: _EVENT,
     Signal: _SIGNAL,
     Backport: _BACKPORT,
 }
-_OWN_NAMES: dict[type[Entry], tuple[str, ...]] = {Backport: ("backport_id", "id")}
+_OWN_NAMES: dict[type[LedgerEntry], tuple[str, ...]] = {Backport: ("backport_id", "id")}
 _TARGETS = ("aha_id", "rec_id")
 
 
@@ -291,7 +291,7 @@ def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -
     return sort(**values, at=min(parse_time(values["ts"]) or at, at), by=by)
 
 
-def _values_of_line(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
+def _values_of_line(sort: type[LedgerEntry], line: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a line by attribute of its entry."""
     known, names = _FIELDS[sort], _OWN_NAMES.get(sort, ("id",))
     clean: dict[str, Any] = {**redact_value(dict(line)).value}
@@ -348,7 +348,7 @@ def _aim(line: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": SignalKind(kind), "target": target}
 
 
-def _derived(sort: type[Entry], values: Mapping[str, Any]) -> str:
+def _derived(sort: type[LedgerEntry], values: Mapping[str, Any]) -> str:
     """Return the id of a line that has none."""
     if sort is Card:
         return card_id(values["ts"], values["title"], values["when_to_use"], values["primary_skill"])

@@ -19,7 +19,7 @@ from tacit.config.location import CardPlaces, card_places, is_tracked
 from tacit.domain.candidate import Decision, Verdict
 from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal
 from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
-from tacit.domain.ledger import E, Entry, latest
+from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
@@ -93,7 +93,7 @@ class CardLedger:
 
     def __init__(self, store: Store, location: CardLocation, *, now: Callable[[], datetime]) -> None:
         self.store, self.location, self.now = store, location, now
-        self._entries: dict[type[Entry], list[Any]] = {}
+        self._entries: dict[type[LedgerEntry], list[Any]] = {}
         self._lessons: dict[str, Stored | None] = {}
 
     @property
@@ -334,7 +334,7 @@ class Cards(CardLedger):
 
     def _write(self, folder: CardFolder, entries: Iterable[Record]) -> None:
         """Append lines, rebuild INDEX.md, and note that the folder is complete unless another process wrote meanwhile."""
-        by_file: dict[type[Entry], list[Record]] = {}
+        by_file: dict[type[LedgerEntry], list[Record]] = {}
         for entry in entries:
             by_file.setdefault(type(entry), []).append(entry)
         added = sum(folder.append(sort, map(line_of, some)) for sort, some in by_file.items())
@@ -415,7 +415,7 @@ class Cards(CardLedger):
         self.last_sync = Synced(read=len(imported.entries), written=len(plan.unwritten), problems=problems)
         return False
 
-    def _own_entries(self) -> dict[type[Entry], list[Record]]:
+    def _own_entries(self) -> dict[type[LedgerEntry], list[Record]]:
         """Return what belongs into this user's files, by sort."""
         return {sort: [entry for entry in self._all(sort) if entry.by == self.user] for sort in FILES}  # type: ignore[misc]
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.session import Bookmark, Mark
 from tacit.features.cards.card_records import FILES, Record, entry_of, meaning
 from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
@@ -46,7 +46,7 @@ _WRITTEN_BY_TOOLS = re.compile(rb"# Self-learning index\s+(?:Written by `tacit c
 class FolderContent:
     """Entries of each sort in the order of their lines, and what could not be read."""
 
-    entries: Mapping[type[Entry], Sequence[Record]] = field(default_factory=dict)
+    entries: Mapping[type[LedgerEntry], Sequence[Record]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -132,7 +132,7 @@ class CardFolder:
         problems.append(f"{name} {why}; it is not used")
         return []
 
-    def append(self, sort: type[Entry], lines: Iterable[Mapping[str, Any]]) -> int:
+    def append(self, sort: type[LedgerEntry], lines: Iterable[Mapping[str, Any]]) -> int:
         """Append lines to the file of a sort; return the number of bytes.
 
         Lines that could not be read back are not written: they would be missing again at every sync.
@@ -285,7 +285,7 @@ def _first_names(where: str) -> str:
 
 # --- comparing ledger and folder ----------------------------------------------------------------------------------
 
-BySort = Mapping[type[Entry], Sequence[Record]]
+BySort = Mapping[type[LedgerEntry], Sequence[Record]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from tacit.domain.errors import TacitError
 from tacit.domain.extension import JournalLine
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Aspect, Assumption, Moment, Phase
 from tacit.domain.origin import Origin
@@ -31,7 +31,7 @@ _NOTED_CHARACTERS = 200
 _TEXT_MAX = 300
 
 
-def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
+def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[LedgerEntry]:
     """Yield the entries of one journal in order; of failing calls only the first of a session.
 
     The number of moments of each name is limited: entries are never deleted.
@@ -45,7 +45,7 @@ def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[Entry
         yield entry
 
 
-def _entries(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
+def _entries(store: Store, lines: list[JournalLine]) -> Iterator[LedgerEntry]:
     stated: dict[str, dict[str, None]] = {}
     failed: set[str] = set()
     for line in lines:

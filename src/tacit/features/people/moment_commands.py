@@ -16,7 +16,7 @@ from rich.table import Table
 
 from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake
-from tacit.domain.ledger import Entry
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
@@ -188,7 +188,7 @@ def show(ctx: CommandContext, *, run: str) -> None:
     ctx.answer({"session": run} | _document(found), tell)
 
 
-def _whole(entry: Entry) -> dict[str, Any]:
+def _whole(entry: LedgerEntry) -> dict[str, Any]:
     """Return an entry with all its fields, also empty ones."""
     return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
 
