@@ -1,4 +1,4 @@
-"""Outcomes that are vouched for only when the same attempts are captured again: learned from as if it had been at once."""
+"""Attempts captured again with trusted outcomes give the same skills as if they had been trusted at once."""
 
 from __future__ import annotations
 

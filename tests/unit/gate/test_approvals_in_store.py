@@ -1,4 +1,4 @@
-"""Approvals through a store: kept with the decision, looked at again, and taken back when they no longer hold."""
+"""Approvals in a store: stored with the decision, rechecked, and withdrawn when they no longer hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policy alone lets in only what several independent, machine-verified successes show, part by part."""
+"""The policy accepts only what several independent, machine-verified successes show, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a candidate contradicts, and whom a condition that it adds leaves out."""
+"""What a candidate contradicts, and which related skills lack a precondition that it adds."""
 
 from __future__ import annotations
 

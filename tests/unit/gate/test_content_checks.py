@@ -1,4 +1,4 @@
-"""What a skill touches beside what it declares, and what its approved versions did; what the checks find sets it apart."""
+"""Findings on one content: undeclared and new capabilities, steps without a source, literals to confirm, quotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why something is, or is not, worth becoming a skill; and what ties it to one place."""
+"""Which candidates are worth storing, and what ties them to one project."""
 
 from __future__ import annotations
 

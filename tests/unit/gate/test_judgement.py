@@ -1,4 +1,4 @@
-"""The one door: what is accepted, held, set apart or turned away, and what is already known."""
+"""What the gate accepts, holds, quarantines and rejects, and what is already known."""
 
 from __future__ import annotations
 

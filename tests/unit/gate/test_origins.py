@@ -1,4 +1,4 @@
-"""Writing over an earlier version: only what was changed is the writer's."""
+"""After an edit only the changed fields have the writer's origin."""
 
 from __future__ import annotations
 

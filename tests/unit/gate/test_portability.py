@@ -1,4 +1,4 @@
-"""Portability: what ties a skill to one place is found in every field, and the rewrite changes nothing else."""
+"""What ties a skill to one project is found in every field, and the rewrite changes nothing else."""
 
 from __future__ import annotations
 

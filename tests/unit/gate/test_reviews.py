@@ -1,4 +1,4 @@
-"""Pins, invalidation and undo through a memory: decided by a person, kept with the reason, nothing lost."""
+"""Pins, invalidation and undo: decided by a person, stored with the reason, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mined again: the later account of a skill takes the place of the earlier one, and a person's edit is never lost unseen."""
+"""A later description of a mined skill replaces the earlier one, and a person's edit is never lost unseen."""
 
 from __future__ import annotations
 

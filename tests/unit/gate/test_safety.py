@@ -1,4 +1,4 @@
-"""Hidden characters, secrets and text from outside are seen wherever they stand."""
+"""Hidden characters, secrets and external text are found in every field."""
 
 from __future__ import annotations
 

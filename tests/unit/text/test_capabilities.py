@@ -1,4 +1,4 @@
-"""What may be touched: categories, patterns, subcommands and folders."""
+"""Allowances: categories, patterns, subcommands and folders."""
 
 from __future__ import annotations
 

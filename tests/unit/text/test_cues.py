@@ -1,4 +1,4 @@
-"""A task's words as features, and how strongly cues of a skill answer to them."""
+"""Features of a task's text, and how strongly cues match them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tests.unit.text.test_error_signatures."""
+"""Error signatures are stable between runs, and similar ones share a template."""
 
 from __future__ import annotations
 

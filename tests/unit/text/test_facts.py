@@ -1,4 +1,4 @@
-"""Facts: what an answer shows, and whether a condition holds on it."""
+"""Facts in a tool's answer, and whether a condition holds on them."""
 
 from __future__ import annotations
 

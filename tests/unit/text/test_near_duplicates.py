@@ -1,4 +1,4 @@
-"""Measures of likeness: symmetric, between 0 and 1, and nothing is like nothing."""
+"""Similarity measures are symmetric and between 0 and 1; empty sets are not similar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that cannot both be followed, and pairs that only speak of the same thing."""
+"""Sentences that cannot both be followed, and pairs that are only about the same subject."""
 
 from __future__ import annotations
 

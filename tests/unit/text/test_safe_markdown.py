@@ -1,4 +1,4 @@
-"""Markdown from others keeps its words and loses what a viewer would fetch or run by itself."""
+"""Foreign Markdown keeps its words and loses what a viewer would fetch or run by itself."""
 
 from __future__ import annotations
 

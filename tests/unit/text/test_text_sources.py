@@ -1,4 +1,4 @@
-"""What was read outside is known again in any dress; what somebody vouched for said first is theirs."""
+"""Copies of untrusted text are found in any form; what a trusted text had first is no copy."""
 
 from __future__ import annotations
 

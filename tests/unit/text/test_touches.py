@@ -1,4 +1,4 @@
-"""What a skill touches outside its own text is listed, with its place; what stays inside the workspace is not."""
+"""What a skill uses outside its own text is listed with its position; paths inside the workspace are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places: the values at a key of an answer, and the value of a parameter."""
+"""The values at a key of an answer, and the value of a parameter."""
 
 from __future__ import annotations
 

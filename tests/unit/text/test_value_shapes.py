@@ -1,4 +1,4 @@
-"""Shapes: what values look like, and finding such values in what a person says."""
+"""Shapes of values, and finding values of a shape in a text."""
 
 from __future__ import annotations
 

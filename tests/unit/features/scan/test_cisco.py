@@ -1,3 +1,7 @@
+"""The Cisco scanner as a check: where its findings lie in a content, and what happens without the package."""
+
+from __future__ import annotations
+
 from importlib.util import find_spec
 
 import pytest

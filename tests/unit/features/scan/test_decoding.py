@@ -1,4 +1,4 @@
-"""Hidden text is brought to light, at the place where it was hidden, and within limits."""
+"""Hidden text is decoded, with its position, and within limits."""
 
 from __future__ import annotations
 

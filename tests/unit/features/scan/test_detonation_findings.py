@@ -1,4 +1,4 @@
-"""From a run among bait to findings: disguised secrets are known again, and a token may go back to its giver."""
+"""Findings of a detonation: encoded canaries are found, and a token may be sent to the host that issued it."""
 
 from __future__ import annotations
 

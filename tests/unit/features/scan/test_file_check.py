@@ -1,4 +1,4 @@
-"""Files that cannot be read, or are not what their name says, are told; ordinary ones are not."""
+"""Unreadable files and files with misleading names are reported; ordinary ones are not."""
 
 from __future__ import annotations
 

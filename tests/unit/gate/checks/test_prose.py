@@ -1,4 +1,4 @@
-"""An order slipped into a good skill is seen, in whatever shape it stands; advice against the same deed is not."""
+"""A harmful order in a good skill is found in every form; advice against the same action is not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same words weigh by where they stand: orders in SKILL.md, less in a reference, nothing where nobody is told anything."""
+"""The same words are severe in SKILL.md, less in a reference, and not at all where nobody is instructed."""
 
 from __future__ import annotations
 
