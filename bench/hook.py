@@ -38,7 +38,7 @@ from tacit.domain.scope import Level, Scope  # noqa: E402
 from tacit.domain.skill import Condition, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion  # noqa: E402
 from tacit.providers.embedding.static import StaticEmbedder  # noqa: E402
 from tacit.recall import publishing  # noqa: E402
-from tacit.text.signature import error_signature  # noqa: E402
+from tacit.text.error_signatures import error_signature  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "hook.json"
 TOOL_LIMIT, PROMPT_LIMIT, CROWD_LIMIT = 6.0, 8.0, 2.0
@@ -99,7 +99,7 @@ def fill(database: Path, skills: int) -> None:
     """Put so many skills on trial, straight into the store: the gate has its own benchmark."""
     smith = Wordsmith(7)
     memory = tacit.open(database)
-    with memory.store.transaction():
+    with memory.context.store.transaction():
         for number in range(skills):
             content, at = smith.content(number), BEGUN + timedelta(minutes=number)
             skill = Skill.found(content, Scope(Level.PROJECT, ""), at=at)
@@ -115,15 +115,15 @@ def fill(database: Path, skills: int) -> None:
                 by="bench",
                 at=at,
             )
-            memory.store.add_version(skill, version, birth)
-    publishing.publish(memory.store)
+            memory.context.store.add_version(skill, version, birth)
+    publishing.publish(memory.context.store)
     memory.close()
 
 
 def embed(database: Path, folder: Path) -> None:
     """Give all skills their vectors, in the one space of this model."""
     memory = tacit.open(database)
-    publishing.index(memory.store, StaticEmbedder(str(folder)))
+    publishing.index(memory.context.store, StaticEmbedder(str(folder)))
     memory.close()
 
 

@@ -18,7 +18,7 @@ from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.recall.ranking import Row, TokenBudget, cut, decide, rank
 from tacit.recall.retrieval import choose
 from tacit.store import open_store
-from tacit.store.hook_index import Glance
+from tacit.store.hook_index import HookIndex
 from tests.unit.making import NOW
 from tests.unit.store.samples import put_version
 
@@ -80,7 +80,7 @@ def test_a_hook_and_the_api_answer_a_prompt_alike(skills, prompt, k):
             publishing.publish(store)
             query = Query(text=text, k=k, budget_tokens=20_000, scope=Scope())
             selection = choose(store, query, now=NOW, min_relevance=0.18)
-        index = Glance.open(str(path))
+        index = HookIndex.open(str(path))
         assert index is not None
         limits = HookLimits(k=k, budget_tokens=20_000)
         decision = for_task(index, text, scope="project", now=NOW.timestamp(), limits=limits)

@@ -89,7 +89,7 @@ class _Extended(msgspec.Struct, gc=False):
             return _NO_DETAILS
 
 
-class Call(msgspec.Struct, gc=False):
+class AtifCall(msgspec.Struct, gc=False):
     """A tool call as the model made it."""
 
     function_name: str
@@ -134,13 +134,13 @@ class Recorded(_Extended, gc=False):
     source: str = ""
     message: Message = None
     timestamp: str | None = None
-    tool_calls: list[Call] | None = None
+    tool_calls: list[AtifCall] | None = None
     observation: Observation | None = None
     metrics: Metrics | None = None
     is_copied_context: bool | None = None
 
 
-class Agent(msgspec.Struct, gc=False):
+class AtifAgent(msgspec.Struct, gc=False):
     """Who ran."""
 
     name: str | None = None
@@ -155,14 +155,14 @@ class Versioned(msgspec.Struct, gc=False):
     schema_version: Any = None
 
 
-class Document(msgspec.Struct, gc=False):
+class AtifDocument(msgspec.Struct, gc=False):
     """One run."""
 
     steps: list[Recorded]
     schema_version: Any = None
     session_id: str | None = None
     trajectory_id: str | None = None
-    agent: Agent | None = None
+    agent: AtifAgent | None = None
     final_metrics: FinalMetrics | None = None
     subagent_trajectories: list[msgspec.Raw] | None = None
     extra: Any = None
@@ -175,7 +175,7 @@ _NO_OUTCOME = StepResult.UNKNOWN, None
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.AGENT}
 _VERSION_KEY = re.compile(rb'"schema_version"\s*:\s*"ATIF')
 
-_document = msgspec.json.Decoder(Document)
+_document = msgspec.json.Decoder(AtifDocument)
 _documents = msgspec.json.Decoder(list[msgspec.Raw])
 _versioned = msgspec.json.Decoder(Versioned)
 _arguments = msgspec.json.Decoder(dict[str, Any])
@@ -292,7 +292,7 @@ def _parts_of_document(data: bytes | msgspec.Raw, place: Place) -> Iterator[Part
         waiting += [(sub, own) for sub in document.subagent_trajectories or ()]
 
 
-def _decoded(data: bytes | msgspec.Raw, place: Place, *, embedded: bool) -> Document:
+def _decoded(data: bytes | msgspec.Raw, place: Place, *, embedded: bool) -> AtifDocument:
     try:
         document = decode(_document, data, place)
     except InvalidTrajectory:
@@ -315,7 +315,7 @@ def _check_version(version: Any, place: Place, *, embedded: bool) -> None:
 class _Reading:
     """One document on its way to a trajectory."""
 
-    def __init__(self, document: Document, place: Place, parent: str) -> None:
+    def __init__(self, document: AtifDocument, place: Place, parent: str) -> None:
         self._document = document
         self._place = place
         self._parent = parent
@@ -409,7 +409,7 @@ def _opened(text: str) -> dict[str, Any]:
         return {"input": text}
 
 
-def _matched(calls: list[Call], results: list[Result]) -> list[list[Result]]:
+def _matched(calls: list[AtifCall], results: list[Result]) -> list[list[Result]]:
     """Give each call its results: by call id, and what names no known call in order of the calls left over."""
     places: dict[str, int] = {}
     for index, call in enumerate(calls):
@@ -454,7 +454,7 @@ def _text(message: Message) -> str:
     return bounded("\n".join(part.text or "" if part.type == "text" else f"[{part.type}]" for part in message))
 
 
-def _environment(agent: Agent | None) -> Environment:
+def _environment(agent: AtifAgent | None) -> Environment:
     if agent is None:
         return Environment()
     named = [tool.get("function", tool) for tool in agent.tool_definitions or () if isinstance(tool, dict)]
@@ -476,7 +476,7 @@ def _claim(extra: Any) -> Claim | None:
     return Claim(result=bounded(result), score=score, verified_by=bounded(text_of(extra.get("verified_by"))))
 
 
-def _usage(document: Document) -> Usage:
+def _usage(document: AtifDocument) -> Usage:
     """Take the document's totals; without them the sum over its steps."""
     total = document.final_metrics
     if total is not None:

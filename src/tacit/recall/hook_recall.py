@@ -7,7 +7,7 @@ brief, and has no filters by tool, category or reliability: the index does not h
 from __future__ import annotations
 
 from tacit.domain.reason_code import ReasonCode
-from tacit.recall.ranking import Decision, Left, Row, TokenBudget, barrier, decide, narrowest_scopes
+from tacit.recall.ranking import Left, RecallDecision, Row, TokenBudget, barrier, decide, narrowest_scopes
 from tacit.recall.signals import (
     CANDIDATE_HITS,
     QueryTerms,
@@ -55,7 +55,7 @@ class HookLimits:
 
 def for_task(
     index: HookIndex, text: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
-) -> Decision:
+) -> RecallDecision:
     """Decide what to show for a task. `skip` names versions that were shown already."""
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
     matches, frequencies, documents = index.by_words(found, limit=CANDIDATE_HITS)
@@ -76,7 +76,7 @@ def for_task(
 
 def for_error(
     index: HookIndex, signature: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
-) -> Decision:
+) -> RecallDecision:
     """Decide what to show for an error, by its signature: answers to this very error, else to similar ones."""
     same = {"relevance": 1.0, "signature": 1.0}
     rows = [_row(skill, {**same}, scope=scope, now=now) for skill in index.by_signature(signature, scope=scope)]
@@ -111,7 +111,7 @@ def _row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) 
     return Row(skill, version_id=skill.version_id, name=skill.name, kind=skill.kind, signals=signals)
 
 
-def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection[str]) -> Decision:
+def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection[str]) -> RecallDecision:
     """Filter, rank, and cut to number and budget, or say why nothing is given."""
     allowed: list[Row] = []
     barred: list[Left] = []

@@ -100,7 +100,7 @@ class TokenBudget:
         return share, max(0, int(share * self._tokens)), sum(taken), len(taken), len(self._refused.get(kind, ()))
 
 
-class Decision:
+class RecallDecision:
     """What is given, in order; what is left out and why; and why nothing is given, if so."""
 
     __slots__ = ("code", "given", "left")
@@ -210,10 +210,10 @@ def why_nothing(ranked: Sequence[Row], left: Sequence[Left], *, k: int) -> Reaso
 
 def decide(
     rows: Iterable[Row], *, k: int, min_relevance: float, budget: TokenBudget, write: Write, shown: Collection[str] = ()
-) -> Decision:
+) -> RecallDecision:
     """Rank, cut, and explain in one call, for callers with nothing to add between the steps."""
     ranked = rank(rows, min_relevance)
     given, left = cut([row for row in ranked if row.relevant], k, budget, write, shown=shown)
     code = None if given else why_nothing(ranked, left, k=k)
     below = [Left(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
-    return Decision(given, left + below, code)
+    return RecallDecision(given, left + below, code)

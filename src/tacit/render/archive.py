@@ -253,7 +253,7 @@ class PackedFolder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class SkillArchive:
     """What an archive holds, and what is wrong with it."""
 
     path: Path
@@ -284,7 +284,7 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(SUFFIXES) and is_file(path)
 
 
-def open_archive(path: Path) -> Archive:
+def open_archive(path: Path) -> SkillArchive:
     """Read an archive as far as its limits allow; nothing raises for a bad one."""
     gathered = _Gathered()
     try:
@@ -300,7 +300,7 @@ def open_archive(path: Path) -> Archive:
     folders = tuple(_folders(gathered, stem=_stem(path)))
     if not folders:
         gathered.problems.append(_error("no-skill", "holds no SKILL.md"))
-    return Archive(path=path, folders=folders, strays=gathered.strays, problems=tuple(gathered.problems))
+    return SkillArchive(path=path, folders=folders, strays=gathered.strays, problems=tuple(gathered.problems))
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -97,14 +97,14 @@ FRONT_CHARACTERS_MAX = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FrontMatter:
     """A SKILL.md taken apart."""
 
     fields: Mapping[str, Field]
     body: str
 
 
-def read_document(text: str) -> tuple[Document | None, list[Problem]]:
+def read_document(text: str) -> tuple[FrontMatter | None, list[Problem]]:
     """Take a SKILL.md apart; without a document the problems say why.
 
     YAML that cannot be read is read again with its loose values quoted; the fault is reported all the same.
@@ -127,7 +127,7 @@ def read_document(text: str) -> tuple[Document | None, list[Problem]]:
         fields, again = read_fields(quote_loose_values(front))
         if fields is not None:
             problems = [replace(problems[0], fatal=False, hint="put quotes around the value"), *again]
-    return (None if fields is None else Document(fields, body)), problems
+    return (None if fields is None else FrontMatter(fields, body)), problems
 
 
 def too_large(what: str, limit: int) -> Problem:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.render.archive import Archive, PackedFolder, is_archive, open_archive
+from tacit.render.archive import PackedFolder, SkillArchive, is_archive, open_archive
 from tacit.render.problems import Problem
 from tacit.render.safe_files import is_file, is_folder, is_link, shown
 from tacit.render.skill_folder import FILE_NAMES, find_skill_md
@@ -72,7 +72,7 @@ def _of_file(path: Path) -> Inspected:
     return replace(found, problems=(*left, *found.problems))
 
 
-def _of_archive(archive: Archive) -> Iterator[Inspected]:
+def _of_archive(archive: SkillArchive) -> Iterator[Inspected]:
     strays = {f"(beside) {name}": data for name, data in archive.strays.items()}
     folders = archive.folders or (PackedFolder(root="", name=archive.path.stem, files={}),)
     for number, folder in enumerate(folders):

@@ -34,7 +34,7 @@ from typing import Any
 from tacit.domain.identity import plain
 from tacit.domain.skill import Capabilities, Kind, SkillContent
 from tacit.render import own_metadata as own
-from tacit.render.frontmatter import Document, Field, Plain, holds_surrogate, read_document, write_mapping
+from tacit.render.frontmatter import Field, FrontMatter, Plain, holds_surrogate, read_document, write_mapping
 from tacit.render.own_metadata import PREFIX, OwnMetadata
 from tacit.render.problems import Problem, half_character, invalid
 from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write
@@ -82,7 +82,7 @@ def examine(text: str, *, directory: str = "") -> tuple[Parsed | None, list[Prob
     return replace(parsed, warnings=warnings), problems
 
 
-def _half_characters(parsed: Parsed, document: Document) -> Iterator[Problem]:
+def _half_characters(parsed: Parsed, document: FrontMatter) -> Iterator[Problem]:
     """Lone surrogates in the body, or spelt as escapes in JSON: in a tool's arguments, or in Tacit's own metadata."""
     own_line = document.fields["metadata"].line if "metadata" in document.fields else None
     for name, value in plain(parsed.content).items():
@@ -183,7 +183,7 @@ def _written_body(content: SkillContent) -> str:
     return "\n\n".join(part for part in (core, MARKER, sections) if part)
 
 
-def _interpret(document: Document, directory: str) -> tuple[Parsed, list[Problem]]:
+def _interpret(document: FrontMatter, directory: str) -> tuple[Parsed, list[Problem]]:
     fields = document.fields
     line = fields["metadata"].line if "metadata" in fields else 2
     mine = OwnMetadata(_metadata(fields), line=line)

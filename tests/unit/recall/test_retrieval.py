@@ -23,7 +23,7 @@ from tacit.domain.skill import Case, Condition, Kind
 from tacit.providers.embedding.static import StaticEmbedder
 from tacit.recall import publishing, retrieval
 from tacit.recall.hook_recall import HookLimits, for_error, for_task
-from tacit.recall.ranking import Decision
+from tacit.recall.ranking import RecallDecision
 from tacit.render import render_item, render_selection
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
@@ -223,7 +223,7 @@ def open_hook_index(store: Store, path: str) -> HookIndex:
     return found
 
 
-def asked(hook_index: HookIndex, text: str, **more: object) -> Decision:
+def asked(hook_index: HookIndex, text: str, **more: object) -> RecallDecision:
     limits = HookLimits(**more)  # type: ignore[arg-type]
     return for_task(hook_index, text, scope="project", now=NOW.timestamp(), limits=limits)
 
@@ -330,7 +330,7 @@ def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(p
     put_version(store, "no-module-named", description="A module named nothing was not found")
     hook_index, now = open_hook_index(store, path), NOW.timestamp()
 
-    def answer(output: str, **more: object) -> Decision:
+    def answer(output: str, **more: object) -> RecallDecision:
         return for_error(hook_index, error_signature(output), scope="project", now=now, limits=HookLimits(**more))  # type: ignore[arg-type]
 
     exact = answer(MISSING)

@@ -7,6 +7,7 @@ import os
 import time
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 
 import pytest
 

@@ -25,7 +25,7 @@ SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "hook_success
 """Attachments whose text can bear on what the agent did; lists of tools, dates and the like cannot."""
 
 
-class Kind(msgspec.Struct):
+class RecordKind(msgspec.Struct):
     """Only the record's type."""
 
     type: Any = None
@@ -44,7 +44,7 @@ class Block(msgspec.Struct):
     is_error: Any = None
 
 
-class Spent(msgspec.Struct):
+class ClaudeUsage(msgspec.Struct):
     """Token counts of one model message."""
 
     input_tokens: Any = None
@@ -53,13 +53,13 @@ class Spent(msgspec.Struct):
     cache_read_input_tokens: Any = None
 
 
-class Message(msgspec.Struct):
+class ClaudeMessage(msgspec.Struct):
     """A message of either side; its usage is repeated in each of its records."""
 
     content: str | list[Block] = ""
     id: str | None = None
     model: str | None = None
-    usage: Spent | None = None
+    usage: ClaudeUsage | None = None
 
 
 class Author(msgspec.Struct):
@@ -74,7 +74,7 @@ class Permission(msgspec.Struct):
     decision: Any = None
 
 
-class Turn(msgspec.Struct):
+class ClaudeTurn(msgspec.Struct):
     """Which prompt of the session this is."""
 
     turnIndex: Any = None
@@ -108,7 +108,7 @@ class Attachment(msgspec.Struct):
     isMeta: bool | None = None
 
 
-class Record(msgspec.Struct):
+class ClaudeRecord(msgspec.Struct):
     """A record of a conversation: a user's, an assistant's, or an attachment."""
 
     type: str | None = None
@@ -117,14 +117,14 @@ class Record(msgspec.Struct):
     sessionId: str | None = None
     agentId: str | None = None
     promptId: str | None = None
-    turnPosition: Turn | None = None
+    turnPosition: ClaudeTurn | None = None
     permissionMode: str | None = None
     isSidechain: bool | None = None
     timestamp: str | None = None
     cwd: str | None = None
     gitBranch: str | None = None
     version: str | None = None
-    message: Message = msgspec.field(default_factory=Message)
+    message: ClaudeMessage = msgspec.field(default_factory=ClaudeMessage)
     origin: Author | None = None
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
@@ -229,7 +229,7 @@ _PLAIN = Structured()
 Outcome = tuple[StepResult, int | None]
 
 
-def outcome_of(record: Record, block: Block, *, tool: str, text: str, asked: bool = True) -> Outcome:
+def outcome_of(record: ClaudeRecord, block: Block, *, tool: str, text: str, asked: bool = True) -> Outcome:
     """Say how the call ended, and with which exit code if the client tells.
 
     `asked` is whether the client asks a person before it runs something: who is not asked cannot refuse, only stop.
@@ -253,12 +253,12 @@ def is_interruption(text: str) -> bool:
     return text.startswith("[Request interrupted")
 
 
-def noted_in(record: Record) -> Structured:
+def noted_in(record: ClaudeRecord) -> Structured:
     """What the client notes about the result, in fields."""
     return record.toolUseResult if isinstance(record.toolUseResult, Structured) else _PLAIN
 
 
-def refusal_words(record: Record, *, text: str) -> str:
+def refusal_words(record: ClaudeRecord, *, text: str) -> str:
     """What the person said when they refused this call; nothing if they only refused, or the text is not theirs.
 
     Only a refusal that the client notes in fields counts: whoever makes a tool fail chooses its words, and could speak
@@ -272,12 +272,12 @@ def refusal_words(record: Record, *, text: str) -> str:
     return text if record.holdsPersonsWords else ""
 
 
-def _is_refused(record: Record) -> bool:
+def _is_refused(record: ClaudeRecord) -> bool:
     decided = record.permissionDecision
     return bool(record.toolDenialKind) or (decided is not None and text_of(decided.decision) in _REFUSALS)
 
 
-def _stopped(record: Record, text: str, *, asked: bool) -> StepResult | None:
+def _stopped(record: ClaudeRecord, text: str, *, asked: bool) -> StepResult | None:
     if record.toolDenialKind:
         # Stopping a running command is told as a refusal; at best it is set right further on in the same text.
         unasked = not asked and record.toolDenialKind == _REFUSED and record.permissionDecision is None

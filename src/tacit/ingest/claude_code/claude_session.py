@@ -21,9 +21,9 @@ from tacit.ingest.claude_code.claude_records import (
     SHOWN_TO_THE_AGENT,
     Author,
     Block,
-    Kind,
-    Record,
-    Spent,
+    ClaudeRecord,
+    ClaudeUsage,
+    RecordKind,
     is_interruption,
     noted_in,
     outcome_of,
@@ -148,7 +148,7 @@ _SYNTHETIC = "<synthetic>"
 _UNASKED = "bypassPermissions"
 
 
-class Thread:
+class ClaudeThread:
     """What one agent was asked, did and saw."""
 
     def __init__(self, attempts: Attempts, *, folder: Path) -> None:
@@ -158,7 +158,7 @@ class Thread:
         self._prompt: tuple[str, Any] | None = None
         self._asked = True
 
-    def add(self, record: Record, mark: Mark, place: Place) -> Trajectory | None:
+    def add(self, record: ClaudeRecord, mark: Mark, place: Place) -> Trajectory | None:
         """Take in a record; gives the attempt that it ends, if it ends one."""
         finished = None
         if record.permissionMode:
@@ -174,7 +174,7 @@ class Thread:
         )
         return finished
 
-    def _add_user(self, record: Record, mark: Mark) -> Trajectory | None:
+    def _add_user(self, record: ClaudeRecord, mark: Mark) -> Trajectory | None:
         """Take in a prompt, the host's words in a prompt's place, or results of calls."""
         hosts = bool(record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly)
         hosts = hosts or not _is_person(record.origin)
@@ -186,7 +186,7 @@ class Thread:
                 self._resolve(record, block, mark)
         return self._say(record, [text_of(block.text) for block in content if block.type == "text"], mark, hosts=hosts)
 
-    def _add_assistant(self, record: Record, mark: Mark, place: Place) -> None:
+    def _add_assistant(self, record: ClaudeRecord, mark: Mark, place: Place) -> None:
         """Take in what the agent said or called: one record per content block, several records per message."""
         message = record.message
         synthetic = bool(record.isApiErrorMessage) or message.model == _SYNTHETIC
@@ -201,7 +201,7 @@ class Thread:
             elif block.type == "tool_use":
                 self._call(record, block, mark, place=place)
 
-    def _add_attachment(self, record: Record, mark: Mark) -> Trajectory | None:
+    def _add_attachment(self, record: ClaudeRecord, mark: Mark) -> Trajectory | None:
         """Take in text that the host put before the agent, or a prompt typed while it worked."""
         given = record.attachment
         if given is None:
@@ -214,7 +214,7 @@ class Thread:
             texts = _texts(given.content)
         return self._say(record, texts, mark, hosts=True)
 
-    def _say(self, record: Record, texts: list[str], mark: Mark, *, hosts: bool) -> Trajectory | None:
+    def _say(self, record: ClaudeRecord, texts: list[str], mark: Mark, *, hosts: bool) -> Trajectory | None:
         at = moment_of(record.timestamp)
         drafts: list[Draft] = []
         for text in texts:
@@ -231,7 +231,7 @@ class Thread:
         copied = self._copies_end(record) if any(draft.goal for draft in drafts) else False
         return None if copied else finished
 
-    def _copies_end(self, record: Record) -> bool:
+    def _copies_end(self, record: ClaudeRecord) -> bool:
         """Whether what stands before this prompt was copied here from another session, and is told there.
 
         A fork writes the old records again under the id of the first new prompt: several prompts then share one.
@@ -241,13 +241,13 @@ class Thread:
         before, self._prompt = self._prompt, (record.promptId, record.turnPosition.turnIndex)
         return before is not None and before[0] == record.promptId and before[1] != record.turnPosition.turnIndex
 
-    def _answer(self, record: Record, text: str, mark: Mark, *, role: Role) -> None:
+    def _answer(self, record: ClaudeRecord, text: str, mark: Mark, *, role: Role) -> None:
         if text.strip():
             draft = Draft(role, bounded(text), moment_of(record.timestamp), skill=record.attributionSkill or "")
             draft.message_id = record.message.id or ""
             self.attempts.act(draft, mark)
 
-    def _call(self, record: Record, block: Block, mark: Mark, *, place: Place) -> None:
+    def _call(self, record: ClaudeRecord, block: Block, mark: Mark, *, place: Place) -> None:
         given = block.input if isinstance(block.input, dict) else {}
         tool = bounded(text_of(block.name)) or "unknown"
         loaded = bounded(text_of(given.get("skill"))) if tool == "Skill" else ""
@@ -262,7 +262,7 @@ class Thread:
         )
         self.attempts.act(draft, mark)
 
-    def _resolve(self, record: Record, block: Block, mark: Mark) -> None:
+    def _resolve(self, record: ClaudeRecord, block: Block, mark: Mark) -> None:
         call_id = text_of(block.tool_use_id)
         draft = self.attempts.waiting(call_id)
         if draft is None:
@@ -285,7 +285,7 @@ def _is_person(origin: Author | None) -> bool:
     return origin is None or origin.kind is None or text_of(origin.kind) in _PEOPLE
 
 
-def _usage(spent: Spent) -> Usage:
+def _usage(spent: ClaudeUsage) -> Usage:
     return Usage(
         input_tokens=count_of(spent.input_tokens) + count_of(spent.cache_creation_input_tokens),
         output_tokens=count_of(spent.output_tokens),
@@ -320,11 +320,11 @@ _UNREAD = re.compile(
 )
 _ENDS = (b"}\n", b"}\r\n", b"}")
 
-_kind = msgspec.json.Decoder(Kind)
-_record = msgspec.json.Decoder(Record)
+_kind = msgspec.json.Decoder(RecordKind)
+_record = msgspec.json.Decoder(ClaudeRecord)
 
 
-def record_of(line: Line, place: Place) -> Record | None:
+def record_of(line: Line, place: Place) -> ClaudeRecord | None:
     """Decode a line; nothing if it is not of a kind that is read. Raises `InvalidTrajectory` for a damaged one."""
     if _UNREAD.match(line.data) and line.data.endswith(_ENDS):
         return None
@@ -350,7 +350,7 @@ class Session:
         self._client = client
         self._path = path
         self._folder = folder
-        self._threads: dict[str, Thread] = {}
+        self._threads: dict[str, ClaudeThread] = {}
         self._seen: dict[str, None] = {}
         self._chains: dict[str, str] = {}
 
@@ -360,7 +360,7 @@ class Session:
         marks = [mark for thread in self._threads.values() if (mark := thread.attempts.mark) is not None]
         return min(marks, key=lambda mark: mark.offset, default=None)
 
-    def note(self, record: Record) -> None:
+    def note(self, record: ClaudeRecord) -> None:
         """Take in what holds for the whole session."""
         self.circumstances.note(session_id=record.sessionId or "", workspace=record.cwd or "")
 
@@ -403,7 +403,7 @@ class Session:
             del self._seen[next(iter(self._seen))]
         return True
 
-    def _thread_of(self, record: Record) -> Thread:
+    def _thread_of(self, record: ClaudeRecord) -> ClaudeThread:
         key = record.agentId or "" if record.isSidechain else ""
         if record.isSidechain and not key:
             # Older versions name no agent: a side chain is then told by where it begins.
@@ -411,5 +411,5 @@ class Session:
             self._chains[record.uuid or ""] = key = beginning
         if key not in self._threads:
             attempts = Attempts(self.circumstances, client=self._client, source=str(self._path.resolve()), agent_id=key)
-            self._threads[key] = Thread(attempts, folder=self._folder)
+            self._threads[key] = ClaudeThread(attempts, folder=self._folder)
         return self._threads[key]

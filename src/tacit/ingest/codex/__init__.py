@@ -14,15 +14,15 @@ import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.session import Mark
-from tacit.ingest.codex.codex_records import Record
-from tacit.ingest.codex.codex_session import NAME, Thread
+from tacit.ingest.codex.codex_records import CodexRecord
+from tacit.ingest.codex.codex_session import NAME, CodexThread
 from tacit.ingest.log_files import Line, Part, Parts, Place, decode, holds_json, numbered_lines
 
 _MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
 _HEAD_LINES = 8
 _ID_CHARACTERS = 36
 
-_record = msgspec.json.Decoder(Record)
+_record = msgspec.json.Decoder(CodexRecord)
 
 
 class CodexReader:
@@ -44,7 +44,7 @@ class CodexReader:
 
 
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
-    thread = Thread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
+    thread = CodexThread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
     if start is not None and start.offset:
         _meet(thread, path)
     for line in numbered_lines(path, start=start):
@@ -68,7 +68,7 @@ def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
         yield last
 
 
-def _meet(thread: Thread, path: Path) -> None:
+def _meet(thread: CodexThread, path: Path) -> None:
     """Let the thread know what its file's first record says, when the rest is read from further on."""
     for line in islice(numbered_lines(path), _HEAD_LINES):
         if not isinstance(line, Line):

@@ -19,7 +19,7 @@ from tacit.ingest.log_files import bounded, text_of
 NOTHING = msgspec.Raw(b"null")
 
 
-class Record(msgspec.Struct):
+class CodexRecord(msgspec.Struct):
     """One line: what sort of record it is, when it was written, and the rest unread."""
 
     type: Any = None
@@ -48,7 +48,7 @@ class Meta(msgspec.Struct):
     git: Git | None = None
 
 
-class Turn(msgspec.Struct):
+class CodexTurn(msgspec.Struct):
     """The settings that a turn begins with."""
 
     turn_id: Any = None
@@ -56,7 +56,7 @@ class Turn(msgspec.Struct):
     model: Any = None
 
 
-class Item(msgspec.Struct):
+class CodexItem(msgspec.Struct):
     """What was said or done, once it is complete: a message of either side, a command, an edit, a call of a tool."""
 
     type: Any = None
@@ -80,12 +80,12 @@ class Item(msgspec.Struct):
     query: Any = None
 
 
-class Event(msgspec.Struct):
+class CodexEvent(msgspec.Struct):
     """Something that happened: a turn began, ended or was stopped, an item is complete."""
 
     type: Any = None
     turn_id: Any = None
-    item: Item | None = None
+    item: CodexItem | None = None
     message: Any = None
     info: msgspec.Raw = NOTHING
 
@@ -119,7 +119,7 @@ class Compacted(msgspec.Struct):
     message: Any = None
 
 
-class Spent(msgspec.Struct):
+class CodexUsage(msgspec.Struct):
     """What one answer of the model cost."""
 
     response_id: Any = None
@@ -307,7 +307,7 @@ _legacy = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CodexOutcome:
     """How a call ended and what came back of it; `runs` while a command is still at work."""
 
     result: StepResult
@@ -316,30 +316,30 @@ class Outcome:
     runs: bool = False
 
 
-def outcome_of_item(item: Item) -> Outcome:
+def outcome_of_item(item: CodexItem) -> CodexOutcome:
     """Say how the call ended that this item is about."""
     if item.type == "CommandExecution":
         text = text_of(item.aggregated_output)
         code = item.exit_code if isinstance(item.exit_code, int) and not isinstance(item.exit_code, bool) else None
-        return Outcome(_result(item.status, code), text, code if code is not None and code >= 0 else None)
+        return CodexOutcome(_result(item.status, code), text, code if code is not None and code >= 0 else None)
     if item.type == "FileChange":
         text = text_of(item.stdout) + text_of(item.stderr)
         result = _result(item.status)
-        return Outcome(StepResult.NO_MATCH if result is StepResult.FAILED and _UNMATCHED in text else result, text)
+        return CodexOutcome(StepResult.NO_MATCH if result is StepResult.FAILED and _UNMATCHED in text else result, text)
     return _outcome_of_tool(item)
 
 
-def outcome_of_output(output: Any, *, tool: str) -> Outcome:
+def outcome_of_output(output: Any, *, tool: str) -> CodexOutcome:
     """Say how a call ended by the output that the model got, where no item told it."""
     text, succeeded = _text(output)
     if _STOPPED.match(text):
-        return Outcome(StepResult.INTERRUPTED, text)
+        return CodexOutcome(StepResult.INTERRUPTED, text)
     heading = _HEADING.match(text)
     headed = heading is not None and heading.end() > 0
     if heading is not None and headed:
         body = text[heading.end() :]
         if heading["running"]:
-            return Outcome(StepResult.UNKNOWN, body, runs=True)
+            return CodexOutcome(StepResult.UNKNOWN, body, runs=True)
         code = heading["exit"] or heading["process"]
         if code is not None:
             return _ended(int(code), body)
@@ -348,8 +348,8 @@ def outcome_of_output(output: Any, *, tool: str) -> Outcome:
         result = result_of_words(text)
         # The text of an MCP tool may be its server's: that may tell of a failure, but not speak for the person.
         if result is StepResult.FAILED or (result is not StepResult.UNKNOWN and not tool.startswith("mcp__")):
-            return Outcome(result, text)
-    return _legacy_outcome(text) or Outcome(StepResult.FAILED if succeeded is False else StepResult.UNKNOWN, text)
+            return CodexOutcome(result, text)
+    return _legacy_outcome(text) or CodexOutcome(StepResult.FAILED if succeeded is False else StepResult.UNKNOWN, text)
 
 
 def result_of_words(text: str) -> StepResult:
@@ -366,7 +366,7 @@ def text_of_output(output: Any) -> str:
     return _text(output)[0]
 
 
-def _outcome_of_tool(item: Item) -> Outcome:
+def _outcome_of_tool(item: CodexItem) -> CodexOutcome:
     given = item.result if isinstance(item.result, dict) else {}
     error = item.error.get("message") if isinstance(item.error, dict) else item.error
     text = "\n".join(filter(None, (_text(given.get("content"))[0], text_of(error))))
@@ -375,7 +375,7 @@ def _outcome_of_tool(item: Item) -> Outcome:
         result = StepResult.FAILED
     if error and _REFUSED.match(text_of(error)):
         result = StepResult.DENIED
-    return Outcome(result, text)
+    return CodexOutcome(result, text)
 
 
 def _result(status: Any, exit_code: int | None = None) -> StepResult:
@@ -387,11 +387,11 @@ def _result(status: Any, exit_code: int | None = None) -> StepResult:
     return known.get(status, StepResult.UNKNOWN) if isinstance(status, str) else StepResult.UNKNOWN
 
 
-def _ended(code: int, text: str) -> Outcome:
-    return Outcome(StepResult.OK if code == 0 else StepResult.FAILED, text, code if code >= 0 else None)
+def _ended(code: int, text: str) -> CodexOutcome:
+    return CodexOutcome(StepResult.OK if code == 0 else StepResult.FAILED, text, code if code >= 0 else None)
 
 
-def _legacy_outcome(text: str) -> Outcome | None:
+def _legacy_outcome(text: str) -> CodexOutcome | None:
     """Read the JSON that older versions put around the output of a command."""
     if not text.startswith('{"output":'):
         return None

@@ -21,16 +21,16 @@ from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.codex.codex_records import (
     RUNNING,
+    CodexEvent,
+    CodexItem,
+    CodexOutcome,
+    CodexRecord,
+    CodexTurn,
+    CodexUsage,
     Compacted,
-    Event,
-    Item,
     Meta,
-    Outcome,
     Program,
-    Record,
     Response,
-    Spent,
-    Turn,
     edits_of_changes,
     edits_of_patch,
     outcome_of_item,
@@ -154,7 +154,7 @@ def calls_of_response(given: Response, *, cwd: str, workspace: str) -> list[Call
     return [command_call(typed, cwd=where, workspace=workspace)]
 
 
-def calls_of_item(item: Item, *, workspace: str) -> list[Call]:
+def calls_of_item(item: CodexItem, *, workspace: str) -> list[Call]:
     """The calls that an item tells of."""
     if item.type == "CommandExecution":
         return [(SHELL, {"command": _placed(command_text(item.command), _folder(item.cwd), workspace)})]
@@ -239,15 +239,15 @@ _PROGRAM, _WAIT = "exec", "wait"
 _OF_PROGRAM = "exec-"  # how the ids begin of calls that a program makes; nothing else announces them
 
 _meta = msgspec.json.Decoder(Meta)
-_turn = msgspec.json.Decoder(Turn)
-_event = msgspec.json.Decoder(Event)
+_turn = msgspec.json.Decoder(CodexTurn)
+_event = msgspec.json.Decoder(CodexEvent)
 _response = msgspec.json.Decoder(Response)
 _compacted = msgspec.json.Decoder(Compacted)
-_spent = msgspec.json.Decoder(Spent)
+_spent = msgspec.json.Decoder(CodexUsage)
 _anything = msgspec.json.Decoder()
 
 
-class Thread:
+class CodexThread:
     """What one agent was asked, did and saw."""
 
     def __init__(self, source: str, *, thread_id: str) -> None:
@@ -287,7 +287,7 @@ class Thread:
         self._introduce()
         return self._attempts.finish()
 
-    def add(self, record: Record, line: Line, place: Place) -> Trajectory | None:
+    def add(self, record: CodexRecord, line: Line, place: Place) -> Trajectory | None:
         """Take in one record; gives the attempt that it ends, if it begins another."""
         self._line, self._place, self._timestamp = line, place, record.timestamp
         if record.type == "session_meta":
@@ -308,7 +308,7 @@ class Thread:
             self._spend(text_of(spent.response_id), spent.usage)
         return None
 
-    def meet(self, record: Record, place: Place) -> None:
+    def meet(self, record: CodexRecord, place: Place) -> None:
         """Take in the first record. A later one is the copy of another thread's."""
         if self._is_met:
             return
@@ -342,7 +342,7 @@ class Thread:
             if turn_id:
                 self._turns.append(turn_id)
 
-    def _enter(self, turn: Turn) -> None:
+    def _enter(self, turn: CodexTurn) -> None:
         turn_id = text_of(turn.turn_id)
         if turn_id not in self._turns:
             self._is_copy = self._is_fork and _is_before(turn_id, self._id)
@@ -354,7 +354,7 @@ class Thread:
         if self._turn_mark is None:
             self._attempts.note(model=self._model)
 
-    def _happen(self, event: Event) -> Trajectory | None:
+    def _happen(self, event: CodexEvent) -> Trajectory | None:
         turn_id = text_of(event.turn_id)
         if event.type == "task_started":
             self._begin_turn(turn_id)
@@ -385,7 +385,7 @@ class Thread:
             )
             self._attempts.spend(answer_id or f"line {self._line.number}", spent)
 
-    def _complete(self, item: Item, turn_id: str) -> Trajectory | None:
+    def _complete(self, item: CodexItem, turn_id: str) -> Trajectory | None:
         if item.type == "UserMessage":
             finished = self._ask("\n".join(texts_of(item.content)), turn_id)
             self._skill = skill_named(item.content) or self._skill
@@ -501,7 +501,7 @@ class Thread:
             )
             self._attempts.act(draft, self._here)
 
-    def _call_done(self, item: Item, turn_id: str) -> None:
+    def _call_done(self, item: CodexItem, turn_id: str) -> None:
         if turn_id and self._turns and turn_id not in self._turns:
             return  # the end of something that an earlier attempt began
         outcome, call_id = outcome_of_item(item), text_of(item.id)
@@ -509,7 +509,7 @@ class Thread:
             if not call_id.startswith(_OF_PROGRAM):
                 return  # its output has told how it ended
             if turn_id and turn_id == self._stopped_turn:
-                outcome = Outcome(StepResult.INTERRUPTED, outcome.observation)
+                outcome = CodexOutcome(StepResult.INTERRUPTED, outcome.observation)
             message_id = self._program.message_id if self._program else ""
             self._act(calls_of_item(item, workspace=self._workspace), call_id, message_id)
             if self._program:
@@ -543,9 +543,9 @@ class Thread:
         else:
             calls = [(_PROGRAM, {"code": program.code})]
         self._act(calls, program.call_id, program.message_id)
-        self._resolve(program.call_id, Outcome(failed.result, failed.observation, failed.exit_code))
+        self._resolve(program.call_id, CodexOutcome(failed.result, failed.observation, failed.exit_code))
 
-    def _resolve(self, call_id: str, outcome: Outcome) -> None:
+    def _resolve(self, call_id: str, outcome: CodexOutcome) -> None:
         number = 0
         waiting = self._attempts.waiting(call_id)
         is_command = waiting is not None and waiting.tool == SHELL

@@ -14,14 +14,14 @@ from tacit.config.channels import HOOK, PUSHED, channels
 from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event, HookAnswer
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Event, HookAnswer, HookCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tacit.recall.hook_recall import HookLimits
-    from tacit.recall.ranking import Decision, Row
+    from tacit.recall.ranking import RecallDecision, Row
     from tacit.store.hook_index import HookIndex, SkillRow
 
 INDEX_LINES = 200
@@ -158,7 +158,7 @@ class EventResponse:
         except (TacitError, OSError) as error:
             log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
 
-    def give(self, recalled: Decision, *, by_lot: bool = False) -> None:
+    def give(self, recalled: RecallDecision, *, by_lot: bool = False) -> None:
         """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already.
 
         A composite shows what its parts say: one lot is drawn for all of them, and steps that it took over are not said again.
@@ -325,7 +325,7 @@ def _at_prompt(turn: EventResponse) -> None:
         _report_damage(turn, turn.hook_index)
 
 
-def recall_for_prompt(turn: EventResponse) -> Decision | None:
+def recall_for_prompt(turn: EventResponse) -> RecallDecision | None:
     """Decide what to show for the prompt of an event; nothing where there is no store to ask."""
     if turn.hook_index is None:
         return None
@@ -348,7 +348,7 @@ def _at_call(turn: EventResponse) -> None:
             _recall_for_error(turn, call)
 
 
-def _signature(call: Call) -> str:
+def _signature(call: HookCall) -> str:
     """The signature of a call's errors: of one that failed, or that may have and whose output shows an error."""
     if call.failed is False or not call.output:
         return ""
@@ -362,7 +362,7 @@ def _signature(call: Call) -> str:
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
 
 
-def _recall_for_error(turn: EventResponse, call: Call) -> None:
+def _recall_for_error(turn: EventResponse, call: HookCall) -> None:
     hook_index = turn.hook_index
     if hook_index is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
         return
@@ -391,7 +391,7 @@ def _limits(turn: EventResponse) -> HookLimits:
     return limits
 
 
-def _warn_of_loops(turn: EventResponse, call: Call) -> None:
+def _warn_of_loops(turn: EventResponse, call: HookCall) -> None:
     actions = loops.actions_of(call, signature=turn.signature, cwd=turn.context.cwd)[:LISTED]
     turn.line["deeds"] = actions
     for action in actions:
@@ -421,18 +421,18 @@ def _at_denial(turn: EventResponse) -> None:
         _note_denial(turn, call)
 
 
-def _is_denied(call: Call) -> bool:
+def _is_denied(call: HookCall) -> bool:
     """Whether the client says so; the text of an MCP tool is its server's, which may imitate the client's words."""
     return call.output.startswith(_DENIALS) and not call.tool.startswith("mcp__")
 
 
-def _note_denial(turn: EventResponse, call: Call) -> None:
+def _note_denial(turn: EventResponse, call: HookCall) -> None:
     turn.line["corrective"] = "denied"
     turn.line["tool"] = _named(call)
     turn.line["after"] = list(turn.past.shown)[-5:]
 
 
-def _named(call: Call) -> str:
+def _named(call: HookCall) -> str:
     return re.sub(r"[^\w.:-]+", "_", call.tool)[:80]
 
 

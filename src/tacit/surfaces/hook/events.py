@@ -30,7 +30,7 @@ _WRAPPED = r"Exit code: (\d{1,9})\r?\nWall time: "
 """How Codex heads the output of some of its tools."""
 
 
-class Call:
+class HookCall:
     """One finished tool call."""
 
     __slots__ = ("arguments", "failed", "output", "overwritten", "tool")
@@ -106,23 +106,23 @@ def _client(fields: dict[str, object]) -> str:
     return "codex" if is_codex else "claude-code"
 
 
-def _calls(name: str, fields: dict[str, object]) -> list[Call]:
+def _calls(name: str, fields: dict[str, object]) -> list[HookCall]:
     if name == "PostToolBatch":
         listed = fields.get("tool_calls")
         return [_call(item, name) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     return [_call(fields, name)] if isinstance(fields.get("tool_name"), str) else []
 
 
-def _call(fields: dict[str, object], name: str) -> Call:
+def _call(fields: dict[str, object], name: str) -> HookCall:
     given = fields.get("tool_input")
     tool = _text(fields.get("tool_name"))
     arguments = {_text(key): value for key, value in given.items()} if isinstance(given, dict) else {}
     if name == "PostToolUseFailure":
         stopped = fields.get("is_interrupt") is True
-        return Call(tool, arguments, _text(fields.get("error")), failed=not stopped)
+        return HookCall(tool, arguments, _text(fields.get("error")), failed=not stopped)
     response = fields.get("tool_response")
     output = _output(response)
-    call = Call(tool, arguments, output, failed=_failed(name, response, output))
+    call = HookCall(tool, arguments, output, failed=_failed(name, response, output))
     call.overwritten = _text(response.get("originalFile")) if isinstance(response, dict) else ""
     return call
 

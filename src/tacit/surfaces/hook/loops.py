@@ -10,7 +10,7 @@ import os
 import re
 
 from tacit.ingest.journal import FAILED, digest
-from tacit.surfaces.hook.events import Call
+from tacit.surfaces.hook.events import HookCall
 
 READ, REPEATED, EDITED = "read", "repeated", "edited"
 OFTEN = 3
@@ -42,7 +42,7 @@ CallAction = dict[str, object]
 """What a call did, as the journal keeps it: `did`, `what`, and for edits `before` and `after`."""
 
 
-def actions_of(call: Call, *, signature: str, cwd: str) -> list[CallAction]:
+def actions_of(call: HookCall, *, signature: str, cwd: str) -> list[CallAction]:
     """What a call did that may turn out to be part of a loop. `signature` is that of its errors, if it shows any."""
     if signature:
         did = FAILED if call.failed else REPEATED
@@ -59,7 +59,7 @@ def actions_of(call: Call, *, signature: str, cwd: str) -> list[CallAction]:
     ]
 
 
-def shows_text(call: Call) -> bool:
+def shows_text(call: HookCall) -> bool:
     """Whether a shell command only looks at texts, so that an error in its output need not be its own."""
     return call.tool in _SHELLS and bool(re.search(_SHOWS_TEXT, call.argument("command")))
 
@@ -89,7 +89,7 @@ def warning(action: CallAction, earlier: list[CallAction], *, target: str) -> st
     return _TELLS[str(action["did"])].format(target=target, times=times(action, earlier))
 
 
-def target_of(call: Call, *, cwd: str) -> str:
+def target_of(call: HookCall, *, cwd: str) -> str:
     """What the warning speaks of: a path as the agent knows it, or a command's beginning."""
     path = call.argument("file_path") or call.argument("path") or next(iter(re.findall(_PATCHED, _patch(call))), "")
     if path:
@@ -100,7 +100,7 @@ def target_of(call: Call, *, cwd: str) -> str:
     return f"`{command[:80]}{'…' if len(command) > 80 else ''}`"
 
 
-def _reading(call: Call, cwd: str) -> list[CallAction]:
+def _reading(call: HookCall, cwd: str) -> list[CallAction]:
     """Which part of which state of a file was read; a file that cannot be looked at is not followed."""
     path = call.argument("file_path") or call.argument("path")
     try:
@@ -113,7 +113,7 @@ def _reading(call: Call, cwd: str) -> list[CallAction]:
     return [{"did": READ, "what": digest(path, part, f"{state.st_mtime_ns} {state.st_size}")}]
 
 
-def _edits(call: Call) -> list[tuple[str, str, str]]:
+def _edits(call: HookCall) -> list[tuple[str, str, str]]:
     """Each change of a file: its path, the text before and the text after, as far as the call shows them."""
     path = call.argument("file_path")
     if path and "new_string" in call.arguments:
@@ -127,7 +127,7 @@ def _edits(call: Call) -> list[tuple[str, str, str]]:
     return _patched(_patch(call))
 
 
-def _patch(call: Call) -> str:
+def _patch(call: HookCall) -> str:
     return call.argument("command") if call.tool == "apply_patch" else ""
 
 

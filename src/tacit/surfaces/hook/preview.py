@@ -12,7 +12,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Query, Selection
 from tacit.ingest.journal import CLIENTS
 from tacit.recall import reasons
-from tacit.recall.ranking import Decision, Row
+from tacit.recall.ranking import RecallDecision, Row
 from tacit.recall.signals import combined_score
 from tacit.render import render_selection
 from tacit.surfaces.hook.event_context import find
@@ -63,7 +63,7 @@ def _item(memory: Tacit, row: Row) -> Item | None:
     )
 
 
-def _left_out(decision: Decision) -> list[LeftOut]:
+def _left_out(decision: RecallDecision) -> list[LeftOut]:
     return [
         LeftOut(
             version_id=left.row.version_id,
@@ -77,7 +77,7 @@ def _left_out(decision: Decision) -> list[LeftOut]:
     ]
 
 
-def _reason(decision: Decision) -> str:
+def _reason(decision: RecallDecision) -> str:
     if decision.code is None:
         return ""
     if decision.code is ReasonCode.BELOW_THRESHOLD:
