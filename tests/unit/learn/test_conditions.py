@@ -39,19 +39,20 @@ def houses() -> list[AttemptRecord]:
     return [seen(power=p, valve=v, used=u) for p, v, u in combinations if not (p and v and u < 10)]
 
 
-def condition_texts(cases: Sequence[Case]) -> list[list[str]]:
-    return [[condition.text for condition in case.conditions] for case in cases]
+def comparisons(cases: Sequence[Case]) -> list[list[tuple[str, str, str, str]]]:
+    """Return the conditions of each case as reading, key, relation and value."""
+    return [[(each.reading, each.key, each.relation, each.value) for each in case.conditions] for case in cases]
 
 
 def test_each_effect_gets_the_smallest_condition_that_explains_it() -> None:
     found = learn_cases(houses(), {name: EFFECTS[name] for name in ("switch_power", "open_valve", "refill")})
-    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
-    assert condition_texts(found["open_valve"]) == [["`read_panel` shows `Valve: closed`"]]
+    assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
+    assert comparisons(found["open_valve"]) == [[("read_panel", "Valve", "is", "closed")]]
 
 
 def test_two_numbers_of_one_answer_are_compared() -> None:
     found = learn_cases(houses(), {"refill": EFFECTS["refill"]})["refill"]
-    assert condition_texts(found) == [["`read_tank` shows `water_limit` under `water_used`"]]
+    assert comparisons(found) == [[("read_tank", "water_limit", "under", "water_used")]]
     assert (found[0].support, found[0].against) == (8, 0)
 
 
@@ -77,8 +78,8 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
         needed = house.took | ({"open_vent"} if vent == "shut" and not cold else set())
         attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
-    assert condition_texts(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
-    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
+    assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
 
 
 def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
@@ -89,7 +90,7 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
         needed = house.took | ({"open_vent"} if stuffy else set())
         attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
-    assert condition_texts(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
+    assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
 
 
 def test_two_reasons_for_one_effect_make_two_cases() -> None:
@@ -99,9 +100,9 @@ def test_two_reasons_for_one_effect_make_two_cases() -> None:
         needed = house.took | ({"clean_burner"} if filter_state == "dirty" or nozzle == "blocked" else set())
         attempts += [AttemptRecord(known=house.known, task="It is cold", took=frozenset(needed), final=house.final)] * 3
     found = learn_cases(attempts, {"clean_burner": "clean_burner. The burner is clean", "switch_power": "switch_power"})
-    assert sorted(condition_texts(found["clean_burner"])) == [
-        ["`read_burner` shows `Filter: dirty`"],
-        ["`read_burner` shows `Nozzle: blocked`"],
+    assert sorted(comparisons(found["clean_burner"])) == [
+        [("read_burner", "Filter", "is", "dirty")],
+        [("read_burner", "Nozzle", "is", "blocked")],
     ]
 
 
@@ -136,8 +137,8 @@ def test_what_ends_an_attempt_is_never_combined() -> None:
 
 def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
     found = learn_cases(with_hand_over(), EFFECTS)
-    assert condition_texts(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
-    assert condition_texts(found["call_technician"]) == [["`read_lock` shows `Lock: sealed`"]]
+    assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
+    assert comparisons(found["call_technician"]) == [[("read_lock", "Lock", "is", "sealed")]]
     assert found["call_technician"][0].support == 4
 
 
@@ -163,7 +164,7 @@ def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
     odd = seen(power=False)
     attempts.append(AttemptRecord(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
     found = learn_cases(attempts, {"switch_power": EFFECTS["switch_power"]})["switch_power"]
-    assert condition_texts(found) == [["`read_panel` shows `Power: OFF`"]]
+    assert comparisons(found) == [[("read_panel", "Power", "is", "OFF")]]
     assert (found[0].support, found[0].against) == (16, 1)
 
 
@@ -202,7 +203,7 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
             AttemptRecord(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took)
         )
     found = learn_cases(attempts, {"fix": "fix state"})
-    assert condition_texts(found["fix"]) == [["`look` shows `State: bad`"]]
+    assert comparisons(found["fix"]) == [[("look", "State", "is", "bad")]]
 
 
 def test_a_reading_that_only_takers_took_explains_nothing() -> None:
