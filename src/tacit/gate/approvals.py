@@ -141,19 +141,19 @@ def recheck_one(store: Store, stored: Stored, policy: Policy) -> Rechecked:
     approvals = store.approvals(version.id)
     if approvals:
         holding = gate.holds(approvals[-1], version, examination=examination, policy=policy)
-        reasons, grave, leaves = holding.reasons, holding.grave, not holding
+        reasons, quarantine, leaves = holding.reasons, holding.is_severe, not holding
     elif _was_accepted_by_policy(store, version.id):
         objection = reason_against_acceptance(version, examination.findings, policy)
         reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()
-        grave, leaves = gate.is_grave(examination.findings), bool(objection)
+        quarantine, leaves = gate.has_severe_findings(examination.findings), bool(objection)
     else:
-        weighty = [new_finding(each) for each in examination.findings if gate.is_weighty([each])]
+        severe = [new_finding(each) for each in examination.findings if gate.needs_attention([each])]
         asked = [not_confirmed(examination.literals)] if examination.literals else []
-        reasons = (coded(GateReason.NO_EXAMINATION), *weighty, *asked)
-        grave, leaves = gate.is_grave(examination.findings), bool(weighty or asked)
+        reasons = (coded(GateReason.NO_EXAMINATION), *severe, *asked)
+        quarantine, leaves = gate.has_severe_findings(examination.findings), bool(severe or asked)
     if not_quoted := tuple(_not_quotable(store, version)):
         reasons, leaves = (*reasons, *not_quoted), True
-    after = (Status.QUARANTINED if grave else Status.CANDIDATE) if leaves else None
+    after = (Status.QUARANTINED if quarantine else Status.CANDIDATE) if leaves else None
     return Rechecked(stored=stored, reasons=reasons, after=after, examination=examination)
 
 

@@ -144,7 +144,7 @@ class ApprovalCheck:
     """Whether an approval still holds; if not, why."""
 
     reasons: tuple[CodedReason, ...] = ()
-    grave: bool = False
+    is_severe: bool = False
     """Whether a new finding is grave enough to quarantine the version."""
 
     def __bool__(self) -> bool:
@@ -154,15 +154,17 @@ class ApprovalCheck:
 def holds(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> ApprovalCheck:
     """Compare what was approved with what today's checks see."""
     reasons = tuple(_differences(approval, version, examination=examination, policy=policy))
-    return ApprovalCheck(reasons=reasons, grave=is_grave(_new_findings(examination.findings, approval.findings)))
+    return ApprovalCheck(
+        reasons=reasons, is_severe=has_severe_findings(_new_findings(examination.findings, approval.findings))
+    )
 
 
-def is_grave(findings: Collection[Finding]) -> bool:
+def has_severe_findings(findings: Collection[Finding]) -> bool:
     """Whether any of these quarantines a version."""
     return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH] for each in findings)
 
 
-def is_weighty(findings: Collection[Finding]) -> bool:
+def needs_attention(findings: Collection[Finding]) -> bool:
     """Whether any of these must be read line by line."""
     return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.MEDIUM] for each in findings)
 
@@ -190,12 +192,12 @@ def new_finding(finding: Finding) -> CodedReason:
 
 
 def not_confirmed(missing: Sequence[Literal]) -> CodedReason:
-    """Return the reason for literals that nobody confirmed."""
+    """Return the reason for literals that were not confirmed."""
     return coded(GateReason.NOT_CONFIRMED, keys=", ".join(literal.key for literal in missing))
 
 
 def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[Finding]:
-    """Return the findings of weight that were not shown then, or were less severe."""
+    """Return the findings of at least medium severity that were not shown then, or were less severe."""
     known: dict[tuple[str, str, int], int] = {}
     for each in then:
         key = (each.rule, each.field, each.line)
@@ -203,7 +205,7 @@ def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[F
     return [
         each
         for each in now
-        if is_weighty([each]) and SEVERITY_RANK[each.severity] > known.get((each.rule, each.field, each.line), -1)
+        if needs_attention([each]) and SEVERITY_RANK[each.severity] > known.get((each.rule, each.field, each.line), -1)
     ]
 
 

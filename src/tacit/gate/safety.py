@@ -29,7 +29,7 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
         yield from hidden_text(text, path)
     marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
     marked += unaccounted(candidate.content, candidate.origins)
-    external = sorted({path.removesuffix(".arguments") for path in marked})  # a step stands for its arguments
+    external = sorted({path.removesuffix(".arguments") for path in marked})  # a step includes its arguments
     if external:
         yield finding("external_text", field=external[0], fields=", ".join(map(field_name, external)))
     if candidate.provenance.model:

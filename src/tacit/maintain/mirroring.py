@@ -175,7 +175,7 @@ def _admit(project: Store, stored: Stored, *, policy: Policy, at: datetime) -> N
     if holding:
         approved = coded("approved_at_home", by=approval.by)
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
-    elif holding.grave:
+    elif holding.is_severe:
         void = coded("approval_void", why=joined_text(holding.reasons))
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
 

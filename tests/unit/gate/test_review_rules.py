@@ -15,7 +15,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
 from tacit.domain.trust import Approval, Examination, Literal, Touched
-from tacit.gate import Review, approve, decide, holds, is_grave, is_weighty, makes_recallable, unticked
+from tacit.gate import Review, approve, decide, has_severe_findings, holds, makes_recallable, needs_attention, unticked
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import new_finding
 from tests.raising import raises
@@ -160,7 +160,7 @@ def test_an_approval_holds_while_nothing_changes():
     holding = holds(approved(), WAITS.version, examination=SEEN, policy=POLICY)
     assert holding
     assert holding.reasons == ()
-    assert not holding.grave
+    assert not holding.is_severe
 
 
 def test_it_does_not_hold_for_another_content():
@@ -179,7 +179,7 @@ def test_it_does_not_hold_under_another_policy():
 
 
 @pytest.mark.parametrize(
-    ("found", "is_new", "grave"),
+    ("found", "is_new", "is_severe"),
     [
         (dataclasses.replace(ODD, rule="new"), True, False),
         (dataclasses.replace(ODD, line=4), True, False),
@@ -191,12 +191,12 @@ def test_it_does_not_hold_under_another_policy():
         (dataclasses.replace(ODD, message="worded differently"), False, False),
     ],
 )
-def test_a_finding_of_weight_that_was_not_shown_ends_it(found, is_new, grave):
+def test_a_finding_of_weight_that_was_not_shown_ends_it(found, is_new, is_severe):
     holding = holds(
         approved(), WAITS.version, examination=dataclasses.replace(SEEN, findings=(ODD, found)), policy=POLICY
     )
     assert bool(holding.reasons) is is_new
-    assert holding.grave is grave
+    assert holding.is_severe is is_severe
     assert all(reason.code == GateReason.NEW_FINDING for reason in holding.reasons)
 
 
@@ -221,10 +221,13 @@ def test_other_checks_that_see_the_same_end_nothing():
 
 def test_weights_are_distinguished():
     of = {severity: [dataclasses.replace(ODD, severity=severity)] for severity in Severity}
-    assert [severity for severity in Severity if is_grave(of[severity])] == [Severity.HIGH, Severity.CRITICAL]
-    assert [s for s in Severity if is_weighty(of[s])] == [Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL]
-    assert not is_grave([])
-    assert not is_weighty([])
+    assert [severity for severity in Severity if has_severe_findings(of[severity])] == [
+        Severity.HIGH,
+        Severity.CRITICAL,
+    ]
+    assert [s for s in Severity if needs_attention(of[s])] == [Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL]
+    assert not has_severe_findings([])
+    assert not needs_attention([])
 
 
 @pytest.mark.parametrize(

@@ -137,17 +137,17 @@ def _failed(failures: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
     """Yield a finding for each analyser that failed; an unknown finding type is not a failure."""
     real_failures = [each for each in failures if not each.get("error", "").startswith("FindingContract:")]
     for name in sorted({each.get("analyzer", "unknown") for each in real_failures}):
-        message = f"the Cisco scanner's {name} analyser failed on this skill, so it was not looked at in full"
+        message = f"the Cisco scanner's {name} analyser failed on this skill, so it was not scanned completely"
         yield Finding(rule="cisco_analyser_failed", message=message, severity=Severity.MEDIUM)
 
 
 def _finding(found: Any, locations: _Locations) -> Finding:
     field, line = locations.of(found.file_path, found.line_number)
-    weight = str(found.severity.value).lower()
+    severity_found = str(found.severity.value).lower()
     return Finding(
         rule=f"cisco_{str(found.rule_id).lower()}",
         message=str(found.title),
-        severity=Severity(weight) if weight in set(Severity) else Severity.INFO,
+        severity=Severity(severity_found) if severity_found in set(Severity) else Severity.INFO,
         field=field,
         line=line,
         excerpt=_visible(str(found.snippet or ""))[:EXCERPT_MAX],

@@ -162,9 +162,9 @@ def _install_hooks(piece: ExaminedText) -> Iterator[Finding]:
         command = scripts.get(name)
         if isinstance(command, str) and (name.endswith("install") or _REACHES.search(command)):
             at = max(0, piece.text.find(f'"{name}"'))
-            weight = _HIGH if _REACHES.search(command) else _LOW
+            severity_found = _HIGH if _REACHES.search(command) else _LOW
             reason = f"runs `{command[:80]}` by itself when it is installed"
-            yield piece.finding("install_hook", weight, reason=reason, span=(at, at + len(name) + 2))
+            yield piece.finding("install_hook", severity_found, reason=reason, span=(at, at + len(name) + 2))
 
 
 def _at_import(piece: ExaminedText) -> Iterator[Finding]:
@@ -224,13 +224,13 @@ def _installed(piece: ExaminedText, match: re.Match[str]) -> Iterator[Finding]:
     if index and not _OWN_INDEXES.search(index[1]) and ("." in index[1] or "://" in index[1]):
         kinds = [place for place, _ in addresses_in(index[1])]
         if kinds != [HostKind.LOCAL]:
-            weight = (
+            severity_found = (
                 Severity.HIGH
                 if kinds and kinds[0] not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER)
                 else Severity.MEDIUM
             )
-            reason = f"installs packages from a place of its own ({index[1][:60]})"
-            yield piece.finding("strange_index", weight, reason=reason, span=match.span())
+            reason = f"installs packages from an unknown index ({index[1][:60]})"
+            yield piece.finding("strange_index", severity_found, reason=reason, span=match.span())
             return
     for place, address in addresses_in(arguments):
         if place not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) or address[0].startswith(

@@ -264,8 +264,8 @@ def _print_skill(ctx: CommandContext, checked: Checked, *, everything: bool) -> 
 def _print_finding(ctx: CommandContext, checked: Checked, finding: Finding) -> None:
     file, line = checked.place(finding)
     where = f"{file}:{line}" if line else file
-    weight = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
-    summary = Text.assemble("  ", weight, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
+    severity_found = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
+    summary = Text.assemble("  ", severity_found, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
     ctx.console.print(summary, soft_wrap=True)
     excerpt = one_line(finding.excerpt, max(40, ctx.console.width - 14 - len(where)))
     ctx.console.print(
@@ -294,9 +294,9 @@ def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
             shown = ", ".join(one_line(str(value), 40) for value in values[:most])
             left = len(values) - len(values[:most])
             yield f"{key:<9} {shown}" + (f" and {left} more (--all)" if left else "")
-    weights = Counter(finding.severity for finding in checked.findings)
-    if weights:
-        yield "findings  " + ", ".join(f"{weights[s]} {s}" for s in reversed(Severity) if weights[s])
+    counts = Counter(finding.severity for finding in checked.findings)
+    if counts:
+        yield "findings  " + ", ".join(f"{counts[s]} {s}" for s in reversed(Severity) if counts[s])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,7 +355,9 @@ def _recallable_despite_findings(
 ) -> list[tuple[Stored, tuple[Finding, ...]]]:
     """Return the recallable versions with severe findings: a person approved them knowingly."""
     seen = ((stored, ctx.memory.reviews.examine(stored.version.id).findings) for stored in versions)
-    grave = ((stored, tuple(each for each in findings if gate.is_grave([each]))) for stored, findings in seen)
+    grave = (
+        (stored, tuple(each for each in findings if gate.has_severe_findings([each]))) for stored, findings in seen
+    )
     return [(stored, findings) for stored, findings in grave if findings]
 
 

@@ -73,26 +73,26 @@ def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
     ):
         if kept:
             named = ", ".join(kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
-            message = f"{named}: not looked at, since its files hold more than {TOTAL_MAX >> 20} MiB"
+            message = f"{named}: not checked, because the files together exceed {TOTAL_MAX >> 20} MiB"
             yield Finding(rule="not_looked_at", message=message, severity=severity, field="files", excerpt=kept[0])
     for each in taken:
         path, field = each.file.path, f"files.{each.index}"
         if each.text is not None and len(each.text) > TEXT_MAX:
             severity = _LOW if file_kind(path) is FileKind.DATA else _HIGH
-            message = f"{path} is too long to be looked at as a whole"
+            message = f"{path} is too long to be checked completely"
             yield Finding(rule="not_looked_at", message=message, severity=severity, field=field, excerpt=path)
         elif any(len(data) > TEXT_MAX and file_kind(name) is not FileKind.DATA for name, data in each.packed.files):
-            message = f"{path} holds a file too long to be looked at as a whole"
+            message = f"{path} contains a file that is too long to be checked completely"
             yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=field, excerpt=path)
         elif each.text is not None and is_overfull(each.text):
-            message = f"{path} holds more commands than can be looked at"
+            message = f"{path} has more commands than can be checked"
             yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=field, excerpt=path)
     for name in ("description", "body"):
         if is_overfull(getattr(content, name)):
-            message = f"the {name} holds more commands than can be looked at"
+            message = f"the {name} has more commands than can be checked"
             yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=name)
         if len(getattr(content, name)) > TEXT_MAX:
-            message = f"the {name} is too long to be looked at as a whole"
+            message = f"the {name} is too long to be checked completely"
             yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=name)
 
 
@@ -110,15 +110,15 @@ def _by_name(file: SkillFile, paths: set[str]) -> Iterator[tuple[str, Severity, 
             "is compiled Python" + ("" if has_source else " without its source"),
         )
     if _START_FILES.search(file.path):
-        yield "start_file", _MEDIUM, "is run by others without being called"
+        yield "start_file", _MEDIUM, "is run by other programs without being called"
     if _STEERING.search(file.path):
-        yield "steering_file", _LOW, "steers an agent or editor by lying there"
+        yield "steering_file", _LOW, "changes the behaviour of an agent or editor by being present"
     if (
         len(path.suffixes) > 1
         and suffix in ("exe", "scr", "bat", "cmd", "js", "vbs", "sh", "app", "command")
         and path.suffixes[-2][1:].lower() in _SHOWN_AS_DATA
     ):
-        yield "false_name", _HIGH, "has a name that passes for a document"
+        yield "false_name", _HIGH, "has a name that looks like a document"
 
 
 def _by_bytes(file: SkillFile) -> Iterator[tuple[str, Severity, str]]:
@@ -147,14 +147,14 @@ def _archive(data: bytes, suffix: str) -> Iterator[tuple[str, Severity, str]]:
     found = unpacked(data)
     names = _listed(data) or [name for name, _ in found.files]
     if any(name.startswith(_LOCK) for name in names):
-        yield "locked_archive", _HIGH, "is locked with a password, so that nobody can look into it"
+        yield "locked_archive", _HIGH, "is protected by a password, so it cannot be checked"
     elif runs := next((name for name in names if _MACROS.search(name)), ""):
         yield "program", _HIGH, f"contains {runs[-60:]}, which can run"
     elif suffix in _SHOWN_AS_DATA:
         yield "false_name", _HIGH, "is an archive under the name of something else"
     elif found.left and suffix not in _DOCUMENTS:
         what = next(filter(None, found.left), "")
-        reason = f"what is in {what[-60:]} is not looked at" if what else "it is not looked at, or not as a whole"
+        reason = f"{what[-60:]} in it is not checked" if what else "it is not checked, or not completely"
         yield "not_looked_at", _HIGH, f"is an archive, and {reason}: too deep, too large or unreadable"
     elif suffix not in _OFFICE:
         yield "archive", _LOW, "is an archive"
@@ -185,4 +185,4 @@ def _tail(data: bytes) -> Iterator[tuple[str, Severity, str]]:
                 mark in tail
                 for mark in (b"PK\x03\x04", b"#!/", b"\x7fELF", b"import ", b"http", b"<?php", b"bash", b"eval")
             )
-            yield "picture_tail", _HIGH if telling else _MEDIUM, f"is a picture with {len(tail)} bytes behind its end"
+            yield "picture_tail", _HIGH if telling else _MEDIUM, f"is an image with {len(tail)} bytes after its end"

@@ -109,8 +109,8 @@ def _hidden(piece: ExaminedText) -> Iterator[Finding]:
         return  # ordinary by themselves; the other rules examine their text
     encoded = "escapes" not in ways and "percent" not in ways and "entities" not in ways
     if match := _PROGRAM.search(piece.text):
-        weight = _HIGH if encoded or piece.is_code else _MEDIUM
-        yield piece.finding("hidden_program", weight, reason="contains a hidden program", span=match.span())
+        severity_found = _HIGH if encoded or piece.is_code else _MEDIUM
+        yield piece.finding("hidden_program", severity_found, reason="contains a hidden program", span=match.span())
     elif (
         encoded
         and ways.startswith(("base64", "hex", "character", "rot13", "reversed"))
@@ -130,6 +130,8 @@ def _packed(piece: ExaminedText) -> Iterator[Finding]:
         blob = match[0]
         if _PICTURE.search(piece.text[max(0, match.start() - 100) : match.start()]) or len(set(blob)) < 30:
             continue
-        weight = _MEDIUM if piece.is_code else _LOW
-        yield piece.finding("packed_data", weight, reason="carries a long stretch of encoded data", span=match.span())
+        severity_found = _MEDIUM if piece.is_code else _LOW
+        yield piece.finding(
+            "packed_data", severity_found, reason="contains a long stretch of encoded data", span=match.span()
+        )
         return

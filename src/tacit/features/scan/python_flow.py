@@ -321,13 +321,13 @@ class _Judge(_Reader):
         elif _DECODED in kinds:
             self._note(node, "decode_and_run", Severity.CRITICAL, "runs text that was hidden by an encoding")
         elif _FETCHED in kinds and not name.endswith("pickle.loads"):
-            weight = Severity.HIGH if _PROGRAMS.match(name) else Severity.CRITICAL
-            self._note(node, "fetch_and_run", weight, "runs text that it fetched from the network")
+            severity_found = Severity.HIGH if _PROGRAMS.match(name) else Severity.CRITICAL
+            self._note(node, "fetch_and_run", severity_found, "runs text that it downloaded")
         elif name.rpartition(".")[2] in ("exec", "eval") and not _PROGRAMS.match(name):
             given = isinstance(first, ast.Name) and f"{self.key(first.id)}" in self.program.given
-            weight = Severity.HIGH if given and len(node.args) == 1 else Severity.LOW
+            severity_found = Severity.HIGH if given and len(node.args) == 1 else Severity.LOW
             if not isinstance(first, ast.Constant):
-                self._note(node, "runs_text", weight, f"runs whatever text it is given as code, with {name}")
+                self._note(node, "runs_text", severity_found, f"runs whatever text it is given as code, with {name}")
 
     def _hidden_call(self, node: ast.Call, name: str) -> None:
         looked = node if name in ("getattr", "builtins.getattr") else node.func

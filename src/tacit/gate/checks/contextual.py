@@ -139,7 +139,7 @@ _CONTEXTUAL_RULES = parse_rules(
             change! > claim ; check ; condition ; -advice|mild
             forge! > result|data ; -advice|mild|forbidding
         """,
-        ("favours", "favours somebody against the user's interest"): """
+        ("favours", "favours a third party against the user's interest"): """
             favour! > product ; always|all|condition|placed ; -advice|mild
             product > favour!|change! > placed ; -advice|mild
             favour!|change! > product > placed ; -advice|mild

@@ -85,9 +85,9 @@ def _at_once(piece: ExaminedText) -> Iterator[Finding]:
             if _PERMISSION.match(match[0]):
                 continue
             place, address = _source(match[0])
-            weight = Severity.HIGH if piece.is_hidden and place is HostKind.CODE else _WEIGHT[place]
+            severity_found = Severity.HIGH if piece.is_hidden and place is HostKind.CODE else _WEIGHT[place]
             reason = f"downloads a program from {place} ({address}) and runs it unseen"
-            yield piece.finding("fetch_and_run", weight, reason=reason, span=match.span())
+            yield piece.finding("fetch_and_run", severity_found, reason=reason, span=match.span())
 
 
 def _source(line: str) -> tuple[HostKind, str]:
@@ -117,11 +117,11 @@ def _later(piece: ExaminedText) -> Iterator[Finding]:
             continue
         place, host = _source(match[0])
         honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL)
-        weight = (
+        severity_found = (
             _WEIGHT[place] if honest and not piece.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
         )
         reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
-        yield piece.finding("fetch_then_run", weight, reason=reason, span=(match.start(), ran))
+        yield piece.finding("fetch_then_run", severity_found, reason=reason, span=(match.start(), ran))
 
 
 def _unpacked(piece: ExaminedText) -> Iterator[Finding]:

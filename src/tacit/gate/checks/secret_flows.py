@@ -124,9 +124,9 @@ def secret_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
     for piece, spot in reads:
         others = sorted(sends - {piece.path})
         together = others and piece.path and spot.is_strong
-        weight = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
+        severity_found = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
         rule, rest = ("secret_sent", f", and {others[0]} sends") if together else ("secret_read", "")
-        yield piece.finding(rule, weight, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
+        yield piece.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
 
 def _met(piece: ExaminedText, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
@@ -137,10 +137,10 @@ def _met(piece: ExaminedText, sources: list[_Spot], *, senders: list[_Spot]) -> 
             continue
         strong = piece.is_code or piece.text.count("\n", *sorted((source.start, sender.start))) <= 3
         taught = not piece.is_code and _TEACHING.search(piece.text[max(0, source.start - 200) : source.end + 200])
-        weight = Severity.MEDIUM if taught or not strong else Severity.HIGH
+        severity_found = Severity.MEDIUM if taught or not strong else Severity.HIGH
         reason = f"reads {source.what}, and sends to {sender.what}"
         span = (min(source.start, sender.start), max(source.end, sender.end)) if near else (source.start, source.end)
-        yield piece.finding("secret_sent", weight, reason=reason, span=span)
+        yield piece.finding("secret_sent", severity_found, reason=reason, span=span)
         return
 
 
@@ -153,9 +153,9 @@ def _collected(piece: ExaminedText, senders: list[_Spot]) -> Iterator[Finding]:
         if place in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.NUMBER, HostKind.PASTE) and not _in_comment(
             piece, match.start()
         ):
-            weight = Severity.MEDIUM if place is HostKind.PASTE and not senders else Severity.HIGH
+            severity_found = Severity.MEDIUM if place is HostKind.PASTE and not senders else Severity.HIGH
             reason = f"talks to {place} ({match[1][:60]})"
-            yield piece.finding("odd_address", weight, reason=reason, span=match.span())
+            yield piece.finding("odd_address", severity_found, reason=reason, span=match.span())
 
 
 def _sources(piece: ExaminedText) -> Iterator[_Spot]:
