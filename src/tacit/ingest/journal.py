@@ -1,7 +1,7 @@
-"""A session's journal: what each event was and what was shown at it, one JSON line per event → what is known of the past.
+"""A session's journal: one JSON line per hook event with what was shown, and what follows from it about the session so far.
 
-Written by one appending write under a lock, so that events which come at once neither lose nor repeat anything. Holds
-ids, digests and names; never what was said, run or printed. A torn last line is passed over and closed by the next one.
+A line is one appending write under a lock, so simultaneous events lose and repeat nothing. It holds ids, digests and names,
+never what was typed, run or printed. A torn last line is skipped and closed by the next one. Loads nothing heavy.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FAILED = "failed"
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
 FULL_BYTES = 1024 * 1024
-"""Beyond this only what was shown or warned of is still noted …"""
+"""Beyond this size only what was shown or warned of is still written …"""
 CLOSED_BYTES = 2 * FULL_BYTES
-"""… and beyond this nothing, and nothing is shown."""
+"""… and beyond this nothing is written or shown."""
 MAX_LINE_BYTES = 64 * 1024
-"""A longer line is none of ours and is passed over."""
+"""A longer line was not written by a hook and is skipped."""
 LISTED = 50
 """How much of one kind a line tells; only what was shown is told whole, which the answer's own size bounds."""
 RECENT_LINES = 250
@@ -48,7 +48,7 @@ _LASTING = tuple(f'"{key}"'.encode() for key in (*_ANSWERED, "control", "source"
 
 
 class JournalFull(RuntimeError):
-    """The journal has reached its size and takes no more."""
+    """The journal has reached its largest size."""
 
 
 class SessionPast:

@@ -1,7 +1,6 @@
-"""What was approved → what it is found by: renderings for quick readers, vectors for meaning. Written with the change itself.
+"""Approved versions → what recall finds them by: renderings for hooks, vectors for search by meaning.
 
-Both are projections: they can be made anew from the versions at any time (`index`). What is found, and when, is not decided
-here.
+Both are projections of the versions and can be rebuilt at any time (`index`); they are written in the transaction of a change.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
 
 
 def renew(store: Store, skill_id: str) -> None:
-    """Render a skill again whose standing changed beside status and evidence, as by a pin."""
+    """Render a skill again after a change other than of status or evidence, such as a pin."""
     _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
 
 

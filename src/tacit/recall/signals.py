@@ -1,4 +1,4 @@
-"""The signals: how well do words and errors meet, how fresh and proven is a version? Pure, and quick to load.
+"""The signals of ranking: how well words and errors match, how fresh and proven a version is. Pure; loads nothing heavy.
 
 `shared` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject found in
 the query. An error is met by its signature: the same one, or one that shares most of its telling words. How signals are
@@ -32,7 +32,7 @@ LEAST_EXAMPLE = 2
 USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
 MAX_QUERY_TERMS = 24
-"""Long requests are judged by their rarest words."""
+"""A long request is matched by its rarest words."""
 MUCH = 64.0
 """Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold three or four rare words."""
 BEHIND_BEST = 0.4
@@ -73,7 +73,7 @@ class _Kept(dict):  # type: ignore[type-arg]
 
 
 class Rarity:
-    """How telling each term is, from the number of stored versions that contain it.
+    """How informative each term is, from the number of stored versions that contain it.
 
     `values` are the terms of the query that stand for values rather than words.
     """

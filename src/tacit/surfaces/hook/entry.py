@@ -1,7 +1,7 @@
 """`tacit hook`: an event on stdin → an answer on stdout or nothing, and always exit 0.
 
-The top of the surface. Whatever goes wrong is one line in the log: an agent must never wait for Tacit, nor see its
-faults. `tacit hook learn` is the detached learner's own entry.
+Any fault becomes one line in the log: an agent must never wait for Tacit or see its faults. `tacit hook learn` starts the
+detached learner.
 """
 
 from __future__ import annotations

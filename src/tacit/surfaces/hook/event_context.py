@@ -1,7 +1,7 @@
-"""Where an event happened → the store that serves it and the settings that hold there, or nothing if Tacit keeps out.
+"""Finds the store and the settings for an event, or nothing where hooks are off.
 
-Tacit keeps out where it is paused and where the settings exclude the folder. A store that may not be used (another
-user's, one that came with the repository) is refused by an error, as everywhere.
+Hooks are off where Tacit is paused and where the settings exclude the folder. A store that may not be used (another user's,
+one that came with the repository) raises an error.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ SETTINGS_FILE = "tacit.toml"
 
 Recall = tuple[int, int, float] | None
 AUTO = "auto"
-"""The embedder where nobody has written settings."""
+"""The embedder without settings."""
 
 
 class EventContext:
-    """The store that serves an event, and how it is asked."""
+    """The store for an event, and the settings for asking it."""
 
     __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "person", "recall", "store", "where")
 
@@ -30,15 +30,15 @@ class EventContext:
         self.store = store
         """The store that was named by option, if any."""
         self.recall = recall
-        """How many, how many tokens and how relevant at least; nothing where recall's own defaults hold."""
+        """Number, token budget and least relevance; nothing where the defaults apply."""
         self.embedder = AUTO
-        """What the settings say of it."""
+        """The setting `recall.embedder`."""
         self.homes = [home]
-        """Where the person may keep embedders."""
+        """Folders that may hold the person's embedders."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
         self.person = ""
-        """Who works here, by the account of this process."""
+        """The account of this process."""
 
     @property
     def has_store(self) -> bool:
@@ -52,7 +52,7 @@ class EventContext:
 
 
 def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventContext | None:
-    """Find the ground of an event; nothing where Tacit keeps out."""
+    """Return the context of an event; nothing where hooks are off."""
     cwd = event.cwd if os.path.isabs(event.cwd) and os.path.isdir(event.cwd) else os.getcwd()
     # Where Claude Code was started; its shell wanders off, and one session belongs to one store.
     started = variables.claude_project if event.client == "claude-code" else ""

@@ -1,4 +1,4 @@
-"""What happens at each moment: an event, its ground and the session's past → an answer for the agent and a journal line.
+"""Handles each hook event: an event, its context and the session so far → an answer for the agent and a journal line.
 
 Session start: norms, and what else is known here. A prompt: what fits it. A call that failed: what is known of the error,
 once per error. Going in circles: one warning. A correction or a refusal: noted, nothing shown. Nothing is shown twice to
@@ -113,7 +113,7 @@ class CompositeParts:
 
 
 class EventResponse:
-    """One event while it is answered."""
+    """One event while it is handled: the answer and the journal line that it becomes."""
 
     __slots__ = ("answer", "context", "event", "hook_index", "line", "now", "past", "pushed", "signature")
 
