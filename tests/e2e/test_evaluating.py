@@ -62,7 +62,7 @@ def test_a_program_gets_one_document_with_every_answer(library: Terminal) -> Non
     assert report["answers"][2]["came"][0] == "export-monthly-report"
 
 
-def test_only_what_was_given_is_said_to_have_come(library: Terminal) -> None:
+def test_only_what_was_given_is_stated_to_have_come(library: Terminal) -> None:
     asked = questions(library, {"query": "rotate the password of the database, monthly", "relevant": []})
     answer = library.run("eval", "recall", asked, "--json").json["answers"][0]
     assert len(answer["came"]) == min(answer["given"], 3)
@@ -119,22 +119,22 @@ def test_an_unknown_label_is_a_mistake_that_names_the_nearest(library: Terminal)
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "found"),
     [
         (b'{"query": "a", "relevant": []}\n{"query": ', "line 2: no JSON"),
         (b'{"query": "a", "relevant": []}\n\xff\xfe', "line 2 is not UTF-8"),
         (b"", "has no questions"),
     ],
 )
-def test_a_bad_file_is_told_with_its_line(terminal: Terminal, data: bytes, told: str) -> None:
+def test_a_bad_file_is_reported_with_its_line(terminal: Terminal, data: bytes, found: str) -> None:
     (terminal.project / "bad.jsonl").write_bytes(data)
     done = terminal.run("eval", "recall", "bad.jsonl")
     assert done.code == 2
     assert "bad.jsonl" in done.err
-    assert told in done.err
+    assert found in done.err
 
 
-def test_a_missing_file_is_told_and_leaves_no_store(terminal: Terminal) -> None:
+def test_a_missing_file_is_reported_and_leaves_no_store(terminal: Terminal) -> None:
     done = terminal.run("eval", "recall", "none.jsonl", "--json")
     assert (done.code, done.json["error"]["kind"]) == (2, "NotFound")
     assert not Path(terminal.project / ".tacit").exists()

@@ -31,7 +31,7 @@ def test_an_agent_is_measured_under_arms_and_a_run_goes_on(terminal: Terminal) -
     assert (terminal.project / "out" / "rows.jsonl").read_bytes() == rows
 
 
-def test_what_cannot_be_run_is_told_at_once(terminal: Terminal) -> None:
+def test_what_cannot_be_run_is_reported_at_once(terminal: Terminal) -> None:
     done = terminal.run("eval", "run", "everyday", "--agent", "reference", "--arms", "adapter,skills", "--json")
     assert done.code == 2
     assert done.json["error"]["code"] == "no_training_tasks"
@@ -72,13 +72,13 @@ def test_a_document_helps_an_agent_once_a_person_let_it_be_cited(terminal: Termi
     assert arms["knowledge"]["aided"] > 0
     assert arms["skills"]["aided"] == 0  # a document is no skill
     assert arms["knowledge"]["success"] > arms["none"]["success"] == arms["skills"]["success"]
-    told = terminal.run("eval", "report", "out", "--json").json
-    assert {arm["arm"]: arm["standing"] for arm in told["arms"]} == {
+    report = terminal.run("eval", "report", "out", "--json").json
+    assert {arm["arm"]: arm["standing"] for arm in report["arms"]} == {
         "none": "reference",
         "knowledge": "not shown",
         "skills": "no aid",
     }
-    assert not any(arm["differences"] for arm in told["arms"] if arm["arm"] == "skills")
+    assert not any(arm["differences"] for arm in report["arms"] if arm["arm"] == "skills")
 
 
 def test_neither_another_agent_nor_an_edited_outcome_gets_into_a_record(terminal: Terminal) -> None:
@@ -92,8 +92,8 @@ def test_neither_another_agent_nor_an_edited_outcome_gets_into_a_record(terminal
     assert "agent.py" in refused.err
     rows = terminal.project / "out" / "rows.jsonl"
     rows.write_text(rows.read_text().replace('"success":false', '"success":true'))
-    told = terminal.run("eval", "report", "out")
-    assert told.code == 2
+    report = terminal.run("eval", "report", "out")
+    assert report.code == 2
     assert terminal.run("eval", "report", "out", "--json").json["error"]["code"] == "seal_broken"
 
 
