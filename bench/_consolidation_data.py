@@ -34,6 +34,7 @@ from tacit.features.evaluate.suite import AidKind, Exercise
 from tacit.features.evaluate.suites.own import learned_memory
 from tacit.features.evaluate.suites.public_tasks import VERIFIED_BY, BfclSuite, RetailSuite
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
+from tacit.features.research.research import Research
 from tacit.features.train.data_gate import DataPolicy, Objection
 from tacit.features.train.dataset import MANIFEST, Dataset, draft, examined
 from tacit.features.train.examples import Example
@@ -271,7 +272,7 @@ def _holding(text: str) -> Tacit:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.md"
         file.write_text(text, "utf-8")
-        memory.research.add(str(file), by="bench", approve=True)
+        Research(memory).add(str(file), by="bench", approve=True)
     return memory
 
 

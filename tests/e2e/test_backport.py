@@ -133,5 +133,5 @@ def test_a_person_is_told_what_was_written_and_how_it_went_back(terminal: Termin
     assert "- **Stop the workers before migrating**" in agents.read_text()
     agents.write_text(agents.read_text().replace("# Rules", "# Our rules"))
     back = terminal.type("backport", "--undo", identity)
-    assert "only the marked parts were taken out" in back.out
+    assert "only the marked parts were removed" in back.out
     assert agents.read_text() == "# Our rules\n"

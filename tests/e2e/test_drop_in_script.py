@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.features.cards.commands.recording_commands import place
+from tacit.features.cards.commands.recording_commands import place_drop_in_script
 from tests.e2e.conftest import Ran, Terminal
 
 SCRIPT = ".claude/skills/self-learning-skills/scripts/self_learning.py"
@@ -55,7 +55,7 @@ def test_commands_of_an_existing_policy_are_answered_by_tacit(terminal: Terminal
 
 
 def test_without_tacit_it_says_how_to_install_it_and_to_go_on(terminal: Terminal) -> None:
-    place(terminal.project, ".claude/skills")
+    place_drop_in_script(terminal.project, ".claude/skills")
     terminal.variables["PATH"] = "/nowhere"
     told = run(terminal, "list", python=(sys.executable, "-I", "-S"))
     assert (told.code, told.out) == (127, "")
@@ -67,14 +67,14 @@ def test_script_that_stood_there_is_kept_beside_it_and_ours_replaced(tmp_path: P
     script = tmp_path / SCRIPT
     script.parent.mkdir(parents=True)
     script.write_text("print('the original')\n", encoding="utf-8")
-    told = place(tmp_path, ".claude/skills")
+    told = place_drop_in_script(tmp_path, ".claude/skills")
     assert told["kept"] == str(Path(SCRIPT).with_name("self_learning_original.py"))
     assert (tmp_path / told["kept"]).read_text(encoding="utf-8") == "print('the original')\n"
-    assert place(tmp_path, ".claude/skills") == {"script": SCRIPT, "kept": None}
+    assert place_drop_in_script(tmp_path, ".claude/skills") == {"script": SCRIPT, "kept": None}
     assert script.stat().st_mode & 0o111
     script.write_text("print('yet another')\n", encoding="utf-8")
     with pytest.raises(Mistake, match="both"):
-        place(tmp_path, ".claude/skills")
+        place_drop_in_script(tmp_path, ".claude/skills")
     assert script.read_text(encoding="utf-8") == "print('yet another')\n"
 
 
@@ -84,9 +84,9 @@ def test_nothing_is_written_outside_of_the_repository(tmp_path: Path, folder: st
     root.mkdir()
     (root / "link").symlink_to(tmp_path)
     with pytest.raises(Mistake, match="does not lie in"):
-        place(root, folder)
+        place_drop_in_script(root, folder)
     assert [path.name for path in tmp_path.iterdir()] == ["shop"]
 
 
 def test_without_a_folder_it_goes_where_every_client_looks(tmp_path: Path) -> None:
-    assert place(tmp_path, "")["script"] == ".agents/skills/self-learning-skills/scripts/self_learning.py"
+    assert place_drop_in_script(tmp_path, "")["script"] == ".agents/skills/self-learning-skills/scripts/self_learning.py"

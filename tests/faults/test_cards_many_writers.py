@@ -25,18 +25,19 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
 import tacit
-from tacit.features.cards.recording import Writer, record
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.recording import Recorder, record
 from tacit.domain.origin import Origin
 from tests.unit.features.cards.making import payload_card
 
 number, cards, at_once = (int(each) for each in sys.argv[1:4])
-writer = Writer(by="agent", origin=Origin.AGENT, judge=lambda card: [])
+writer = Recorder(by="agent", origin=Origin.AGENT, judge=lambda card: [])
 sys.stdin.readline()
 with tacit.open() as memory:
     for first in range(0, cards, at_once):
         said = [payload_card(number, index) for index in range(first, min(first + at_once, cards))]
         shared = {**payload_card(99, first), "title": f"Everybody learns thing {first} of the day"}
-        done = record(memory.cards, {"aha_cards": [*said, shared]}, writer)
+        done = record(Cards(memory), {"aha_cards": [*said, shared]}, writer)
         assert not done.refused, done.refused
         print(" ".join(card.key for card, _ in done.cards[:-1]), flush=True)
 """

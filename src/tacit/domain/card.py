@@ -1,7 +1,7 @@
-"""The aha-card workflow: cards, the events they came from, signals of their use, and where they were backported to.
+"""The aha-card workflow: cards, the events they came from, signals of their use, and backports.
 
-A card's text is a lesson like any other: it goes through the gate, and agents are shown it by recall only once a person, or
-policy, let it in. Here is the record that the workflow and its files know it by.
+A card's text is a lesson like any other: it passes the gate, and recall shows it only after a review. These are the records of
+the workflow and its files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tacit.domain.ledger import LedgerEntry
 
 
 class CardStatus(StrEnum):
-    """Where a card stands in its workflow, which is not what recall goes by."""
+    """The status of a card in its workflow; recall does not use it."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -25,7 +25,7 @@ class CardStatus(StrEnum):
 
 
 class SignalKind(StrEnum):
-    """What a signal tells."""
+    """What a signal reports."""
 
     AHA_USED = "aha_used"
     AHA_RECALLED = "aha_recalled"
@@ -64,9 +64,9 @@ class Card(LedgerEntry):
     gotchas: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of its files that nobody here knows; they come out as they came in."""
+    """Unknown fields of its line; they are written back unchanged."""
     version_id: str = ""
-    """The lesson that says the same, once the gate took it in."""
+    """The lesson with the same text, once the gate admitted it."""
     shelf: str = "project"
     """`project`, or `global` for the person's own store."""
 
@@ -101,7 +101,7 @@ class Signal(LedgerEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backport(LedgerEntry):
-    """Proven knowledge written into a skill or a document; `key` is its id (`slbp_…`). The last version tells how it stands."""
+    """Knowledge written into a skill or a document; `key` is its id (`slbp_…`). The last version has its state."""
 
     SORT: ClassVar[str] = "backport"
 
@@ -112,16 +112,16 @@ class Backport(LedgerEntry):
     requested: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     result: tuple[str, ...] = ()
-    """Ids that were asked for, that were new to the target, and that the target holds afterwards."""
+    """Ids that were requested, that were new to the target, and that the target holds afterwards."""
     applied: bool = False
     undone: bool = False
     diff_written: bool = False
     bundle: str = ""
     """The bundle's folder below the store's folder."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    """Content hash of each file as it was left, so that `undo` can tell what was edited since."""
+    """Content hash of each written file, so that `undo` detects later edits."""
     state: str = ""
-    """`applying` or `undoing` from before the first file is written until the last is; so a stop in between is seen."""
+    """`applying` or `undoing` while files are written, so that an interruption is visible."""
     graft: Mapping[str, Any] = field(default_factory=dict)
-    """What it takes to undo it: the target, how each file leads back, and how the cards stood. Not part of its files."""
+    """What undoing needs: the target, how each file is restored, and the cards' earlier status. Not in its files."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Documents and their passages: what is cited. A document is a skill of kind reference; its passages lie beside its version."""
+"""Documents and their passages, which are cited. A document is a skill of kind reference; its version has the passages."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from tacit.domain.identity import digest
 
 ABSTRACT = "Abstract"
-"""The section of a passage that sums its document up, whatever it is called there."""
+"""The section of a summary, whatever the document calls it."""
 REFERENCES = "References"
-"""The section of what only lists other works: kept, and no content of its own."""
+"""The section that lists other works; stored, but not content of the document."""
 EVIDENCE_TYPES = ("peer-reviewed", "book", "preprint", "informal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A stretch of a document's text, with the place where it stands."""
+    """A stretch of a document's text, with its place."""
 
     index: int
     text: str
@@ -47,5 +47,5 @@ class Document:
     """Such as `arxiv`, `doi`, `s2`."""
 
     def text_digest(self) -> str:
-        """What binds the passages to the content of the skill that stands for the document."""
+        """Return the digest that binds the passages to the document's skill."""
         return digest(self.passages)

@@ -1,6 +1,6 @@
-"""The four learning moments: before work, during it, when somebody says no, and after the end.
+"""The four learning moments: before the work, during it, at a refusal, and at the end; and assumptions.
 
-An assumption is stated before or during work, checked at milestones, and compared with what happened.
+An assumption is stated before or during the work, checked at milestones, and compared with what happened.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Aspect(StrEnum):
 
 
 class Held(StrEnum):
-    """How an assumption stands to what happened."""
+    """How an assumption came out."""
 
     OPEN = "open"
     HELD = "held"
     WRONG = "wrong"
     UNKNOWN = "unknown"
-    """The work ended, and nothing tells."""
+    """The work ended, and nothing shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumption(LedgerEntry):
-    """One version of something that was taken for granted; the last one tells how it came out."""
+    """One version of an assumption; the last one has its outcome."""
 
     SORT: ClassVar[str] = "assumption"
 
@@ -58,7 +58,7 @@ class Assumption(LedgerEntry):
     task: str = ""
     held: Held = Held.OPEN
     instead: str = ""
-    """What was the case, where it was wrong."""
+    """What was true instead, if it was wrong."""
     reason: str = ""
     """What shows how it came out."""
     version_id: str = ""
@@ -66,15 +66,15 @@ class Assumption(LedgerEntry):
     steps: tuple[int, ...] = ()
     """Steps of the run, named in `sources`, that show how it came out."""
     settled_by: str = ""
-    """Who said or found how it came out; `by` stays who stated it, and chose its check."""
+    """Who settled it; `by` stays who stated it and chose its check."""
     lesson: str = ""
-    """The version that its being wrong gave; it waits for a person."""
+    """The lesson from its being wrong; it waits for review."""
     origin: Origin = Origin.AGENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment(LedgerEntry):
-    """Something happened that one learns from: a pre-mortem, a checkpoint, a correction, a refusal, a look back."""
+    """Something to learn from: a pre-mortem, a checkpoint, a correction, a refusal, a retrospective."""
 
     SORT: ClassVar[str] = "moment"
 
@@ -84,5 +84,5 @@ class Moment(LedgerEntry):
     text: str = ""
     task: str = ""
     assumptions: tuple[str, ...] = ()
-    """Keys of the assumptions that it states or looks at."""
+    """Keys of the assumptions that it states or checks."""
     origin: Origin = Origin.AGENT

@@ -29,7 +29,7 @@ from tacit.features.cards.card_records import (
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.scores import GONE
-from tacit.gate import Review, is_grave
+from tacit.gate import Review, has_severe_findings
 from tacit.text.redaction import redact
 
 NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
@@ -188,7 +188,7 @@ def _require_same_text(deck: Cards, card: Card, held: Stored) -> None:
 def _require_nothing_grave(deck: Cards, card: Card, lesson: Status) -> None:
     """Refuse to accept a card with grave findings: these must be read first."""
     findings = deck.memory.reviews.examine(card.version_id).findings
-    grave = [finding for finding in findings if is_grave([finding])]
+    grave = [finding for finding in findings if has_severe_findings([finding])]
     if grave or lesson is Status.QUARANTINED:
         why = "; ".join(finding.message for finding in grave) or "it is quarantined"
         hint = f"read it: tacit review {card.version_id[:10]}"

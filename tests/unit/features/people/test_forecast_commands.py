@@ -361,7 +361,7 @@ def test_where_earlier_decisions_cannot_be_read_a_person_decides_without_forecas
 
 def test_where_nothing_is_expected_an_intake_says_what_enter_does(project: Path) -> None:
     with memory() as loop:
-        assert "Enter passes it over" in interviewing(loop, "\n")[0]
+        assert "Enter skips it" in interviewing(loop, "\n")[0]
 
 
 def test_the_latest_forecasts_tell_what_they_were_of(person: Path) -> None:
