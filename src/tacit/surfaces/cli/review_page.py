@@ -293,7 +293,7 @@ def ask_for_confirmations(
 
 def grave_ones(ctx: CommandContext, stored: Stored, examination: Examination) -> list[Finding]:
     """Return the findings that a careful person would refuse, the most severe first."""
-    return [finding for finding in findings_of(ctx, stored, examination) if gate.is_grave([finding])]
+    return [finding for finding in findings_of(ctx, stored, examination) if gate.has_severe_findings([finding])]
 
 
 _LITERALS: Columns[Literal] = Columns(
