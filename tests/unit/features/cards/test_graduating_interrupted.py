@@ -18,7 +18,7 @@ from tacit.domain.errors import Refusal, StaleVersion
 from tacit.features.cards.backport.edit_plan import EditPlan
 from tacit.features.cards.backport.markers import card_ids
 from tacit.features.cards.backport.target_files import write
-from tacit.features.cards.backport.targets import FileChange, find_target, read_files
+from tacit.features.cards.backport.targets import TargetChange, find_target, read_files
 from tests.faults.points import Points
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import Desk
@@ -160,7 +160,7 @@ def test_a_file_that_changes_between_plan_and_write_is_not_written_over(tmp_path
     desk = Desk(tmp_path)
     main = desk.skill / "SKILL.md"
     held = read_files(desk.root, find_target(desk.root, desk.skill))
-    changes = [FileChange(path=path, before=data, after=b"planned\n") for path, data in held.items()]
+    changes = [TargetChange(path=path, before=data, after=b"planned\n") for path, data in held.items()]
     main.write_bytes(b"edited meanwhile\n")
     with raises(StaleVersion, "stale_version"):
         write(desk.root, EditPlan(changes=tuple(changes)))
@@ -173,7 +173,7 @@ def test_a_planted_draft_is_never_written_through(tmp_path: Path) -> None:
     desk.card()
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    change = FileChange(path="AGENTS.md", before=None, after=b"planned\n")
+    change = TargetChange(path="AGENTS.md", before=None, after=b"planned\n")
     (desk.root / ".tacit-0000.part").symlink_to(precious)
     write(desk.root, EditPlan(changes=(change,)))
     assert (desk.root / "AGENTS.md").read_bytes() == b"planned\n"

@@ -169,7 +169,7 @@ def test_a_pipe_or_a_huge_file_as_a_target_is_refused_at_once(desk: Desk) -> Non
     os.mkfifo(desk.root / "pipe.md")
     with (desk.root / "huge.md").open("wb") as file:
         file.truncate(1 << 34)
-    for name, why in (("pipe.md", "no ordinary file"), ("huge.md", "too large")):
+    for name, code in (("pipe.md", "not_a_file"), ("huge.md", "target_too_large")):
         for verb in (desk.backport, lambda *_, target: desk.graduation.inspect(target)):
-            with pytest.raises(Mistake):
+            with raises(Mistake, code):
                 verb("aha_wait", target=desk.root / name)

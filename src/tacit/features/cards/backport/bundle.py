@@ -15,7 +15,7 @@ from typing import Any
 from tacit.domain.errors import StoreOutage
 from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, plain_line
 from tacit.features.cards.backport.markers import BLOCK_END, REFERENCE, block_start
-from tacit.features.cards.backport.targets import FileChange, Target, TargetKind, fingerprint
+from tacit.features.cards.backport.targets import Target, TargetChange, TargetKind, fingerprint
 
 CONTEXT = 3
 _NO_END = "\\ No newline at end of file\n"
@@ -23,7 +23,7 @@ _QUOTED = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r
 _NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
-def make_patch(changes: Sequence[FileChange]) -> bytes:
+def make_patch(changes: Sequence[TargetChange]) -> bytes:
     """Return the changes as one patch; empty without changes."""
     return "".join(part for change in changes for part in _file(change)).encode()
 
@@ -33,7 +33,7 @@ def lines_of(data: bytes | None) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", (data or b"").decode())
 
 
-def _file(change: FileChange) -> Iterator[str]:
+def _file(change: TargetChange) -> Iterator[str]:
     if change.before == change.after:
         return
     old, new = f"a/{change.path}", f"b/{change.path}"

@@ -28,8 +28,8 @@ from tacit.features.cards.backport.markers import (
     read_markers,
 )
 from tacit.features.cards.backport.targets import (
-    FileChange,
     Target,
+    TargetChange,
     TargetKind,
     TextFile,
     fingerprint,
@@ -149,7 +149,7 @@ class BackportStamp:
 class EditPlan:
     """What a backport would change in a target."""
 
-    changes: tuple[FileChange, ...] = ()
+    changes: tuple[TargetChange, ...] = ()
     """Files that change, in the order in which they are written."""
     existing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ def plan_edits(
     after, skill_change = change.files(held, host, marks)
     return EditPlan(
         changes=tuple(
-            FileChange(path=path, before=held[path], after=after[path])
+            TargetChange(path=path, before=held[path], after=after[path])
             for path in target.files
             if after.get(path, held[path]) != held[path]
         ),
@@ -296,7 +296,7 @@ def plan_removal(
     replaced: Mapping[str, str],
     created: Collection[str],
     written: Prints | None = None,
-) -> tuple[FileChange, ...]:
+) -> tuple[TargetChange, ...]:
     """Remove by markers what a backport added, and restore what it updated.
 
     `written` has the prints of each block as backports wrote it: a block that somebody edited since stays, and so do lines that
@@ -329,7 +329,7 @@ def plan_removal(
             edits += _renamed(marks, backport_id, last)
         after[target.main] = _kept(host, edits, target.main, created)
     changed = (path for path in target.files if after[path] != held[path])
-    return tuple(FileChange(path=path, before=held[path], after=after[path]) for path in changed)
+    return tuple(TargetChange(path=path, before=held[path], after=after[path]) for path in changed)
 
 
 def _left_reference(

@@ -44,8 +44,8 @@ def card_start(identity: str, backport_id: str) -> str:
 
 def header(backport_id: str, generated_at: str, ids: Sequence[str]) -> str:
     """The comment at the head of a reference file."""
-    told = (f"backport_id={backport_id}", f"generated_at={generated_at}", f"card_ids={','.join(ids)}")
-    return "\n".join(("<!-- self-learning:aha-file", *told, "-->", "", ""))
+    fields = (f"backport_id={backport_id}", f"generated_at={generated_at}", f"card_ids={','.join(ids)}")
+    return "\n".join(("<!-- self-learning:aha-file", *fields, "-->", "", ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from tacit.domain.errors import NotPermitted, StaleVersion
 from tacit.features.cards.backport.bundle import put_back, way_back
 from tacit.features.cards.backport.edit_plan import EditPlan, Prints, block_print, edited_pieces, plan_removal
 from tacit.features.cards.backport.targets import (
-    FileChange,
     Target,
+    TargetChange,
     TargetKind,
     find_target,
     fingerprint,
@@ -55,7 +55,7 @@ def exclusive(exports: Path) -> Iterator[None]:
 class RevertedFile:
     """How one file is restored."""
 
-    change: FileChange
+    change: TargetChange
     how: str
     """`exact` to the byte, by its `markers` because it was edited since, or `already` as it was."""
     kept: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> l
     if target.host in others:
         text = read_text(held[target.host], path=target.host).text
         if kept := edited_pieces(text, written or {}):
-            unchanged = FileChange(path=target.host, before=held[target.host], after=held[target.host])
+            unchanged = TargetChange(path=target.host, before=held[target.host], after=held[target.host])
             host = found.get(target.host, RevertedFile(change=unchanged, how=BY_MARKERS))
             found[target.host] = replace(host, kept=kept)
     return [one for path in target.files if (one := exact.get(path) or found.get(path))]
@@ -128,9 +128,9 @@ def _exact_files(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> I
     for path, way in ways.items():
         now = held[path]
         if fingerprint(now) == way["is"] and now is not None:
-            yield path, RevertedFile(change=FileChange(path=path, before=now, after=put_back(way, now)), how=EXACT)
+            yield path, RevertedFile(change=TargetChange(path=path, before=now, after=put_back(way, now)), how=EXACT)
         elif fingerprint(now) == way["was"]:
-            yield path, RevertedFile(change=FileChange(path=path, before=now, after=now), how=ALREADY)
+            yield path, RevertedFile(change=TargetChange(path=path, before=now, after=now), how=ALREADY)
 
 
 def _block_prints(backport: Backport, others: Prints) -> Prints | None:
@@ -171,7 +171,7 @@ def without_state(backport: Backport, **changes: Any) -> Backport:
     return replace(backport, state="", id="", **changes)
 
 
-def _write_file(root: Path, change: FileChange) -> None:
+def _write_file(root: Path, change: TargetChange) -> None:
     """Write or remove one file, never through a link."""
     top = root.resolve()
     file = top / change.path

@@ -29,7 +29,7 @@ _TARGET_HINT = "name a skill's folder, AGENTS.md, CLAUDE.md, copilot-instruction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class TargetChange:
     """One file before and after; None means no file."""
 
     path: str

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.features.cards.backport.bundle import make_patch
-from tacit.features.cards.backport.targets import FileChange
+from tacit.features.cards.backport.targets import TargetChange
 
 LONG = "".join(f"line {number}\n" for number in range(40))
 CASES = {
@@ -55,7 +55,7 @@ def _run(*command: str, folder: Path, given: bytes = b"") -> None:
 def _all() -> bytes:
     changes = enumerate(CASES.values())
     return make_patch(
-        [FileChange(path=f"{number}/{path}", before=before, after=after) for number, (path, before, after) in changes]
+        [TargetChange(path=f"{number}/{path}", before=before, after=after) for number, (path, before, after) in changes]
     )
 
 
@@ -88,11 +88,11 @@ def test_a_changed_file_that_somebody_edited_meanwhile_is_not_patched(laid: Path
 
 
 def test_every_file_that_goes_is_deleted_by_the_patch(laid: Path) -> None:
-    going = make_patch([FileChange(path="2/AGENTS.md", before=b"one\n", after=None)])
+    going = make_patch([TargetChange(path="2/AGENTS.md", before=b"one\n", after=None)])
     _run("git", "apply", "-", folder=laid, given=going)
     assert not (laid / "2/AGENTS.md").exists()
 
 
 def test_what_does_not_change_is_not_in_the_patch() -> None:
-    assert make_patch([FileChange(path="a.md", before=b"one\n", after=b"one\n")]) == b""
+    assert make_patch([TargetChange(path="a.md", before=b"one\n", after=b"one\n")]) == b""
     assert make_patch([]) == b""
