@@ -73,7 +73,7 @@ def test_words_that_are_linked_to_an_approved_lesson_and_differ_from_it_stay(des
 
 
 def test_a_card_whose_lesson_was_rejected_stays_whatever_its_word(desk: Desk) -> None:
-    desk.card(status=CardStatus.ACCEPTED, approve=False)
+    made = desk.card(status=CardStatus.ACCEPTED, approve=False)
     desk.world.memory.review(made.version_id, decision="reject", by=USER, reason="wrong")
     with raises(GateRefusal, "may_not_graduate"):
         desk.backport("aha_wait")
@@ -81,7 +81,7 @@ def test_a_card_whose_lesson_was_rejected_stays_whatever_its_word(desk: Desk) ->
 
 def test_a_card_that_the_gate_turned_away_stays_whatever_its_word(desk: Desk) -> None:
     deck = desk.deck
-    desk.card(status=CardStatus.ACCEPTED, approve=False)
+    made = desk.card(status=CardStatus.ACCEPTED, approve=False)
 
     desk.world.clock.pass_by(seconds=1)
     deck.add(dataclasses.replace(made, version_id="", at=deck.now(), title="Another", id="", key="aha_other"))
