@@ -174,7 +174,7 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     assert told.code == 3
     [found] = told.json["found"]
     assert (found["version_id"], found["after"]) == (version, "candidate")
-    assert found["reasons"] == [{"code": "policy_changed"}]
+    assert found["reason_codes"] == ["policy_changed"]
     token = proposing.variables.pop("TACIT_TOKEN")
     assert proposing.run("check", "--library", "--apply").code == 3, "that is for a person"
     assert proposing.run("stats", "--json").json["skills"] == {"trial": 1}
