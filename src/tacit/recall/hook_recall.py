@@ -27,7 +27,7 @@ from tacit.recall.signals import (
     word_signals,
 )
 from tacit.store.lexical_search import VERSION_WEIGHTS, score
-from tacit.text.safe_markdown import SAMPLE_NUMBER, framed
+from tacit.text.context_frame import SAMPLE_NUMBER, framed
 from tacit.text.words import estimate_tokens, joined_words
 
 TYPE_CHECKING = False

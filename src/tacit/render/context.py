@@ -20,7 +20,8 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep, SkillVersion
 from tacit.render import conditions
-from tacit.text.safe_markdown import SAMPLE_NUMBER, attribute, chapters, framed, shown, shown_json, shown_line
+from tacit.text.context_frame import SAMPLE_NUMBER, framed
+from tacit.text.safe_markdown import attribute, chapters, shown, shown_json, shown_line
 from tacit.text.words import estimate_tokens
 
 T = TypeVar("T")

@@ -26,7 +26,8 @@ from tacit.render.context import (
     render_selection,
 )
 from tacit.render.sections import instructions
-from tacit.text.safe_markdown import FRAME, attribute, clean, one_line
+from tacit.text.context_frame import FRAME
+from tacit.text.safe_markdown import attribute, clean, one_line
 from tacit.text.words import estimate_tokens
 from tests.unit.render.test_conditions import RESTART
 

@@ -17,8 +17,9 @@ from tacit.domain.errors import Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.session import NoteKind, SessionNote
 from tacit.features.sessions.shared_lessons import with_error
+from tacit.text.context_frame import framed
 from tacit.text.redaction import redact
-from tacit.text.safe_markdown import attribute, framed, shown_line
+from tacit.text.safe_markdown import attribute, shown_line
 from tacit.text.safe_markdown import shown as inert_text
 from tacit.text.words import estimate_tokens
 

@@ -198,7 +198,7 @@ class HookAnswer:
         """The answer as the client expects it; empty if there is nothing to say."""
         context = "\n".join(self._notes)
         if self._texts:
-            from tacit.text.safe_markdown import framed
+            from tacit.text.context_frame import framed
 
             context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
         if not context:

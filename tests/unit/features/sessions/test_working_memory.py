@@ -25,7 +25,7 @@ from tacit.features.sessions.working_memory import (
     visible_notes,
 )
 from tacit.store import open_store
-from tacit.text.safe_markdown import FRAME
+from tacit.text.context_frame import FRAME
 from tacit.text.words import estimate_tokens
 from tests.raising import raises
 from tests.unit.making import NOW
