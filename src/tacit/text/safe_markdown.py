@@ -1,7 +1,7 @@
 r"""Make text of unknown origin safe to show: inside a Tacit block, and in a Markdown viewer. In linear time.
 
 `clean` removes characters that people cannot see but models read, and escapes everything that looks like a delimiter of our
-blocks, also in other scripts. `context_frame` puts blocks into an outer one with a random number, so that no content can end it.
+blocks, also in other scripts. `context_frame` puts blocks into an outer one with a random number, so no content can end it.
 
 `inert` disables what a Markdown viewer would fetch or run by itself, such as a remote image, whose address could carry data
 away: images by one backslash (``!\[``), tags by ``&lt;``, links that run code by ``]\(``. Ordinary links, local images, code
