@@ -136,7 +136,9 @@ def test_a_hook_keeps_a_skill_from_the_sessions_that_drew_the_lot(terminal: Term
     fill(database, PROCEDURE)
     with Tacit(open_store(database)) as loop:
         stored = loop.version("add-a-migration")
-    session = next(name for name in (f"{SESSION}{n}" for n in range(99)) if is_held_back(name, stored.skill.id, 0.5) is out)
+    session = next(
+        name for name in (f"{SESSION}{n}" for n in range(99)) if is_held_back(name, stored.skill.id, 0.5) is out
+    )
     event = claude("UserPromptSubmit", prompt=TASK) | {"session_id": session, "cwd": str(terminal.project)}
     done = terminal.run("hook", stdin=json.dumps(event))
     assert (done.code, done.err) == (0, "")

@@ -69,9 +69,7 @@ def test_a_policy_that_was_not_loosened_says_so(tmp_path):
     write(tmp_path, "[policy]\nmin_steps = 1\n")
     config, settings = load_config((tmp_path,))
     assert config.policy.min_steps == 3
-    assert "may not loosen it" in next(
-        setting.source for setting in settings if setting.key == "policy.min_steps"
-    )
+    assert "may not loosen it" in next(setting.source for setting in settings if setting.key == "policy.min_steps")
 
 
 def test_the_first_folder_with_a_file_wins(tmp_path):
