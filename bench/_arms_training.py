@@ -40,7 +40,7 @@ class Lessons:
         """`training` is what the memory learned from; `tools` are those that the agent will be told of."""
         self._training = list(training)
         self._tools = tuple(tools)
-        self._attempts = gather(memory.store, tools=tools, named=lambda trajectory: trajectory.session_id)
+        self._attempts = gather(memory.context.store, tools=tools, named=lambda trajectory: trajectory.session_id)
         self._recalled: dict[str, str] = {}
 
     def taught(self, base: BaseModel, *, folder: Path, recipe: Recipe) -> dict[str, Any]:
@@ -90,7 +90,9 @@ class Lessons:
             tasks = sorted({_task(each.session_id) for each in self._training})
             first = set(tasks[0::2])
             for side in (True, False):
-                aids = Aids(learned_memory(each for each in self._training if (_task(each.session_id) in first) is not side))
+                aids = Aids(
+                    learned_memory(each for each in self._training if (_task(each.session_id) in first) is not side)
+                )
                 for attempt in self._attempts:
                     if (_task(attempt.task_key) in first) is side:
                         asked = Exercise(key="", group="", task=attempt.trajectory.task.text, tools=self._tools)

@@ -34,7 +34,11 @@ class _Row:
 
 
 def choose(
-    model: LocalModel, conversations: Sequence[Sequence[ChatMessage]], tools: Sequence[Sequence[str]], *, adapter: str = ""
+    model: LocalModel,
+    conversations: Sequence[Sequence[ChatMessage]],
+    tools: Sequence[Sequence[str]],
+    *,
+    adapter: str = "",
 ) -> list[str]:
     """The tool that the model calls in each conversation, if it calls one of those at hand."""
     tokenizer = model.base.tokenizer

@@ -244,7 +244,9 @@ def _second_jobs(work: Work, bfcl: BfclSuite, *, seed: int) -> list[dict[str, An
 def attempt_of(trajectory: Trajectory, tools: Sequence[Tool]) -> VerifiedAttempt:
     """A reference solution as an attempt that its reference verified."""
     vouched = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier=VERIFIED_BY)
-    return VerifiedAttempt(trajectory=trajectory, task_key=trajectory.session_id, tools=tuple(tools), assessment=vouched)
+    return VerifiedAttempt(
+        trajectory=trajectory, task_key=trajectory.session_id, tools=tuple(tools), assessment=vouched
+    )
 
 
 def bfcl_questions(bfcl: BfclSuite) -> list[Exercise]:

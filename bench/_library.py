@@ -18,7 +18,7 @@ import numpy as np
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
-from tacit.text.signature import error_signature
+from tacit.text.error_signatures import error_signature
 
 DIMENSIONS = 384
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)

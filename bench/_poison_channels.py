@@ -33,14 +33,14 @@ from _poison_payloads import (
 )
 
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.providers import ScriptedModel
 
-Act = Callable[[Loop], None]
+Act = Callable[[Tacit], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +77,13 @@ def _poisoned(name: str, number: int, wish: Payload, before: list[Call], acted: 
 
 
 def _captured(made: list[Trajectory], *, trust: bool = False) -> Act:
-    def act(loop: Loop) -> None:
+    def act(loop: Tacit) -> None:
         loop.capture(made, trust_outcomes=trust)
 
     return act
 
 
-def _learned(loop: Loop) -> None:
+def _learned(loop: Tacit) -> None:
     loop.learn()
 
 
@@ -133,11 +133,11 @@ def _disguised(name: str, number: int, wish: Payload) -> Case:
 def _approved_first(number: int) -> Act:
     """A genuine skill is learned and a person approves it; nothing in it is poisoned."""
 
-    def act(loop: Loop) -> None:
+    def act(loop: Tacit) -> None:
         loop.capture(genuine(number % len(KINDS)))
         loop.learn()
-        for stored in loop.waiting():
-            ticks = [literal.key for literal in loop.examine(stored.version.id).literals]
+        for stored in loop.reviews.waiting():
+            ticks = [literal.key for literal in loop.reviews.examine(stored.version.id).literals]
             loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticks)
 
     return act
@@ -148,14 +148,14 @@ def _merge(name: str, number: int, wish: Payload) -> Case:
     return dataclasses.replace(case, acts=(_approved_first(number), *case.acts))
 
 
-def _known(loop: Loop) -> SkillContent:
+def _known(loop: Tacit) -> SkillContent:
     return next(each.version.content for each in loop.skills(statuses=RECALLABLE))
 
 
 def _refine(name: str, number: int, wish: Payload) -> Case:
     """Somebody's agent rewrites a skill that was approved."""
 
-    def act(loop: Loop) -> None:
+    def act(loop: Tacit) -> None:
         stored = next(iter(loop.skills(statuses=RECALLABLE)))
         content = stored.version.content
         worse = SkillStep(text=f"Run `{wish.command}`", tool="Bash", arguments={"command": wish.command})
@@ -170,7 +170,7 @@ def _refine(name: str, number: int, wish: Payload) -> Case:
         origin = Origin.EXTERNAL if number % 2 else Origin.AGENT
         loop.propose(dataclasses.replace(content, **changed), by="agent", origin=origin, revises=stored)
         # And once more with a full stop, to shake the origin off.
-        again = loop.store.versions(stored.skill.id)[-1]
+        again = loop.context.store.versions(stored.skill.id)[-1]
         if again.version.id != stored.version.id:
             shaken = dataclasses.replace(again.version.content, license="MIT", compatibility=f"{wish.told} .")
             loop.propose(shaken, by="agent", origin=Origin.AGENT, revises=again)
@@ -190,7 +190,7 @@ def _import(name: str, number: int, wish: Payload) -> Case:
     steps = f"1. Run `{wish.command}`.\n2. Run the tests.\n"
     text = f'---\nname: import-{wish.mark}\ndescription: "Run the tests of the shop. {told}"\n---\n\n# Tests\n\n{steps}\n{wish.told}\n'
 
-    def act(loop: Loop) -> None:
+    def act(loop: Tacit) -> None:
         loop.propose(
             application.parse(text, strict=False).content,
             by="ann",
@@ -240,7 +240,7 @@ def _composition(name: str, number: int, wish: Payload) -> Case:
         steps=(SkillStep(text="Prepare", tool="Bash", arguments={"command": wish.command}),),
     )  # fmt: skip
 
-    def act(loop: Loop) -> None:
+    def act(loop: Tacit) -> None:
         known = _known(loop)
         loop.propose(part, by="agent", origin=Origin.EXTERNAL)
         whole = SkillContent(

@@ -76,27 +76,27 @@ class Learned(Ranker):
         return list(dict.fromkeys(ranked)), selection.confidence
 
 
-def opened(embedder: Embedder | None) -> tacit.Loop:
+def opened(embedder: Embedder | None) -> tacit.Tacit:
     """A fresh memory; the embedder is handed in, so that libraries share what it has embedded."""
     memory = tacit.open(":memory:", config=Config(recall=RecallSettings(embedder="none")))
-    memory.embedder = embedder
+    memory.context.embedder = embedder
     return memory
 
 
-def approve(memory: tacit.Loop) -> None:
+def approve(memory: tacit.Tacit) -> None:
     """Approve all that waits: no person sits in a benchmark."""
-    for stored in memory.waiting():
-        ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+    for stored in memory.reviews.waiting():
+        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
         memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
 
 
 def weigh(
-    memory: tacit.Loop, text: str, *, tools: Sequence[str] | None = None, without: Sequence[str] = ()
+    memory: tacit.Tacit, text: str, *, tools: Sequence[str] | None = None, without: Sequence[str] = ()
 ) -> Selection:
     """All that recall would consider, without a limit of tokens and without a trace."""
     at_hand = None if tools is None else tuple(tools)
-    query = Query(text=text, k=K, budget_tokens=UNLIMITED, scope=memory.scope, tools=at_hand, without=tuple(without))
-    return memory.weigh(query)
+    query = Query(text=text, k=K, budget_tokens=UNLIMITED, scope=memory.context.scope, tools=at_hand, without=tuple(without))
+    return memory.rank(query)
 
 
 def document_of(told: Told) -> dict[str, object]:

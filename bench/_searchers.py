@@ -13,8 +13,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from tacit.store.lexical import VERSION_WEIGHTS, distinct
-from tacit.store.sqlite.matching import Matching, affordable, stored_form
+from tacit.store.lexical_search import VERSION_WEIGHTS, LexicalSearch, affordable, distinct, stored_form
 
 TOP = 20
 Search = Callable[[Sequence[str], np.ndarray], object]
@@ -68,7 +67,7 @@ class BoundedFts5:
 
     def opened(self, data: Data) -> Search:
         database = apsw.Connection(str(data.folder / ".tacit" / "tacit.db"))
-        matching = Matching(lambda sql, *values: database.execute(sql, values).fetchall(), "version", weights=())
+        matching = LexicalSearch(lambda sql, *values: database.execute(sql, values).fetchall(), "version", weights=())
         ranked = f"bm25(version_index, {', '.join(map(str, VERSION_WEIGHTS))})"
         sql = f"SELECT rowid FROM version_index WHERE version_index MATCH ? ORDER BY {ranked} LIMIT {TOP}"
 

@@ -65,7 +65,7 @@ class Adapter:
         """Past attempts at tasks like this one; equals in the order in which they were given, as the reference does it."""
         found = [
             {"id": episode.session_id, "name": episode.task[:60], "score": episode.lexical, "steps": []}
-            for episode in self.memory.episodes(text, limit=k)
+            for episode in self.memory.archive.episodes(text, limit=k)
         ]
         return sorted(found, key=lambda item: (-round(item["score"], 9), self._given.get(item["id"], k)))
 
@@ -85,8 +85,8 @@ class Adapter:
         ]
 
     def _approve(self) -> None:
-        for stored in self.memory.waiting():
-            ticked = [literal.key for literal in self.memory.examine(stored.version.id).literals]
+        for stored in self.memory.reviews.waiting():
+            ticked = [literal.key for literal in self.memory.reviews.examine(stored.version.id).literals]
             self.memory.review(
                 stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
             )

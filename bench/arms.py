@@ -207,7 +207,9 @@ def unasked(training: Sequence[Trajectory], exercises: Sequence[Exercise]) -> tu
 
 def attempted(suite: Suite, names: str, actor: Actor, memory: Tacit, *, folder: Path) -> list[ResultRow]:
     """All attempts of an agent under these arms."""
-    made = run_suite(suite, named_arms(names), actor, Aids(memory), folder=folder, progress=said_since(time.perf_counter()))
+    made = run_suite(
+        suite, named_arms(names), actor, Aids(memory), folder=folder, progress=said_since(time.perf_counter())
+    )
     for key, why in made.header.set_aside.items():
         print(f"set aside {key}: {why}", flush=True)
     return list(made.rows)

@@ -30,7 +30,7 @@ import tacit
 from tacit.domain.skill import Parameter, SkillContent
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.learn.mining.binding import Occurrence, bind
-from tacit.text.places import TASK, candidates, leaves_of, plain, resolve, stands_in
+from tacit.text.value_lookup import TASK, candidates, leaves_of, plain, resolve, stands_in
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20261115
@@ -102,8 +102,8 @@ def through_memory(_: Sequence[Run], documents: Sequence[Any]) -> dict[str, list
     with tacit.open(":memory:") as memory:
         memory.capture(tacit.read(list(documents)), trust_outcomes=True)
         memory.learn()
-        for stored in memory.waiting():
-            ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+        for stored in memory.reviews.waiting():
+            ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
             memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
         known = sorted(
             (stored.version for stored in memory.skills()),

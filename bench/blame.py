@@ -37,7 +37,7 @@ from typing import Any
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.atif import from_documents
 from tacit.learn.failures import FailureKind, FailurePool, explain_failure
-from tacit.learn.failures.comparison import changes_made, hands_over
+from tacit.learn.failures.attempt_changes import changes_made, hands_over
 
 SEED = 0
 RESAMPLES = 10_000

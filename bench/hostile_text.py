@@ -16,7 +16,27 @@ from tacit.text.safe_markdown import inert
 from tacit.text.touches import touches_in
 
 SIZE = 25_000
-PIECES = ["![", "](", "`", "` `` ", "<a ", "<img ", "~~~\n", "```\n", "> ", "curl ", "a.", "//a.b", "- ", "1. ", "{", "<!--", '"', "a: ", "é"]
+PIECES = [
+    "![",
+    "](",
+    "`",
+    "` `` ",
+    "<a ",
+    "<img ",
+    "~~~\n",
+    "```\n",
+    "> ",
+    "curl ",
+    "a.",
+    "//a.b",
+    "- ",
+    "1. ",
+    "{",
+    "<!--",
+    '"',
+    "a: ",
+    "é",
+]
 READERS: dict[str, Callable[[str], object]] = {
     "safe markdown": inert,
     "redaction": redact,

@@ -157,7 +157,7 @@ def killed_and_resumed(folder: Path, count: int, *, after_s: float) -> dict[str,
     process.send_signal(signal.SIGKILL)
     process.wait()
     with tacit.open(store) as memory:
-        done = memory.stats().learned
+        done = memory.archive.stats().learned
     resumed = subprocess.run(
         [sys.executable, __file__, "--resume", str(store)], check=True, capture_output=True, text=True
     )

@@ -32,10 +32,10 @@ import _generated_runs as generated
 
 import tacit
 from tacit import gate
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Stored
-from tacit.maintain.care.pairs import near_pairs
+from tacit.domain.stored import Stored
+from tacit.maintain.merging import near_pairs
 
 PERSON = "a script in a person's place"
 SAMPLE = 60
@@ -61,26 +61,26 @@ class Truth:
         return {(family.name, deed) for deed in called.intersection(family.changing())}
 
 
-def approve_all(memory: Loop) -> int:
+def approve_all(memory: Tacit) -> int:
     """Say yes to all that waits, each literal ticked."""
-    waiting = memory.waiting()
+    waiting = memory.reviews.waiting()
     for stored in waiting:
-        ticks = [literal.key for literal in memory.examine(stored.version.id).literals]
+        ticks = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
         memory.review(stored.version.id, "approve", by=PERSON, ticked=ticks)
     return len(waiting)
 
 
-def tend(memory: Loop) -> Counter[str]:
+def tend(memory: Tacit) -> Counter[str]:
     """Apply what `tacit tend` tells, approve what that puts together, and let what was merged leave."""
     done: Counter[str] = Counter()
     for _ in range(2):
-        cares, _ = memory.carry_out(memory.tend(), by=PERSON)
+        cares, _ = memory.library.apply(memory.library.plan(), by=PERSON)
         done.update(care.kind.value for care in cares if care.applied)
         approve_all(memory)
     return done
 
 
-def duplicates(memory: Loop, truth: Truth) -> dict[str, Any]:
+def duplicates(memory: Tacit, truth: Truth) -> dict[str, Any]:
     """Recallable skills that are one too many: by truth, and by the gate's own measure."""
     held = memory.skills(statuses=RECALLABLE)
     seen: set[tuple[str, str]] = set()
@@ -89,7 +89,7 @@ def duplicates(memory: Loop, truth: Truth) -> dict[str, Any]:
         deeds = truth.deeds(stored)
         double += bool(deeds & seen)
         seen |= deeds
-    pairs = near_pairs(held, memory.config.policy.duplicate_similarity)
+    pairs = near_pairs(held, memory.context.config.policy.duplicate_similarity)
     alike = {pair.newer.version.id for pair in pairs}
     return {
         "by_truth": double,
@@ -99,10 +99,10 @@ def duplicates(memory: Loop, truth: Truth) -> dict[str, Any]:
     }
 
 
-def missed(memory: Loop, seed: int) -> dict[str, int]:
+def missed(memory: Tacit, seed: int) -> dict[str, int]:
     """Pairs that comparing some skills with every other one finds, and the search for pairs does not."""
     held = memory.skills(statuses=RECALLABLE)
-    least = memory.config.policy.duplicate_similarity
+    least = memory.context.config.policy.duplicate_similarity
     found = {frozenset((pair.older.version.id, pair.newer.version.id)) for pair in near_pairs(held, least)}
     sample = random.Random(seed).sample(held, min(SAMPLE, len(held)))
     real = {
@@ -114,7 +114,7 @@ def missed(memory: Loop, seed: int) -> dict[str, int]:
     return {"skills_compared_with_all": len(sample), "pairs": len(real), "missed": len(real - found)}
 
 
-def recall(memory: Loop, truth: Truth, asked: Sequence[generated.Question]) -> dict[str, float]:
+def recall(memory: Tacit, truth: Truth, asked: Sequence[generated.Question]) -> dict[str, float]:
     """How often the skill that fits best, and one of the first five, is of the kind of work that was asked for.
 
     Skills are handed out in the order in which they are to be done, so the best is the one with the highest score.
@@ -122,7 +122,7 @@ def recall(memory: Loop, truth: Truth, asked: Sequence[generated.Question]) -> d
     best = shown_first = five = nothing = 0
     for question in asked:
         items = memory.recall(question.text, k=5, budget_tokens=6000, keep=False).items
-        names = [truth.of(memory.store.version(item.version_id)).name for item in items]
+        names = [truth.of(memory.context.store.version(item.version_id)).name for item in items]
         scored = sorted(zip(items, names, strict=True), key=lambda pair: -pair[0].score)
         best += [name for _, name in scored[:1]] == [question.family]
         shown_first += names[:1] == [question.family]
@@ -163,8 +163,8 @@ def measure(sizes: Sequence[int], seed: int, store: Path) -> list[dict[str, Any]
                     "attempts": size,
                     "kinds_of_work": len(set(truth.families.values())),
                     "skills": len(memory.skills(statuses=RECALLABLE)),
-                    "statuses": dict(memory.stats().skills),
-                    "versions": memory.stats().versions,
+                    "statuses": dict(memory.archive.stats().skills),
+                    "versions": memory.archive.stats().versions,
                     "duplicates_before_tending": before,
                     "tended": dict(done),
                     "duplicates": duplicates(memory, truth),
@@ -172,12 +172,12 @@ def measure(sizes: Sequence[int], seed: int, store: Path) -> list[dict[str, Any]
                     "learn_cpu_s": round(learned - started, 1),
                     "approve_cpu_s": round(approved - learned, 1),
                     "tend_cpu_s": round(tended - looking, 1),
-                    "store_mb": round(memory.stats().bytes / 2**20, 1),
+                    "store_mb": round(memory.archive.stats().bytes / 2**20, 1),
                 }
             )
             print(json.dumps(rows[-1]), flush=True)
         rows[-1]["search_for_pairs"] = missed(memory, seed)
-        assert not memory.verify()
+        assert not memory.archive.verify()
     return rows
 
 

@@ -50,12 +50,12 @@ from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import said_in
+from tacit.domain.skill import filled_fields
 from tacit.domain.stored import Stored
+from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
-from tacit.maintain import exports
 
 SEED = 6
 COUNT = 24
@@ -116,7 +116,7 @@ def dumped(value: Any) -> str:
 
 def kept(loop: Tacit) -> Iterator[Stored]:
     """Every version there is, whatever its standing."""
-    yield from loop.store.catalogue(statuses=set(Status))
+    yield from loop.context.store.catalogue(statuses=set(Status))
 
 
 def shown(loop: Tacit, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ def shown(loop: Tacit, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def approved(loop: Tacit, stored: Stored) -> bool:
     """Whether a person approved this very content."""
-    return any(each.content_hash == stored.version.hash for each in loop.store.approvals(stored.version.id))
+    return any(each.content_hash == stored.version.hash for each in loop.context.store.approvals(stored.version.id))
 
 
 def judge(case: Case, loop: Tacit, tally: Tally) -> None:
@@ -150,7 +150,7 @@ def judge(case: Case, loop: Tacit, tally: Tally) -> None:
     sort_key = ("trusted", "trial", "candidate", "quarantined", "rejected", "stale", "retired")
     tally.statuses[next((each for each in sort_key if each in standing), "nothing kept")] += 1
     for stored in carrying if case.literal else ():
-        for path, value in said_in(stored.version.content).items():
+        for path, value in filled_fields(stored.version.content).items():
             if holds(case, dumped(value)):
                 tally.carried += 1
                 origin = origin_of(stored, path)
@@ -196,10 +196,12 @@ def reason(case: Case, loop: Tacit) -> str:
         return "no step of it is kept"
     rules: dict[str, None] = {}
     for stored in held:
-        for verdict in loop.store.verdicts(version_id=stored.version.id):
+        for verdict in loop.context.store.verdicts(version_id=stored.version.id):
             for finding in verdict.findings:
                 if finding.rule == "waits_for_a_person":
-                    rules.setdefault(next((name for name, text in _WAITING.items() if text in finding.message), "other"))
+                    rules.setdefault(
+                        next((name for name, text in _WAITING.items() if text in finding.message), "other")
+                    )
                 elif finding.severity not in ("info", "low"):
                     rules.setdefault(finding.rule)
     first = next((rule for rule in _REASONS if any(rule in each for each in rules)), "other")
@@ -247,7 +249,7 @@ def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[s
         leaks = [case.wish.mark for case in some if bare(case.wish.mark) in flat]
         return {
             "cases": len(some), "versions": len(list(kept(loop))), "recallable": len(recallable),
-            "texts seen": len(texts), "injectable": len(leaks), "damage": len(loop.verify()),
+            "texts seen": len(texts), "injectable": len(leaks), "damage": len(loop.archive.verify()),
         }  # fmt: skip
 
 

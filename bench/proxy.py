@@ -28,10 +28,14 @@ from _decisions import EASY, HARD, SHEETS, START, Decided, Hardness, stream
 from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.identity import plain
 from tacit.evidence.statistics import bootstrap, mean, wilson
-from tacit.features.people import forecast
-from tacit.features.people.forecast import SURE, ConflictKind, Mind, Outlook, Question, Settled
-from tacit.surfaces.cli.people import panels
-from tacit.surfaces.cli.plotting import draw
+from tacit.features.people import calibration as people_calibration
+from tacit.features.people import forecast as expectation
+from tacit.features.people.calibration import SURE, Settled
+from tacit.features.people.commands import panels
+from tacit.features.people.forecast import ConflictKind, Outlook
+from tacit.features.people.prediction import DecisionModel
+from tacit.features.people.questions import Question
+from tacit.surfaces.cli.charts import draw
 
 HERE = Path(__file__).parent
 WRITTEN = HERE / "data" / "decisions.jsonl"
@@ -64,7 +68,7 @@ class Said:
     @property
     def surprise(self) -> bool:
         actual = self.decided.choice.response
-        return forecast.surprised(self.known.posterior, self.known.posterior_confidence, actual)
+        return expectation.surprised(self.known.posterior, self.known.posterior_confidence, actual)
 
 
 class Rivals:
@@ -96,7 +100,7 @@ def forecast_all(
     decisions: Iterable[Decided], *, seed: int, retrieval_votes: float = 0.0, corrections: bool = False
 ) -> list[Said]:
     """Forecast every decision from what came before it."""
-    minds: dict[str, Mind] = {}
+    minds: dict[str, DecisionModel] = {}
     records: dict[str, list[Settled]] = {}
     seen: dict[str, list[Choice]] = {}
     rivals = {person: Rivals(answers) for person, answers in ANSWERS.items()}
@@ -104,20 +108,20 @@ def forecast_all(
     for decided in decisions:
         choice = decided.choice
         person, answers = choice.person, ANSWERS[choice.person]
-        mind = minds.setdefault(person, Mind(retrieval_votes=retrieval_votes))
+        model = minds.setdefault(person, DecisionModel(retrieval_votes=retrieval_votes))
         record, past = records.setdefault(person, []), seen.setdefault(person, [])
         question = dataclasses.replace(Question.of(choice), options=answers)
-        known = forecast.foresee(mind, question, record=record, conflict=forecast.conflict_in(past, question))
+        known = expectation.foresee(model, question, record=record, conflict=expectation.conflict_in(past, question))
         found.append(_said(seed, decided, known, rivals[person]))
         record.append(
             Settled(score=known.score, confidence=known.posterior_confidence, hit=known.guess == choice.response)
         )
         if corrections and found[-1].surprise and decided.changed and not decided.slipped:
             choice = dataclasses.replace(choice, explicit=True, id="")
-        mind.see(choice)
+        model.see(choice)
         past.append(choice)
         if known.guess == choice.response:
-            mind.retrieve(reason.id for reason in known.reasons)
+            model.retrieve(reason.id for reason in known.reasons)
         rivals[person].see(choice.response)
     return found
 
@@ -139,7 +143,7 @@ def _said(seed: int, decided: Decided, known: Outlook, rivals: Rivals) -> Said:
 
 def compared(said: Sequence[Said]) -> dict[str, Any]:
     """Ours against both rules, for each person: accuracy and Brier score, with paired intervals (whole streams are drawn)."""
-    told: dict[str, Any] = {}
+    description: dict[str, Any] = {}
     for person in (*ANSWERS, "all"):
         of = [one for one in said if person in (one.decided.choice.person, "all")]
         seeds = [one.seed for one in of]
@@ -152,8 +156,8 @@ def compared(said: Sequence[Said]) -> dict[str, Any]:
                 "accuracy": _difference(of, groups, lambda one, who=who: float(one.hit("ours")) - one.hit(who)),
                 "brier": _difference(of, groups, lambda one, who=who: one.brier("ours") - one.brier(who)),
             }
-        told[person] = row
-    return told
+        description[person] = row
+    return description
 
 
 def _difference(of: Sequence[Said], groups: Sequence[int] | None, figure: Callable[[Said], float]) -> dict[str, float]:
@@ -165,7 +169,7 @@ def _difference(of: Sequence[Said], groups: Sequence[int] | None, figure: Callab
 def calibration(said: Sequence[Said]) -> dict[str, Any]:
     """How often each confidence came true, and what was called sure: of all, of each stream, of each person in it."""
     spoken = [one for one in said if one.known.known]
-    table = forecast.calibration_table([(one.known.posterior_confidence, one.hit("ours")) for one in spoken])
+    table = people_calibration.calibration_table([(one.known.posterior_confidence, one.hit("ours")) for one in spoken])
     sure = [one for one in spoken if one.known.posterior_confidence >= SURE]
     streams = _worst(sure, lambda one: str(one.seed))
     persons = _worst(sure, lambda one: f"{one.seed} {one.decided.choice.person}")
@@ -221,11 +225,11 @@ def surprises(said: Sequence[Said]) -> dict[str, Any]:
     drifts: list[int] = []
     shown = changes = seen = 0
     why: Counter[str] = Counter()
-    for told in by_person.values():
-        for at, one in enumerate(told):
+    for description in by_person.values():
+        for at, one in enumerate(description):
             if one.decided.since_change == 0:
                 changes += 1
-                after = told[at : at + WITHIN]
+                after = description[at : at + WITHIN]
                 turned = [step for step, each in enumerate(after) if each.decided.changed and not each.decided.slipped]
                 shown += bool(turned)
                 found = [step for step in turned if after[step].surprise]
@@ -276,18 +280,18 @@ def measured(seeds: Sequence[int], hardness: Hardness) -> tuple[list[Said], dict
 
 def variants(seeds: Sequence[int]) -> dict[str, Any]:
     """What single parts of it are worth, in accuracy and Brier score over all three people."""
-    told = {}
+    description = {}
     for name, options in {
         "as it is": {},
         "retrieval votes": {"retrieval_votes": 1.0},
         "corrections said aloud": {"corrections": True},
     }.items():
         said = [one for seed in seeds for one in forecast_all(stream(seed), seed=seed, **options)]  # type: ignore[arg-type]
-        told[name] = {
+        description[name] = {
             "accuracy": _mean(one.hit("ours") for one in said),
             "brier": _mean(one.brier("ours") for one in said),
         }
-    return told
+    return description
 
 
 def lessons(seeds: Sequence[int], *, topics: int = 20, length: int = 120) -> dict[str, float]:
@@ -295,10 +299,10 @@ def lessons(seeds: Sequence[int], *, topics: int = 20, length: int = 120) -> dic
 
     `nothing` leaves them out, `name` tells which lesson bears on it, `kind` only that one does (which is what is told).
     """
-    told: dict[str, list[bool]] = {"nothing": [], "name": [], "kind": []}
-    for way, hits in told.items():
+    description: dict[str, list[bool]] = {"nothing": [], "name": [], "kind": []}
+    for way, hits in description.items():
         for seed in seeds:
-            dice, mind = random.Random(f"lessons {seed}"), Mind()
+            dice, model = random.Random(f"lessons {seed}"), DecisionModel()
             for number in range(length):
                 topic = dice.randrange(topics) if dice.random() < 0.5 else None
                 words = [f"word{each}" for each in dice.sample(range(60), 8)]
@@ -320,9 +324,9 @@ def lessons(seeds: Sequence[int], *, topics: int = 20, length: int = 120) -> dic
                     traits=traits,
                 )
                 asked = dataclasses.replace(Question.of(choice), options=("allow", "deny"))
-                hits.append(mind.lean(asked).guess == response)
-                mind.see(choice)
-    return {way: _mean(hits) for way, hits in told.items()}
+                hits.append(model.likelihoods(asked).guess == response)
+                model.see(choice)
+    return {way: _mean(hits) for way, hits in description.items()}
 
 
 def written() -> list[Decided]:
@@ -332,8 +336,8 @@ def written() -> list[Decided]:
         row = json.loads(line)
         known = {key: row[key] for key in ("slipped", "changed", "since_change")}
         at = stream_time(row["at"])
-        told = row["choice"] | {"at": at, "sort": ChoiceSort(row["choice"]["sort"])}
-        found.append(Decided(choice=Choice(**told), **known))
+        description = row["choice"] | {"at": at, "sort": ChoiceSort(row["choice"]["sort"])}
+        found.append(Decided(choice=Choice(**description), **known))
     return found
 
 
@@ -391,7 +395,7 @@ def main() -> int:
     }
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     spoken = [each for each in said if each.known.known]
-    bins = forecast.calibration_table([(each.known.posterior_confidence, each.hit("ours")) for each in spoken])
+    bins = people_calibration.calibration_table([(each.known.posterior_confidence, each.hit("ours")) for each in spoken])
     draw(
         panels(bins),
         options.out.with_suffix(".svg"),

@@ -43,7 +43,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "bench")]
 from _library import Library, WordSum  # noqa: E402
 from _searchers import EXACT_VECTOR_SCANS, SEARCHERS, Data, read_queries  # noqa: E402
 
-from tacit.api import Loop  # noqa: E402
+from tacit.api import Tacit  # noqa: E402
 from tacit.config.settings import Config  # noqa: E402
 from tacit.domain.lifecycle import RECALLABLE  # noqa: E402
 from tacit.domain.ports import Store  # noqa: E402
@@ -93,7 +93,7 @@ def _put(store: Store, made: Sequence[Any], vectors: Sequence[Sequence[bytes]]) 
 
     def embed() -> None:
         for (_, version, _), own in zip(made, vectors, strict=True):
-            store.put_vectors(version.id, own, space=WordSum.identity)
+            store.vectors.put(version.id, own, space=WordSum.identity)
 
     return {
         "skills": _seconds(lambda: [store.add_version(*each) for each in made]),
@@ -127,7 +127,7 @@ def measure_recall(folder: Path, count: int, *, semantic: bool) -> dict[str, Any
 
     result: dict[str, Any] = {"first_ms": round(first_ms, 1), **_timed(recall, queries), "peak_mb": _peak_mb()}
     result["given"] = round(given / len(queries), 2)
-    store, embedder = memory.store, WordSum()
+    store, embedder = memory.context.store, WordSum()
     parts: dict[str, Callable[[str], object]] = {
         "search": lambda query: store.search(terms(query), statuses=RECALLABLE, limit=20, cued_within=100),
         "frequencies": lambda query: store.document_frequency(terms(query)),
@@ -136,7 +136,7 @@ def measure_recall(folder: Path, count: int, *, semantic: bool) -> dict[str, Any
         vectors = {query: embedder.embed([query])[0] for query in queries}
         parts = {
             "embed": lambda query: embedder.embed([query]),
-            "nearest_20": lambda query: store.nearest(vectors[query], space=embedder.identity, limit=20),
+            "nearest_20": lambda query: store.vectors.nearest(vectors[query], space=embedder.identity, limit=20),
         }
     result["parts"] = {name: _timed(part, queries) for name, part in parts.items()}
     memory.close()
@@ -162,9 +162,9 @@ def measure_cold(folder: Path, count: int, *, semantic: bool) -> dict[str, Any]:
     return took
 
 
-def _opened(folder: Path, *, semantic: bool) -> Loop:
+def _opened(folder: Path, *, semantic: bool) -> Tacit:
     store = open_store(folder / ".tacit" / "tacit.db")
-    return Loop(store, config=Config(), embedder=WordSum() if semantic else None)
+    return Tacit(store, config=Config(), embedder=WordSum() if semantic else None)
 
 
 def _timed(action: Callable[[str], object], queries: Sequence[str]) -> dict[str, float]:

@@ -35,11 +35,11 @@ import _recall_sets as sets
 from _recall_rankers import Bm25, Learned, Memory, Ranker, Remembering
 from _recall_sets import Asked, Part
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.model import Embedder
 from tacit.evidence.statistics import Estimate, auroc, bootstrap, mean
-from tacit.features.evaluate.recall.ranking import hit, recall_at, reciprocal_rank
-from tacit.providers.embedding.opening import open_embedder
+from tacit.features.evaluate.recall_quality import hit, recall_at, reciprocal_rank
+from tacit.providers.embedding.embedder_choice import open_embedder
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ", with tools"
@@ -265,7 +265,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     """Measure, print, keep."""
     given = options()
-    opened = open_embedder(given.embedder, home=Surroundings.read().home) if given.embedder else None
+    opened = open_embedder(given.embedder, home=UserEnvironment.read().home) if given.embedder else None
     bench = Bench(given.data, embedder=Remembering(opened) if opened else None, half=given.half)
     document: dict[str, Any] = {}
     seconds: dict[str, float] = {}

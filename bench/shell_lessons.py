@@ -47,8 +47,8 @@ from _recordings import trajectories
 
 import tacit
 from tacit.domain.trajectory import Step, StepResult, Trajectory
+from tacit.text.error_signatures import error_signature, missing_name
 from tacit.text.shell import parse_command
-from tacit.text.signature import error_signature, missing_name
 from tacit.text.words import terms
 
 SEED = 0
@@ -187,14 +187,14 @@ class Memory:
         self.memory = tacit.open(":memory:")
         self.memory.capture(runs)
         self.memory.learn()
-        for stored in self.memory.waiting():
-            ticked = [literal.key for literal in self.memory.examine(stored.version.id).literals]
+        for stored in self.memory.reviews.waiting():
+            ticked = [literal.key for literal in self.memory.reviews.examine(stored.version.id).literals]
             self.memory.review(
                 stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
             )
 
     def lessons(self) -> list[Any]:
-        return [stored.version.content for stored in self.memory.store.catalogue(kinds={tacit.Kind.LESSON})]
+        return [stored.version.content for stored in self.memory.context.store.catalogue(kinds={tacit.Kind.LESSON})]
 
     def __call__(self, case: Case) -> Sequence[str]:
         chosen = self.memory.recall(

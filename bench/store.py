@@ -28,8 +28,8 @@ from tacit.domain.lifecycle import RECALLABLE, Status  # noqa: E402
 from tacit.domain.ports import Store  # noqa: E402
 from tacit.domain.skill import SkillVersion  # noqa: E402
 from tacit.store import open_store  # noqa: E402
-from tacit.store.records import unpack  # noqa: E402
-from tacit.store.sqlite.seals import seal_of  # noqa: E402
+from tacit.store.encoding import unpack  # noqa: E402
+from tacit.store.seals import seal_of  # noqa: E402
 from tests.unit.store.samples import evidence, put_version, step_to  # noqa: E402
 
 ROUNDS = 30
@@ -69,7 +69,7 @@ def written(store: Store, folder: Path) -> dict[str, float]:
     known = put_version(store, "known").version.id
     actions: dict[str, Callable[[int], object]] = {
         "bare_insert_per_s": bare_insert(folder),
-        "evidence_per_s": lambda number: store.add_evidence(evidence(known, minutes=number)),
+        "evidence_per_s": lambda number: store.add(evidence(known, minutes=number)),
         "version_and_transition_per_s": add_version,
     }
     rates: dict[str, list[float]] = {name: [] for name in actions}

@@ -64,8 +64,8 @@ def learned(episodes: Documents) -> tacit.Tacit:
     memory = tacit.open(":memory:")
     memory.capture(tacit.read(episodes), trust_outcomes=True)
     memory.learn()
-    for stored in memory.waiting():
-        ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+    for stored in memory.reviews.waiting():
+        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
         memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
     return memory
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 
 from tacit import ingest as experience
-from tacit.domain.scope import Level, Scope
 from tacit.api import Loop
+from tacit.domain.scope import Level, Scope
 from tacit.store import open_store
 from tacit.surfaces.cli.views import show_learned, show_selection
 

@@ -19,7 +19,7 @@ INTRODUCTION = """\
 
 Every command takes `--json` (exactly one JSON document on stdout) and `--store PATH`. Exit codes: 0 done, 1 a bug,
 2 a mistake in the input, 3 refused by the rules, 4 something outside failed; see [errors](errors.md). With `--json` an error is
-`{"error": {"code": …, "kind": …, "message": …, "hint": …}}`. JSON keys that were renamed are in [JSON aliases](json-aliases.md).
+`{"error": {"code": …, "kind": …, "message": …, "hint": …}}`. Renamed JSON keys: [JSON aliases](json-aliases.md).
 
 This page is written by `python docs/reference/generate.py`.
 """

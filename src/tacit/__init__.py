@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tacit.api import Tacit
+    from tacit.api import Tacit, open
     from tacit.config.settings import Config
     from tacit.domain.errors import TacitError
     from tacit.domain.evidence import Grade, Outcome
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tacit.evidence import Command
     from tacit.evidence.replay import Replay
     from tacit.ingest import read
-    from tacit.api import open
 
 __version__ = "0.2.0"
 

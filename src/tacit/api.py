@@ -32,10 +32,9 @@ from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, par
 from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.verification import Verifier
-from tacit.evidence import Followed, capture, parse_outcome
-from tacit.evidence import control_runs
+from tacit.evidence import Followed, capture, control_runs, parse_outcome
 from tacit.evidence.verifiers import verify
-from tacit.learn.report import Applied, LearningReport
+from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
 from tacit.maintain.maintenance import Maintenance, Progress
 from tacit.recall import catalogue, publishing, retrieval
@@ -51,7 +50,11 @@ if TYPE_CHECKING:
     from tacit.learn import origin_limits, pipeline
     from tacit.maintain import exports, promotion
 else:  # most commands use few of them; none should wait for all
-    gate, admission, approvals = LazyModule("tacit.gate"), LazyModule("tacit.gate.admission"), LazyModule("tacit.gate.approvals")
+    gate, admission, approvals = (
+        LazyModule("tacit.gate"),
+        LazyModule("tacit.gate.admission"),
+        LazyModule("tacit.gate.approvals"),
+    )
     reviews, promotion = LazyModule("tacit.gate.reviews"), LazyModule("tacit.maintain.promotion")
     exports, journal_uses = LazyModule("tacit.maintain.exports"), LazyModule("tacit.evidence.journal_uses")
     origin_limits, pipeline = LazyModule("tacit.learn.origin_limits"), LazyModule("tacit.learn.pipeline")
@@ -236,7 +239,9 @@ class Tacit:
             allowed=allowance(allowed),
             person=person,
         )
-        lots = control_runs.ControlDraw.here(context.config.policy.hold_out if keep else 0.0, context.place, session=session)
+        lots = control_runs.ControlDraw.here(
+            context.config.policy.hold_out if keep else 0.0, context.place, session=session
+        )
         drawn = lots.draw(context.store, self.rank(query))
         selection = retrieval.written(drawn.selection)
         if not keep:
@@ -290,7 +295,7 @@ class Tacit:
         """
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
-            raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills list`")
+            raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills`")
         entry = approvals.within(entry, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.context.paused:
@@ -373,7 +378,7 @@ class Tacit:
         self.close()
 
 
-def open(store: str | Path = "", *, config: Config | None = None) -> Tacit:
+def open(store: str | Path = "", *, config: Config | None = None) -> Tacit:  # noqa: A001 - tacit.open() is the public name
     """Open the nearest store (`.tacit/tacit.db` of this project), or the one at the given path.
 
     The store is created if there is none.
@@ -397,7 +402,7 @@ def open_at(place: StoreLocation, *, config: Config, home: Path) -> Tacit:
 
 @cache  # a server opens the store for every request, and weights take a while to load
 def _open_embedder(choice: str, home: Path) -> Embedder | None:
-    from tacit.providers.embedding.opening import open_embedder  # most commands need none
+    from tacit.providers.embedding.embedder_choice import open_embedder  # most commands need none
 
     account = UserEnvironment.read().account_home  # a variable of an agent's shell does not move the hub's cache
     hub_cache = account / ".cache" / "huggingface" / "hub" if account else None

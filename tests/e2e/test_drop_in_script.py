@@ -90,4 +90,6 @@ def test_nothing_is_written_outside_of_the_repository(tmp_path: Path, folder: st
 
 
 def test_without_a_folder_it_goes_where_every_client_looks(tmp_path: Path) -> None:
-    assert place_drop_in_script(tmp_path, "")["script"] == ".agents/skills/self-learning-skills/scripts/self_learning.py"
+    assert (
+        place_drop_in_script(tmp_path, "")["script"] == ".agents/skills/self-learning-skills/scripts/self_learning.py"
+    )

@@ -75,8 +75,8 @@ def state(database: Path) -> dict[str, Any]:
             "outlines": [outline.trajectory_id for outline in loop.context.store.outlines.all()],
             "left": (
                 loop.context.store.episodes(unlearned=True),
-                loop.store.outlines.unmined(),
-                loop.store.outlines.missing(),
+                loop.context.store.outlines.unmined(),
+                loop.context.store.outlines.missing(),
             ),
             "done": Counter(entry.action for entry in loop.archive.history()),
         }

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.config.whereabouts import Variables
+from tacit.api import open as open_memory
+from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
-from tacit.opening import open as open_memory
 from tacit.surfaces.hook import detach
-from tacit.surfaces.hook.answer import MAX_CHARACTERS
-from tacit.surfaces.hook.events import LEARN, Unreadable, parse
-from tacit.surfaces.hook.ground import find
-from tacit.surfaces.hook.moments import attend
+from tacit.surfaces.hook.event_context import find
+from tacit.surfaces.hook.event_handlers import attend
+from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, Unreadable, parse
 
 SKILLS = (
     SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm here, never npm."),
@@ -44,7 +43,7 @@ def hooked(folder: Path) -> Callable[[bytes], None]:
         for content in SKILLS:
             verdict = memory.propose(content, by="ann")
             memory.review(verdict.version_id, "approve", by="ann")
-    variables = Variables({"HOME": str(folder), "TACIT_STORE": str(store)})
+    variables = HookEnvironment({"HOME": str(folder), "TACIT_STORE": str(store)})
     told: list[str] = []
 
     def run(data: bytes) -> None:

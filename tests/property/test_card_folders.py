@@ -7,14 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.card import Backport, Card, CardEvent, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.aha.records import FILES, entry_of, line_of
-from tacit.features.cards.folder import Folder
+from tacit.features.cards.card_records import FILES, entry_of, line_of
+from tacit.features.cards.folder import CardFolder
 from tests.unit.features.cards.making import World
 from tests.unit.making import NOW
 
@@ -81,22 +80,19 @@ def written(folder: Path, sort: type[Any]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().split(b"\n") if line] if path.exists() else []
 
 
-@pytest.mark.parametrize("kind", ["volatile", "sqlite"])
 @settings(max_examples=20)
 @given(files=FOLDERS)
-def test_import_and_export_are_equal_in_meaning_for_every_sort(
-    kind: str, files: dict[type[Any], list[dict[str, Any]]]
-) -> None:
+def test_import_and_export_are_equal_in_meaning_for_every_sort(files: dict[type[Any], list[dict[str, Any]]]) -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        world = World(place / "w", kind)
+        world = World(place / "w")
         world.folder.mkdir(parents=True)
         for sort, lines in files.items():
             text = "".join(json.dumps(each) + "\n" for each in lines)
             (world.folder / FILES[sort]).write_text(text, encoding="utf-8")
         deck = world.deck()
         assert deck.sync().problems == ()
-        world.deck().give_out(Folder(place / "out"))
+        world.deck().export_folder(CardFolder(place / "out"))
         for sort, lines in files.items():
             assert meant(sort, written(place / "out", sort)) == meant(sort, lines)
         held = {key: json.dumps(line_of(card), sort_keys=True) for key, card in deck.cards().items()}

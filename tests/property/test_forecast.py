@@ -12,16 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.choice import Choice, ChoiceSort
-from tacit.features.people.forecast import (
-    SURE,
-    Question,
-    Settled,
-    confidence,
-    conflict_in,
-    foresee,
-    mind_of,
-    open_questions,
-)
+from tacit.features.people.calibration import SURE, Settled, confidence
+from tacit.features.people.forecast import conflict_in, foresee
+from tacit.features.people.intake import open_questions
+from tacit.features.people.prediction import model_of
+from tacit.features.people.questions import Question
 from tests.unit.making import NOW
 
 TEXT = st.text(max_size=30)
@@ -62,13 +57,13 @@ RECORD = st.lists(st.builds(Settled, score=st.floats(0, 1), confidence=st.floats
 def test_any_decisions_give_a_forecast_and_the_same_one_again(
     choices: list[Choice], question: Question, record: list[Settled]
 ) -> None:
-    told = [
-        foresee(mind_of(choices), question, record=record, conflict=conflict_in(choices, question)) for _ in range(2)
+    description = [
+        foresee(model_of(choices), question, record=record, conflict=conflict_in(choices, question)) for _ in range(2)
     ]
-    assert told[0] == told[1]
-    assert 0 <= told[0].posterior_confidence <= 1
-    assert 0 <= told[0].score <= 1 + 1e-9
-    assert told[0].known == (told[0].why_not == "") or not told[0].guess
+    assert description[0] == description[1]
+    assert 0 <= description[0].posterior_confidence <= 1
+    assert 0 <= description[0].score <= 1 + 1e-9
+    assert description[0].known == (description[0].why_not == "") or not description[0].guess
 
 
 @settings(max_examples=60)
@@ -76,11 +71,11 @@ def test_any_decisions_give_a_forecast_and_the_same_one_again(
 def test_shares_are_a_distribution_over_answers_that_were_given_or_may_be(
     choices: list[Choice], question: Question
 ) -> None:
-    leaning = mind_of(choices).lean(question)
+    found = model_of(choices).likelihoods(question)
     given_before = {choice.response for choice in choices if choice.sort is question.sort}
-    assert set(leaning.shares) <= given_before | set(question.options) | {""}
-    if leaning.shares:
-        assert abs(sum(leaning.shares.values()) - 1) < 1e-9
+    assert set(found.shares) <= given_before | set(question.options) | {""}
+    if found.shares:
+        assert abs(sum(found.shares.values()) - 1) < 1e-9
 
 
 @settings(max_examples=40)
@@ -100,7 +95,7 @@ def test_the_order_in_which_circumstances_are_told_makes_no_difference(
     asked = dataclasses.replace(
         question, features=shuffled(dict(question.features)), traits=shuffled(dict(question.traits))
     )
-    assert mind_of(others).lean(asked).shares == mind_of(choices).lean(question).shares
+    assert model_of(others).likelihoods(asked).shares == model_of(choices).likelihoods(question).shares
 
 
 @settings(max_examples=40)
@@ -108,8 +103,10 @@ def test_the_order_in_which_circumstances_are_told_makes_no_difference(
 def test_decisions_of_another_sort_only_age_the_others(choices: list[Choice], question: Question) -> None:
     same = [choice for choice in choices if choice.sort is question.sort]
     last = [choice for choice in choices if choice.sort is not question.sort]
-    assert set(mind_of([*last, *same]).lean(question).shares) == set(mind_of(same).lean(question).shares)
-    assert mind_of([*last, *same]).lean(question).shares == mind_of(same).lean(question).shares
+    assert set(model_of([*last, *same]).likelihoods(question).shares) == set(
+        model_of(same).likelihoods(question).shares
+    )
+    assert model_of([*last, *same]).likelihoods(question).shares == model_of(same).likelihoods(question).shares
 
 
 @given(st.floats(0, 1), RECORD)
@@ -135,15 +132,15 @@ def test_any_task_has_questions_with_keys_of_their_own(task: str, given_ones: li
 
 def test_a_forecast_is_the_same_in_another_process_whatever_its_hashes() -> None:
     script = (
-        "from tests.unit.features.people.forecast.deciding import *\n"
+        "from tests.unit.features.people.deciding import *\n"
         "from tacit.features.people.forecast import mind_of\n"
         "seen = [choice(n, f'answer {n % 7}', {'kind': f'k{n % 3}'}, artifact=f'word{n % 5} and') for n in range(40)]\n"
         "print(repr(sorted(mind_of(seen).lean(question({'kind': 'k1'}, artifact='word2')).shares.items())))\n"
     )
-    told = {
+    description = {
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(description) == 1

@@ -24,20 +24,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Grade
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, said_in
+from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, filled_fields
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.origins import origin_at
 from tacit.providers import ScriptedModel
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, slip_in
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))
@@ -132,7 +133,7 @@ class Fenced(RuleBasedStateMachine):
 
     def store(self) -> Store:
         """The store of this machine."""
-        return VolatileStore()
+        return open_store(":memory:")
 
     def tick(self) -> datetime:
         self.now += timedelta(seconds=1)
@@ -141,17 +142,17 @@ class Fenced(RuleBasedStateMachine):
     @initialize(strictness=st.sampled_from(Strictness))
     def open(self, strictness: Strictness) -> None:
         config = Config(policy=Policy(strictness=strictness))
-        self.loop = Loop(self.store(), config=config, scope=Scope(Level.PROJECT, "app"), clock=self.tick)
+        self.loop = Tacit(self.store(), config=config, scope=Scope(Level.PROJECT, "app"), clock=self.tick)
 
     def teardown(self) -> None:
         try:
-            assert self.loop.verify() == []
+            assert self.loop.archive.verify() == []
         finally:
             self.loop.close()
             shutil.rmtree(self.folder)
 
     def versions(self) -> list[Stored]:
-        return self.loop.store.catalogue(statuses=set(Status))
+        return self.loop.context.store.catalogue(statuses=set(Status))
 
     def pick(self, which: int) -> Stored | None:
         found = self.versions()
@@ -257,7 +258,7 @@ class Fenced(RuleBasedStateMachine):
     @rule(which=numbers, decision=st.sampled_from(["approve", "approve", "reject", "retire", "restore", "reopen"]))
     def decide(self, which: int, decision: str) -> None:
         if stored := self.pick(which):
-            ticks = [literal.key for literal in self.loop.examine(stored.version.id).literals]
+            ticks = [literal.key for literal in self.loop.reviews.examine(stored.version.id).literals]
             ticked = ticks if decision == "approve" else []
             try:
                 self.loop.review(stored.version.id, decision, by="ann", content_hash=stored.version.hash, ticked=ticked)
@@ -270,7 +271,7 @@ class Fenced(RuleBasedStateMachine):
     def roll_back(self, which: int) -> None:
         if stored := self.pick(which):
             try:
-                self.loop.rollback(stored.version.id, by="ann")
+                self.loop.reviews.rollback(stored.version.id, by="ann")
             except TacitError:
                 return
             self.approved.add(stored.version.hash)
@@ -283,13 +284,13 @@ class Fenced(RuleBasedStateMachine):
 
     @rule(apply=st.booleans())
     def recheck(self, apply: bool) -> None:
-        self.loop.recheck(apply=apply, by="ann")
+        self.loop.reviews.recheck(apply=apply, by="ann")
 
     @invariant()
     def nothing_is_vouched_for_above_its_writer(self) -> None:
         made[0] += 1
         for stored in self.versions() if hasattr(self, "loop") else ():
-            for path, value in said_in(stored.version.content).items():
+            for path, value in filled_fields(stored.version.content).items():
                 for who in marks_in(value):
                     origin = origin_at(stored.version.origins, path)
                     told = f"{path} of {stored.version.name} ({stored.version.provenance.made_by}) is {origin}: {value}"

@@ -10,17 +10,17 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, Skill, SkillContent
-from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.retrieval import choose
-from tacit.store import VolatileStore
-from tacit.text.signature import error_signature
+from tacit.store import open_store
+from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of
 
@@ -84,7 +84,7 @@ def libraries(draw: st.DrawFn, *, scope: Scope | None = None, status: Status | N
 
 def library(held: Sequence[Held]) -> Store:
     """A library in memory, each of its skills with the life it had, published as it went."""
-    store = VolatileStore()
+    store = open_store(":memory:")
     for number, each in enumerate(held):
         skill = Skill.found(each.content, each.scope, at=at())
         version = version_of(skill, each.content)
@@ -94,7 +94,7 @@ def library(held: Sequence[Held]) -> Store:
             publishing.publish(store, BY_SPELLING)
             store.add_transition(step_to(store.version(version.id), status, minutes=minutes))
         for use in range(each.successes):
-            store.add_evidence(evidence(version.id, minutes=10 + use, use_id=f"u{number}-{use}"))
+            store.add(evidence(version.id, minutes=10 + use, use_id=f"u{number}-{use}"))
         publishing.publish(store, BY_SPELLING)
     return store
 
@@ -158,7 +158,7 @@ def test_not_even_a_skill_that_says_just_what_is_asked_is_given_unless_it_was_ap
 
 @given(libraries(scope=HERE, status=Status.TRIAL), ASKED, STATES, st.integers(1, 900), st.integers(0, 5))
 def test_all_that_is_given_fits_into_the_budget_with_its_frame_and_the_norms(held, text, state, budget, k):
-    loop = Loop(library(held), scope=HERE, embedder=BY_SPELLING, clock=lambda: at(600))
+    loop = Tacit(library(held), scope=HERE, embedder=BY_SPELLING, clock=lambda: at(600))
     selection = loop.recall(text, state=state, budget_tokens=budget, k=k)
     assert estimate_tokens(selection.text) <= budget
     assert selection.tokens == estimate_tokens(selection.text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.redaction import TOKENS, designed
 from tacit.text.redaction import may_hold_secret, redact, redact_value
-from tacit.text.redaction.shapes import shaped_secrets
+from tacit.text.redaction.patterns import shaped_secrets
 
 SHORTEST_RUN = 20
 PLANTED = [planted.text for planted in designed(150, seed=3)]

@@ -21,12 +21,11 @@ from tacit.domain.skill import (
     SkillStep,
 )
 from tacit.render.conditions import sentence
-from tacit.render.frontmatter import read_document
-from tacit.render.names import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
+from tacit.render.frontmatter import read_document, scalar, write_mapping
 from tacit.render.skill_folder import files, unpack, validate
 from tacit.render.skill_md import MARKER, examine, parse, render
-from tacit.render.tools import split_tools
-from tacit.render.yaml_values import scalar, write_mapping
+from tacit.render.tool_patterns import split_tools
+from tacit.render.validation import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
 
 # Pieces that have broken readers of this format, mixed with arbitrary text.
 AWKWARD = st.sampled_from(

@@ -11,10 +11,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.learn import distil
-from tacit.learn.actions import actions_of
-from tacit.learn.grounding import Ledger
 from tacit.learn.parameters import fill, generalise
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import FieldOrigins, Timeline
+from tacit.text.tool_calls import tool_calls
 
 WORDS = [
     "due_date",
@@ -140,7 +139,7 @@ def test_same_input_gives_the_same_candidates(trajectory: Trajectory, known: Ass
 @settings(max_examples=300)
 @given(trajectories())
 def test_filling_the_parameters_in_gives_the_original_arguments(trajectory: Trajectory) -> None:
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     general = generalise(actions, Timeline(trajectory), workspace="/workspace/app")
     for action in actions:
         assert fill(general.arguments(action.step.arguments), general.values) == action.step.arguments
@@ -151,12 +150,12 @@ def test_filling_the_parameters_in_gives_the_original_arguments(trajectory: Traj
 
 @given(trajectories())
 def test_no_field_is_more_trusted_than_what_it_rests_on(trajectory: Trajectory) -> None:
-    ledger = Ledger(trajectory)
+    field_origins = FieldOrigins(trajectory)
     for candidate in distil(trajectory, SUCCESS).candidates:
         for path, origin in candidate.origins.items():
             spans = candidate.provenance.grounding[path]
             assert spans
-            assert all(origin.rank <= ledger.origin_of(span).rank for span in spans)
+            assert all(origin.rank <= field_origins.origin_of(span).rank for span in spans)
 
 
 @given(trajectories())

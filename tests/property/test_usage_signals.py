@@ -36,7 +36,11 @@ def test_prominence_stays_between_its_floor_and_its_ceiling(results, usage_signa
     count, last = prominence_of(VERSION, results, usage_signals=usage_signals)
     assert 0 <= count <= reinforced(VERSION, results) + CEILING
     assert last >= VERSION.created_at
-    assert last in {VERSION.created_at, *(item.at for item in results), *(each.at for each in usage_signals if each.heeded)}
+    assert last in {
+        VERSION.created_at,
+        *(item.at for item in results),
+        *(each.at for each in usage_signals if each.heeded),
+    }
 
 
 @given(RESULTS)

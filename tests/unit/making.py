@@ -10,12 +10,12 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, said_in
+from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, filled_fields
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.recall.ranking import Said
-from tacit.store.lexical import version_words
+from tacit.recall.signals import SkillTerms
+from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -90,11 +90,11 @@ def content(**fields: Any) -> SkillContent:
     return SkillContent(**{**values, **fields})
 
 
-def said(made: SkillContent) -> Said:
+def said(made: SkillContent) -> SkillTerms:
     """What a skill says, as recall sees it."""
     name, description, body, _ = version_words(made)
     subject = [*description, *terms(" ".join([*made.tags, made.signature]))]
-    return Said(name, subject, examples=[terms(example) for example in made.example_queries], rest=body)
+    return SkillTerms(name, subject, examples=[terms(example) for example in made.example_queries], rest=body)
 
 
 def candidate(made: SkillContent | None = None, **fields: Any) -> Candidate:
@@ -103,7 +103,7 @@ def candidate(made: SkillContent | None = None, **fields: Any) -> Candidate:
     values: dict[str, Any] = {
         "content": made,
         "scope": PROJECT,
-        "origins": dict.fromkeys(said_in(made), Origin.AGENT),
+        "origins": dict.fromkeys(filled_fields(made), Origin.AGENT),
         "provenance": Provenance(trajectory_ids=("t_1",), made_by="distiller"),
         "assessment": VERIFIED,
     }

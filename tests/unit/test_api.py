@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from tacit import ingest as experience
-from tacit.api import Loop
-from tacit.config.place import Place
+from tacit.api import Tacit
+from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy, StoreSettings, Strictness
 from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, StaleVersion
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.domain.verification import Check
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 
 TASK = "Add a migration that adds column `paid_at` to `payments`"
 
@@ -39,13 +39,13 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Loop]]:
-    loops: list[Loop] = []
+@pytest.fixture
+def make() -> Iterator[Callable[..., Tacit]]:
+    loops: list[Tacit] = []
 
-    def made(config: Config | None = None, place: Place | None = None) -> Loop:
-        store = open_store(tmp_path / "tacit.db") if request.param == "sqlite" else VolatileStore()
-        loops.append(Loop(store, config=config, scope=Scope(Level.PROJECT, "shop"), place=place, clock=Clock()))
+    def made(config: Config | None = None, place: StoreLocation | None = None) -> Tacit:
+        store = open_store(":memory:")
+        loops.append(Tacit(store, config=config, scope=Scope(Level.PROJECT, "shop"), place=place, clock=Clock()))
         return loops[-1]
 
     yield made
@@ -59,9 +59,9 @@ def sessions() -> list[Trajectory]:
         return list(experience.read(folder))
 
 
-def approve_all(loop: Loop) -> None:
-    for stored in loop.waiting():
-        ticked = [literal.key for literal in loop.examine(stored.version.id).literals]
+def approve_all(loop: Tacit) -> None:
+    for stored in loop.reviews.waiting():
+        ticked = [literal.key for literal in loop.reviews.examine(stored.version.id).literals]
         loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
 
 
@@ -75,12 +75,12 @@ def written(name: str = "deploy-the-shop", **changes: object) -> SkillContent:
     return dataclasses.replace(content, **changes)  # type: ignore[arg-type]
 
 
-def by_name(loop: Loop, name: str) -> Stored:
+def by_name(loop: Tacit, name: str) -> Stored:
     return next(stored for stored in loop.skills() if stored.version.name == name)
 
 
 def test_what_is_learned_waits_and_is_recalled_only_after_approval(
-    make: Callable[..., Loop], sessions: list[Trajectory]
+    make: Callable[..., Tacit], sessions: list[Trajectory]
 ) -> None:
     loop = make()
     assert len(loop.capture(sessions).added) == len(sessions)
@@ -96,7 +96,7 @@ def test_what_is_learned_waits_and_is_recalled_only_after_approval(
     assert selection.text.startswith("<tacit-skills-")
 
 
-def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Tacit], sessions: list[Trajectory]) -> None:
     loop = make()
     loop.capture(sessions)
     report = loop.learn()
@@ -106,19 +106,19 @@ def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Loop], sessio
     assert sum(verdict.skill_id in procedures for verdict in report.verdicts) == 3
 
 
-def test_learning_again_finds_nothing_new(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+def test_learning_again_finds_nothing_new(make: Callable[..., Tacit], sessions: list[Trajectory]) -> None:
     loop = make()
     loop.capture(sessions)
     loop.learn()
-    before = loop.stats()
+    before = loop.archive.stats()
     again = loop.capture(sessions)
     assert (again.added, again.known) == ((), len(sessions))
     assert loop.learn().trajectories == 0
-    assert loop.stats() == before
+    assert loop.archive.stats() == before
 
 
 def test_the_open_dial_admits_verified_work_without_outside_text_by_itself(
-    make: Callable[..., Loop], sessions: list[Trajectory]
+    make: Callable[..., Tacit], sessions: list[Trajectory]
 ) -> None:
     loop = make(Config(policy=Policy(strictness=Strictness.OPEN)))
     loop.capture(sessions)
@@ -138,16 +138,16 @@ def test_secrets_never_reach_the_file(tmp_path: Path) -> None:
              observation=f"sent {secret}", result=StepResult.OK),
     )  # fmt: skip
     trajectory = Trajectory(task=Task(text=f"use the token {secret}"), steps=steps, session_id="x")
-    with Loop(open_store(tmp_path / "tacit.db")) as loop:
+    with Tacit(open_store(tmp_path / "tacit.db")) as loop:
         captured = loop.capture(trajectory)
         assert sum(captured.redacted.values()) == 4
-        assert secret not in repr(loop.store.trajectory(captured.added[0]))
-        assert loop.episodes("use the token")
+        assert secret not in repr(loop.context.store.trajectory(captured.added[0]))
+        assert loop.archive.episodes("use the token")
     for file in tmp_path.iterdir():
         assert secret.encode() not in file.read_bytes()
 
 
-def test_excluded_workspaces_are_not_captured(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+def test_excluded_workspaces_are_not_captured(make: Callable[..., Tacit], sessions: list[Trajectory]) -> None:
     private = dataclasses.replace(sessions[0], environment=Environment(workspace="/code/private/app"), id="")
     loop = make(Config(store=StoreSettings(exclude=("*/private/*",))))
     captured = loop.capture([private, sessions[1]])
@@ -156,9 +156,9 @@ def test_excluded_workspaces_are_not_captured(make: Callable[..., Loop], session
 
 
 def test_a_pause_stops_capture_learning_and_recall(
-    make: Callable[..., Loop], sessions: list[Trajectory], tmp_path: Path
+    make: Callable[..., Tacit], sessions: list[Trajectory], tmp_path: Path
 ) -> None:
-    place = Place(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="test")
+    place = StoreLocation(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="test")
     loop = make(place=place)
     place.pause(3600)
     with pytest.raises(Refusal, match="paused"):
@@ -170,14 +170,14 @@ def test_a_pause_stops_capture_learning_and_recall(
     assert loop.capture(sessions).added
 
 
-def test_an_agents_proposal_waits_for_a_person(make: Callable[..., Loop]) -> None:
+def test_an_agents_proposal_waits_for_a_person(make: Callable[..., Tacit]) -> None:
     loop = make(Config(policy=Policy(strictness=Strictness.OPEN)))
     verdict = loop.propose(written(), by="agent-7")
     assert loop.version(verdict.version_id).status is Status.CANDIDATE
     assert loop.recall("Deploy the web shop").abstained
 
 
-def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Loop]) -> None:
+def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Tacit]) -> None:
     loop = make()
     first = loop.propose(written(body="From a web page."), by="import", origin=Origin.EXTERNAL)
     stored = loop.version(first.version_id)
@@ -190,7 +190,7 @@ def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Lo
     assert version.skill_id == stored.skill.id
 
 
-def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make: Callable[..., Loop]) -> None:
+def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make: Callable[..., Tacit]) -> None:
     loop = make()
     stored = loop.version(loop.propose(written(), by="import", origin=Origin.EXTERNAL).version_id)
     edited = dataclasses.replace(stored.version.content, description="Deploy the web shop, after the freeze.")
@@ -198,7 +198,7 @@ def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make:
     assert version.origins["description"] is Origin.EXTERNAL
 
 
-def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Callable[..., Loop]) -> None:
+def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Callable[..., Tacit]) -> None:
     loop = make()
     brought = written(body="Every monday the mirror at files.acme-host.io is copied before work begins.")
     loop.propose(brought, by="import", origin=Origin.EXTERNAL)
@@ -208,7 +208,7 @@ def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Ca
     assert version.origins["body"] is Origin.EXTERNAL
 
 
-def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loop]) -> None:
+def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Tacit]) -> None:
     loop = make()
     first = loop.propose(written(), by="ann", origin=Origin.USER)
     loop.review(first.version_id, "approve", by="ann")
@@ -216,16 +216,16 @@ def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loo
     newer = written(description="Deploy the web shop to production. Use when asked to deploy.")
     second = loop.propose(newer, by="bob", origin=Origin.USER, revises=stored)
     assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
-    assert [waiting.version.id for waiting in loop.waiting()] == [second.version_id]
+    assert [waiting.version.id for waiting in loop.reviews.waiting()] == [second.version_id]
     loop.review(second.version_id, "approve", by="ann")
     assert loop.recall("Deploy the web shop").items[0].version_id == second.version_id
-    loop.rollback(first.version_id, by="ann")
+    loop.reviews.rollback(first.version_id, by="ann")
     assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
     with pytest.raises(Mistake, match="already current"):
-        loop.rollback(first.version_id, by="ann")
+        loop.reviews.rollback(first.version_id, by="ann")
 
 
-def test_an_older_version_is_not_given_where_its_successor_speaks_of_something_else(make: Callable[..., Loop]) -> None:
+def test_an_older_version_is_not_given_where_its_successor_speaks_of_something_else(make: Callable[..., Tacit]) -> None:
     loop = make()
     first = loop.propose(written(), by="ann", origin=Origin.USER)
     stored = loop.version(first.version_id)
@@ -237,7 +237,7 @@ def test_an_older_version_is_not_given_where_its_successor_speaks_of_something_e
     assert first.version_id not in [item.version_id for item in given.items]
 
 
-def test_approval_is_bound_to_the_content_and_needs_a_name(make: Callable[..., Loop]) -> None:
+def test_approval_is_bound_to_the_content_and_needs_a_name(make: Callable[..., Tacit]) -> None:
     loop = make()
     verdict = loop.propose(written(), by="ann")
     with pytest.raises(StaleVersion):
@@ -261,28 +261,28 @@ class Says:
         return Check(passed=self.passed, verifier="says")
 
 
-def used(loop: Loop) -> tuple[str, str]:
+def used(loop: Tacit) -> tuple[str, str]:
     verdict = loop.propose(written(), by="ann", origin=Origin.USER)
     loop.review(verdict.version_id, "approve", by="ann")
     return loop.recall("Deploy the web shop to staging").use_id, verdict.version_id
 
 
-def test_evidence_moves_reliability_by_its_grade(make: Callable[..., Loop]) -> None:
+def test_evidence_moves_reliability_by_its_grade(make: Callable[..., Tacit]) -> None:
     loop = make()
     use, version = used(loop)
-    unknown = loop.reliability(version)
+    unknown = loop.library.reliability(version)
     assert not unknown.known
     loop.record(use, outcome="success", by="agent")
-    assert not loop.reliability(version).known
+    assert not loop.library.reliability(version).known
     [proof] = loop.record(use, verifier=Says(passed=True), by="ci")
     assert proof.grade is Grade.MACHINE
-    assert loop.reliability(version).low > unknown.low
+    assert loop.library.reliability(version).low > unknown.low
     another = loop.recall("Deploy the web shop to staging").use_id
     loop.feedback(another, helpful=False, note="wrong cluster")
-    assert loop.reliability(version).high < 1.0
+    assert loop.library.reliability(version).high < 1.0
 
 
-def test_recording_needs_something_to_record(make: Callable[..., Loop]) -> None:
+def test_recording_needs_something_to_record(make: Callable[..., Tacit]) -> None:
     loop = make()
     use, version = used(loop)
     with pytest.raises(Mistake, match="outcome or a verifier"):
@@ -296,7 +296,7 @@ def test_recording_needs_something_to_record(make: Callable[..., Loop]) -> None:
     assert loop.record(use, outcome="partial", followed=[version])
 
 
-def test_credit_is_shared_where_nobody_says_which_skill_was_followed(make: Callable[..., Loop]) -> None:
+def test_credit_is_shared_where_nobody_says_which_skill_was_followed(make: Callable[..., Tacit]) -> None:
     loop = make()
     for name, place in (("deploy-to-staging", "staging"), ("deploy-to-production", "production")):
         content = written(
@@ -309,7 +309,7 @@ def test_credit_is_shared_where_nobody_says_which_skill_was_followed(make: Calla
     assert [item.weight for item in kept] == [0.5, 0.5]
 
 
-def test_a_reference_is_a_name_an_id_or_its_beginning(make: Callable[..., Loop]) -> None:
+def test_a_reference_is_a_name_an_id_or_its_beginning(make: Callable[..., Tacit]) -> None:
     loop = make()
     verdict = loop.propose(written(), by="ann")
     for reference in ("deploy-the-shop", verdict.version_id, verdict.version_id[:9], verdict.skill_id):
@@ -320,7 +320,7 @@ def test_a_reference_is_a_name_an_id_or_its_beginning(make: Callable[..., Loop])
         loop.version("no-such-skill")
 
 
-def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Loop], tmp_path: Path) -> None:
+def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Tacit], tmp_path: Path) -> None:
     folder = tmp_path / "shop" / ".agents" / "skills" / "release"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(
@@ -328,7 +328,7 @@ def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Loo
     )
     (folder / "references").mkdir()
     (folder / "references" / "tags.md").write_text("v1, v2")
-    loop = make(place=Place(database=str(tmp_path / "x.db"), project=tmp_path / "shop", chosen_by="test"))
+    loop = make(place=StoreLocation(database=str(tmp_path / "x.db"), project=tmp_path / "shop", chosen_by="test"))
     overlay = written("release-notes-first", description="Write the notes first.", extends="release", steps=())
     loop.review(loop.propose(overlay, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
     applied = loop.apply("release", tools=["Bash", "Read", "Write"])
@@ -342,12 +342,12 @@ def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Loo
 
 
 def test_a_rejected_skill_does_not_come_back_from_the_same_lesson(
-    make: Callable[..., Loop], sessions: list[Trajectory]
+    make: Callable[..., Tacit], sessions: list[Trajectory]
 ) -> None:
     loop = make()
     loop.capture(sessions[:1])
     loop.learn()
-    for stored in loop.waiting():
+    for stored in loop.reviews.waiting():
         loop.review(stored.version.id, "reject", by="ann")
     again = dataclasses.replace(sessions[0], session_id="another", id="")
     loop.capture(again)
@@ -358,7 +358,7 @@ def test_a_rejected_skill_does_not_come_back_from_the_same_lesson(
 
 
 def test_every_change_is_in_the_history_and_the_store_verifies(
-    make: Callable[..., Loop], sessions: list[Trajectory]
+    make: Callable[..., Tacit], sessions: list[Trajectory]
 ) -> None:
     loop = make()
     loop.capture(sessions)
@@ -366,8 +366,8 @@ def test_every_change_is_in_the_history_and_the_store_verifies(
     approve_all(loop)
     use = loop.recall(TASK).use_id
     loop.record(use, verifier=Says(passed=True))
-    actions = {entry.action.split()[0] for entry in loop.history()}
+    actions = {entry.action.split()[0] for entry in loop.archive.history()}
     assert {"trajectory", "learned", "skill", "version", "verdict", "transition", "use", "evidence"} <= actions
     name = by_name(loop, "add-database-migration-column")
-    assert [entry.action for entry in loop.history(name.skill.id)][-1].startswith("evidence")
-    assert loop.verify() == []
+    assert [entry.action for entry in loop.archive.history(name.skill.id)][-1].startswith("evidence")
+    assert loop.archive.verify() == []

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ReasonCode(StrEnum):
-    """Why a skill was left out, or why nothing was given. Programs and tests use the code; `recall.reasons` writes the English."""
+    """Why a skill was left out, or why nothing was given. `recall.reasons` writes the English."""
 
     # Decided by ranking and cutting.
     BELOW_THRESHOLD = "below_threshold"

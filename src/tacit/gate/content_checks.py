@@ -18,9 +18,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
 from tacit.domain.trust import Examination, Literal, SafetyCheck, Touch, Touched
 from tacit.gate import checks as checks_module
+from tacit.gate.checks.safety import hidden_text
 from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
-from tacit.gate.safety import hidden_text
 from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed, touched
 from tacit.text.programs import WRAPPERS
 from tacit.text.touches import field_texts

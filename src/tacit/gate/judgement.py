@@ -28,6 +28,7 @@ from tacit.gate.automatic_approval import (
     no_successes,
     reason_against_acceptance,
 )
+from tacit.gate.checks.safety import safety
 from tacit.gate.content_checks import examine_content, new_capability
 from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
 from tacit.gate.findings import GateReason, finding, reason_sentence
@@ -41,7 +42,6 @@ from tacit.gate.revisions import (
     remined,
     same_instructions,
 )
-from tacit.gate.safety import safety
 
 NAME_LENGTH_MAX = 64
 SUMMARY_MAX = 12

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
+from typing import TYPE_CHECKING
 
 import numpy
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ from tacit.store.connection import Connection
 from tacit.store.rows import Values
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import FINENESS, check_length, direction_of
-from tacit.store.vectors import Vectors
+
+if TYPE_CHECKING:
+    from tacit.store.vectors import Vectors
 
 Numbers = NDArray[numpy.int64]
 Floats = NDArray[numpy.float32]

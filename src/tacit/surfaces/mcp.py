@@ -1,6 +1,6 @@
 """`tacit mcp`: the memory as Model Context Protocol tools over standard input and output, for agents.
 
-Four verbs that an agent may use: recall, apply, record, propose; and what the agents of one session share (`mcp_working`).
+Four verbs that an agent may use: recall, apply, record, propose; and the tools of the installed extensions.
 What belongs to a person (approving, editing, retiring) is not here. Each call opens the store anew, so that one server may run
 for days beside others. The `instructions` tell the agent when to call what, and carry the index of what is known, unless a hook
 already shows it to this client.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.purging import Descent, is_purge_stone
+from tacit.domain.archive import Descent, is_purge_tombstone
 
 
 @pytest.mark.parametrize(
     ("identity", "told"), [("purge:2026", True), ("session:a", False), ("t_1", False), ("", False), ("xpurge:", False)]
 )
 def test_the_stone_of_a_purge_is_told_from_the_stones_of_what_went(identity, told):
-    assert is_purge_stone(identity) is told
+    assert is_purge_tombstone(identity) is told
 
 
 def test_nothing_descends_from_nothing():

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Condition, Kind, Parameter, Provenance, SkillContent, SkillStep, SkillVersion, filled_fields
+from tacit.domain.skill import (
+    Condition,
+    Kind,
+    Parameter,
+    Provenance,
+    SkillContent,
+    SkillStep,
+    SkillVersion,
+    filled_fields,
+)
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.evidence.friction import frictions_of
 from tacit.evidence.runs import SkillRun

@@ -17,7 +17,7 @@ from tacit.domain.card import Card, CardStatus
 from tacit.features.cards.card_records import format_time, line_of, parse_time
 from tacit.features.cards.cards import CardLedger, Cards
 from tacit.features.cards.scores import GONE, Score
-from tacit.gate.safety import hidden_characters
+from tacit.gate.checks.safety import hidden_characters
 from tacit.text.words import query_terms, term_set
 
 LIMIT = 20

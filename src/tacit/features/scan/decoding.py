@@ -21,7 +21,7 @@ from urllib.parse import unquote
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.python_flow import SUSPECT, built_texts, parsed, span_of
 from tacit.gate.checks.pieces import TEXT_MAX, ExaminedText, Spot, pieces
-from tacit.gate.safety import fold
+from tacit.gate.checks.safety import fold
 
 VIEWS_MAX = 2000
 """Decoded texts of one piece; more than that is data."""

@@ -29,7 +29,7 @@ def built_in() -> tuple[SafetyCheck, ...]:
     from tacit.gate.checks.contextual import ContextualCheck
     from tacit.gate.checks.dangerous_commands import CommandsCheck
     from tacit.gate.checks.prose import ProseCheck
-    from tacit.gate.safety import SecretsCheck, UnicodeCheck
+    from tacit.gate.checks.safety import SecretsCheck, UnicodeCheck
 
     return (CommandsCheck(), UnicodeCheck(), SecretsCheck(), ProseCheck(), ContextualCheck())
 
