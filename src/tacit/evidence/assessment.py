@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.check_strength import checks_in, filled_in, hollow, pointed_outside, reaches_for_the_tests, swaps
@@ -64,6 +66,71 @@ _Made = Mapping[int, tuple[WorkspaceChange, ...]]
 """Index of a step → its changes; steps without changes are left out."""
 
 
+class AssessmentCode(StrEnum):
+    """Why an assessment is as it is. The stored reason is its sentence in `_SENTENCES`."""
+
+    PASSED = "passed"
+    CHECK_FAILED = "check_failed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    CLAIM_TRUSTED = "claim_trusted"
+    CLAIM_NOT_VOUCHED = "claim_not_vouched"
+    CLAIM_WITHOUT_VERIFIER = "claim_without_verifier"
+
+    # The outcome is unknown.
+    NO_CHECK = "no_check"
+    CHECK_STOPPED = "check_stopped"
+    CHECK_COULD_NOT_RUN = "check_could_not_run"
+    CHANGED_AFTER_CHECK = "changed_after_check"
+    CHANGED_IN_CHECK_LINE = "changed_in_check_line"
+    CHECK_REPLACED = "check_replaced"
+    CHECK_ARGUMENTS_UNKNOWN = "check_arguments_unknown"
+    CHECK_ELSEWHERE = "check_elsewhere"
+    EXIT_STATUS_PROVES_NOTHING = "exit_status_proves_nothing"
+    CHECK_WEAKENED = "check_weakened"
+    CHECK_MAYBE_CHANGED = "check_maybe_changed"
+    WORK_SET_ASIDE = "work_set_aside"
+    LATER_CHECKS_CHANGED = "later_checks_changed"
+    TEST_RUNNER_REACHED = "test_runner_reached"
+    FAILURE_UNANSWERED = "failure_unanswered"
+
+
+_SENTENCES = {
+    AssessmentCode.PASSED: "`{command}` passed after the last change",
+    AssessmentCode.CHECK_FAILED: "`{command}` was the last check and it failed",
+    AssessmentCode.ACCEPTED: "the person accepted it: {reply}",
+    AssessmentCode.REJECTED: "the person rejected it: {reply}",
+    AssessmentCode.CLAIM_TRUSTED: "the source says {result}, verified by {verifier}, and the importer trusts it",
+    AssessmentCode.CLAIM_NOT_VOUCHED: (
+        "the source claims {result}; the importer did not vouch for it (`tacit learn --trust-outcomes` does)"
+    ),
+    AssessmentCode.CLAIM_WITHOUT_VERIFIER: "the source claims {result}; it names no verifier",
+    AssessmentCode.NO_CHECK: "no test, build or linter was run",
+    AssessmentCode.CHECK_STOPPED: "the last check was {result}",
+    AssessmentCode.CHECK_COULD_NOT_RUN: "the last check, `{command}`, could not run",
+    AssessmentCode.CHANGED_AFTER_CHECK: "something was changed after the last check (step {step})",
+    AssessmentCode.CHANGED_IN_CHECK_LINE: "something was changed after the check in `{command}`",
+    AssessmentCode.CHECK_REPLACED: "`{setting}` puts something else in the place of what the check runs",
+    AssessmentCode.CHECK_ARGUMENTS_UNKNOWN: "it is not known what `{words}` made the check read",
+    AssessmentCode.CHECK_ELSEWHERE: "the check ran in {place} or looked there, and the work was done elsewhere",
+    AssessmentCode.EXIT_STATUS_PROVES_NOTHING: "the exit status of `{command}` proves nothing",
+    AssessmentCode.CHECK_WEAKENED: "the agent changed `{file}`, which decides what the check means",
+    AssessmentCode.CHECK_MAYBE_CHANGED: "step {step} may have changed what the check depends on",
+    AssessmentCode.WORK_SET_ASIDE: "the work was put aside before the last check",
+    AssessmentCode.LATER_CHECKS_CHANGED: "`{command}` changes what later checks mean",
+    AssessmentCode.TEST_RUNNER_REACHED: "the agent made a program reach for what runs the tests (step {step})",
+    AssessmentCode.FAILURE_UNANSWERED: "`{command}` failed, and no later check shows that it is fixed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedAssessment:
+    """An assessment with the code and the values behind its stored sentence."""
+
+    assessment: Assessment
+    reason: CodedReason
+
+
 @dataclass(frozen=True, slots=True)
 class _Check:
     """A step that ran a check, and the first check in its line."""
@@ -72,8 +139,8 @@ class _Check:
     text: str
     first: Command
     passed: bool
-    astray: str = ""
-    """Why it did not check the work, whatever its result; empty if it did."""
+    astray: CodedReason | None = None
+    """Why it did not check the work, whatever its result; None if it did."""
 
     @property
     def label(self) -> str:
@@ -95,39 +162,53 @@ class _Check:
 
 def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
     """Return the outcome of an attempt, as far as it is shown independently of the agent."""
+    return explain_assessment(trajectory, trust_claim=trust_claim).assessment
+
+
+def explain_assessment(trajectory: Trajectory, *, trust_claim: bool = False) -> ExplainedAssessment:
+    """Assess an attempt like `assess`, and return the code of the reason too."""
     claimed = _claimed(trajectory, trusted=trust_claim)
-    if claimed and claimed.grade is Grade.MACHINE:
+    if claimed and claimed.assessment.grade is Grade.MACHINE:
         return claimed
     made = {step.index: found for step in trajectory.actions if (found := changes(step))}
     checks = list(_checks(trajectory, made))
     seen = _seen(checks, made, trajectory)
+    shown = seen.assessment
     stated = _stated_by_user(trajectory, made)
-    if stated and (stated.verified_failure and not seen.verified_failure):
+    if stated and (stated.assessment.verified_failure and not shown.verified_failure):
         return stated
-    if stated and stated.verified_success and not seen.verified_success and not _still_failing(made, checks):
+    accepted = stated is not None and stated.assessment.verified_success
+    if stated and accepted and not shown.verified_success and not _still_failing(made, checks):
         return stated
-    return seen if seen.outcome is not Outcome.UNKNOWN or not claimed else claimed
+    return seen if shown.outcome is not Outcome.UNKNOWN or not claimed else claimed
 
 
-def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
+def _explained(
+    reason: CodedReason,
+    outcome: Outcome = Outcome.UNKNOWN,
+    grade: Grade = Grade.SELF,
+    *,
+    verifier: str = "",
+    step: int | None = None,
+) -> ExplainedAssessment:
+    sentence = _SENTENCES[AssessmentCode(reason.code)].format(**reason.values)
+    found = Assessment(outcome=outcome, grade=grade, verifier=verifier, reason=sentence, step=step)
+    return ExplainedAssessment(found, reason)
+
+
+def _claimed(trajectory: Trajectory, *, trusted: bool) -> ExplainedAssessment | None:
     claim = trajectory.claim
     if claim is None or claim.result not in set(Outcome) - {Outcome.UNKNOWN}:
         return None
+    outcome, values = Outcome(claim.result), {"result": claim.result, "verifier": claim.verified_by}
     if trusted and claim.verified_by:
-        return Assessment(
-            outcome=Outcome(claim.result),
-            grade=Grade.MACHINE,
-            verifier=claim.verified_by,
-            reason=f"the source says {claim.result}, verified by {claim.verified_by}, and the importer trusts it",
-        )
-    unvouched = "the importer did not vouch for it (`tacit learn --trust-outcomes` does)"
-    why = unvouched if claim.verified_by else "it names no verifier"
-    return Assessment(
-        outcome=Outcome(claim.result), grade=Grade.SELF, reason=f"the source claims {claim.result}; {why}"
-    )
+        reason = coded(AssessmentCode.CLAIM_TRUSTED, **values)
+        return _explained(reason, outcome, Grade.MACHINE, verifier=claim.verified_by)
+    code = AssessmentCode.CLAIM_NOT_VOUCHED if claim.verified_by else AssessmentCode.CLAIM_WITHOUT_VERIFIER
+    return _explained(coded(code, **values), outcome, Grade.SELF)
 
 
-def _stated_by_user(trajectory: Trajectory, made: _Made) -> Assessment | None:
+def _stated_by_user(trajectory: Trajectory, made: _Made) -> ExplainedAssessment | None:
     """The user's last clear statement on the result, if the agent did not continue working after it."""
     actions = [step.index for step in trajectory.actions]
     if not actions:
@@ -142,24 +223,23 @@ def _stated_by_user(trajectory: Trajectory, made: _Made) -> Assessment | None:
     )  # what was accepted may be committed; a "no" is answered by work
     if found is Outcome.UNKNOWN or (at is not None and any(index > at for index in worked)):
         return None
-    word = "accepted" if found is Outcome.SUCCESS else "rejected"
-    reason = f"the person {word} it: {_short(text)}"
-    return Assessment(outcome=found, grade=Grade.HUMAN, verifier="reply", reason=reason, step=at)
+    code = AssessmentCode.ACCEPTED if found is Outcome.SUCCESS else AssessmentCode.REJECTED
+    return _explained(coded(code, reply=_short(text)), found, Grade.HUMAN, verifier="reply", step=at)
 
 
-def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Assessment:
+def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> ExplainedAssessment:
     """The outcome that the steps themselves show."""
     workspace = trajectory.environment.workspace
     if not checks:
-        return Assessment(reason="no test, build or linter was run")
+        return _explained(coded(AssessmentCode.NO_CHECK))
     last = checks[-1]
-    command = f"`{_short(last.text)}`"
+    command = _short(last.text)
     if last.step.failed:
         return _failed(last)
     doubt = (
         _changed_later(made, last)
         or last.astray
-        or (f"the exit status of {command} proves nothing" if not last.passed else "")
+        or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=command) if not last.passed else None)
         or _weakened(made, last, workspace)
         or _overrun(made, checks, workspace)
         or _put_aside(made, last)
@@ -167,14 +247,9 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Asse
         or _unanswered(made, checks)
     )
     if doubt:
-        return Assessment(reason=doubt, step=last.step.index)
-    return Assessment(
-        outcome=Outcome.SUCCESS,
-        grade=Grade.MACHINE,
-        verifier=last.text,
-        reason=f"{command} passed after the last change",
-        step=last.step.index,
-    )
+        return _explained(doubt, step=last.step.index)
+    reason = coded(AssessmentCode.PASSED, command=command)
+    return _explained(reason, Outcome.SUCCESS, Grade.MACHINE, verifier=last.text, step=last.step.index)
 
 
 def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
@@ -193,17 +268,17 @@ def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
             yield _Check(step, text, first, passed=passed, astray=astray)
 
 
-def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]) -> str:
+def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]) -> CodedReason | None:
     """Why checks did not check the work: replaced programs, unreadable arguments, or another folder."""
     for command in checks:
         if command.text not in asked:
             if found := hollow(command) or next((one for one in command.assignments if swaps(one, places[0])), ""):
-                return f"`{_short(found)}` puts something else in the place of what the check runs"
+                return coded(AssessmentCode.CHECK_REPLACED, setting=_short(found))
             if found := filled_in(command):
-                return f"it is not known what `{_short(found)}` made the check read"
+                return coded(AssessmentCode.CHECK_ARGUMENTS_UNKNOWN, words=_short(found))
         if there := pointed_outside(command, places, above=True):
-            return f"the check ran in {_short(there)} or looked there, and the work was done elsewhere"
-    return ""
+            return coded(AssessmentCode.CHECK_ELSEWHERE, place=_short(there))
+    return None
 
 
 def _places(made: _Made, workspace: str) -> list[str]:
@@ -219,14 +294,14 @@ def _is_in(file: str, workspace: str) -> bool:
     return bool(workspace) and f"{file}/".startswith(f"{workspace.rstrip('/')}/")
 
 
-def _failed(last: _Check) -> Assessment:
-    step = last.step
+def _failed(last: _Check) -> ExplainedAssessment:
+    step, command = last.step, _short(last.text)
     if step.result is not StepResult.FAILED:
-        return Assessment(reason=f"the last check was {step.result}", step=step.index)
+        return _explained(coded(AssessmentCode.CHECK_STOPPED, result=str(step.result)), step=step.index)
     if _could_not_run(last):
-        return Assessment(reason=f"the last check, `{_short(last.text)}`, could not run", step=step.index)
-    reason = f"`{_short(last.text)}` was the last check and it failed"
-    return Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE, verifier=last.text, reason=reason, step=step.index)
+        return _explained(coded(AssessmentCode.CHECK_COULD_NOT_RUN, command=command), step=step.index)
+    reason = coded(AssessmentCode.CHECK_FAILED, command=command)
+    return _explained(reason, Outcome.FAILURE, Grade.MACHINE, verifier=last.text, step=step.index)
 
 
 def _could_not_run(check: _Check) -> bool:
@@ -246,18 +321,18 @@ def _proves_nothing(step: Step, text: str) -> bool:
     return counted is not None and counted.left_out > 0 and not counted.passed and not counted.failed
 
 
-def _changed_later(made: _Made, last: _Check) -> str:
+def _changed_later(made: _Made, last: _Check) -> CodedReason | None:
     commands = parse_command(last.text)
     at = max((i for i, command in enumerate(commands) if is_check(command)), default=commands.index(last.first))
     while commands[at].connector == "|":  # a reader of its output belongs to the check
         at += 1
     if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
-        return f"something was changed after the check in `{_short(last.text)}`"
+        return coded(AssessmentCode.CHANGED_IN_CHECK_LINE, command=_short(last.text))
     later = next((index for index in made if index > last.step.index), None)
-    return "" if later is None else f"something was changed after the last check (step {later})"
+    return None if later is None else coded(AssessmentCode.CHANGED_AFTER_CHECK, step=later)
 
 
-def _weakened(made: _Made, last: _Check, workspace: str) -> str:
+def _weakened(made: _Made, last: _Check, workspace: str) -> CodedReason | None:
     """Whether the agent changed something that the check depends on or runs."""
     run = {PurePosixPath(last.first.program).name}
     if last.first.program in _RUNS_ITS_OPERANDS:
@@ -266,11 +341,11 @@ def _weakened(made: _Made, last: _Check, workspace: str) -> str:
         run |= {f"{name}.py" for name in run}
     for file in dict.fromkeys(change.file for found in made.values() for change in found if change.file):
         if decides_checks(file, workspace) or PurePosixPath(file).name in run:
-            return f"the agent changed `{file}`, which decides what the check means"
-    return ""
+            return coded(AssessmentCode.CHECK_WEAKENED, file=file)
+    return None
 
 
-def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
+def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> CodedReason | None:
     """Whether something was unpacked, applied or added that may have changed the check."""
     failures = [one.step.index for one in checks if one.step.result is StepResult.FAILED and not _could_not_run(one)]
     for index, found in made.items():
@@ -279,11 +354,11 @@ def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
             away = change.file.startswith("/") and bool(workspace) and not _is_in(change.file, workspace)
             spread = change.reach is Reach.ANYTHING or (change.reach is not Reach.NAMED and late)
             if spread and not away:
-                return f"step {index} may have changed what the check depends on"
-    return ""
+                return coded(AssessmentCode.CHECK_MAYBE_CHANGED, step=index)
+    return None
 
 
-def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
+def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> CodedReason | None:
     """Whether shell settings replace or weaken checks, or a program was made to manipulate the test runner."""
     for step in trajectory.actions:
         text = command_of(step.tool, step.arguments)
@@ -295,10 +370,10 @@ def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
             taken = _REPLACING.match(command.text)
             replaces = taken is not None and is_check(f"{taken[1] or taken[2] or taken[3]} test")
             if replaces or any(swaps(setting, trajectory.environment.workspace) for setting in given):
-                return f"`{_short(command.text)}` changes what later checks mean"
+                return coded(AssessmentCode.LATER_CHECKS_CHANGED, command=_short(command.text))
         if step.index in made and _reaches(step, text):
-            return f"the agent made a program reach for what runs the tests (step {step.index})"
-    return ""
+            return coded(AssessmentCode.TEST_RUNNER_REACHED, step=step.index)
+    return None
 
 
 def _reaches(step: Step, text: str) -> bool:
@@ -308,24 +383,24 @@ def _reaches(step: Step, text: str) -> bool:
     return bool(reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""))
 
 
-def _put_aside(made: _Made, last: _Check) -> str:
+def _put_aside(made: _Made, last: _Check) -> CodedReason | None:
     """Whether the work was set aside, so that the check ran on something else."""
     working = aside = False
     before = [change for index, found in made.items() if index < last.step.index for change in found]
     for change in (*before, *shell_changes(last.text)):
         aside = change.sets_aside and (working or aside)
         working = working or not change.sets_aside
-    return "the work was put aside before the last check" if aside else ""
+    return coded(AssessmentCode.WORK_SET_ASIDE) if aside else None
 
 
-def _unanswered(made: _Made, checks: Sequence[_Check]) -> str:
+def _unanswered(made: _Made, checks: Sequence[_Check]) -> CodedReason | None:
     """An earlier failed check that no later one repeats."""
     for failed in checks:
         if failed.step.result is StepResult.FAILED and not any(
             _answers(later, failed, made) for later in checks if later.step.index > failed.step.index
         ):
-            return f"`{_short(failed.text)}` failed, and no later check shows that it is fixed"
-    return ""
+            return coded(AssessmentCode.FAILURE_UNANSWERED, command=_short(failed.text))
+    return None
 
 
 def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:

@@ -5,18 +5,28 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.trajectory import Claim, Step, StepResult
+from tacit.domain.trajectory import Claim, Step, StepResult, Trajectory
 from tacit.evidence import assess
+from tacit.evidence.assessment import explain_assessment
 from tests.unit.making import attempt, call, edit, shell
 
 CHANGE = edit("invoice/schema.py")
 
 
+def code_of(run: Trajectory, *, trust_claim: bool = False) -> str:
+    """The code of the reason; its assessment is the one that `assess` returns."""
+    found = explain_assessment(run, trust_claim=trust_claim)
+    assert found.assessment == assess(run, trust_claim=trust_claim)
+    return found.reason.code
+
+
 def test_a_check_that_passes_after_the_last_change_is_a_machine_verified_success():
-    found = assess(attempt(CHANGE, shell("pytest -q", seen="5 passed in 0.10s", code=0)))
+    run = attempt(CHANGE, shell("pytest -q", seen="5 passed in 0.10s", code=0))
+    found = assess(run)
     assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.MACHINE)
     assert found.verifier == "pytest -q"
     assert found.step == 1
+    assert code_of(run) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -49,15 +59,19 @@ def test_a_command_given_as_a_list_is_read_as_the_shell_would():
 
 
 def test_the_last_check_failing_is_a_verified_failure():
-    found = assess(attempt(CHANGE, shell("pytest", seen="5 passed"), shell("pytest", StepResult.FAILED, code=1)))
+    run = attempt(CHANGE, shell("pytest", seen="5 passed"), shell("pytest", StepResult.FAILED, code=1))
+    found = assess(run)
     assert found.verified_failure
     assert found.step == 2
+    assert code_of(run) == "check_failed"
 
 
 def test_no_check_at_all_is_unknown():
-    found = assess(attempt(CHANGE, shell("python manage.py migrate")))
+    run = attempt(CHANGE, shell("python manage.py migrate"))
+    found = assess(run)
     assert (found.outcome, found.grade) == (Outcome.UNKNOWN, Grade.SELF)
     assert found.step is None
+    assert code_of(run) == "no_check"
 
 
 def test_an_attempt_without_steps_is_unknown():
@@ -66,16 +80,18 @@ def test_an_attempt_without_steps_is_unknown():
 
 @pytest.mark.parametrize("result", [StepResult.DENIED, StepResult.INTERRUPTED])
 def test_a_last_check_that_was_stopped_is_unknown(result):
-    found = assess(attempt(CHANGE, shell("pytest"), shell("pytest", result)))
-    assert found.outcome is Outcome.UNKNOWN
-    assert result in found.reason
+    found = explain_assessment(attempt(CHANGE, shell("pytest"), shell("pytest", result)))
+    assert found.assessment.outcome is Outcome.UNKNOWN
+    assert (found.reason.code, found.reason.values) == ("check_stopped", {"result": result})
+    assert result in found.assessment.reason
 
 
 @pytest.mark.parametrize("code", [124, 126, 127, 137, 143])
 def test_a_check_that_could_not_run_is_no_evidence(code):
-    found = assess(attempt(CHANGE, shell("make test", StepResult.FAILED, code=code)))
-    assert found.outcome is Outcome.UNKNOWN
-    assert found.step == 1
+    run = attempt(CHANGE, shell("make test", StepResult.FAILED, code=code))
+    found = assess(run)
+    assert (found.outcome, found.step) == (Outcome.UNKNOWN, 1)
+    assert code_of(run) == "check_could_not_run"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +99,9 @@ def test_a_check_that_could_not_run_is_no_evidence(code):
     [("/usr/bin/python: No module named pytest", 1), ("bash: pytest: command not found", None), ("no tests ran", 5)],
 )
 def test_a_missing_checker_or_no_tests_is_no_failure(seen, code):
-    assert assess(attempt(CHANGE, shell("pytest", StepResult.FAILED, seen=seen, code=code))).outcome is Outcome.UNKNOWN
+    run = attempt(CHANGE, shell("pytest", StepResult.FAILED, seen=seen, code=code))
+    assert assess(run).outcome is Outcome.UNKNOWN
+    assert code_of(run) == "check_could_not_run"
 
 
 LATER_CHANGES = [
@@ -109,14 +127,17 @@ LATER_CHANGES = [
 
 @pytest.mark.parametrize("change", LATER_CHANGES, ids=lambda step: str(step.arguments)[:50])
 def test_a_change_after_the_last_check_leaves_the_outcome_unknown(change):
-    found = assess(attempt(CHANGE, shell("pytest"), change))
+    run = attempt(CHANGE, shell("pytest"), change)
+    found = assess(run)
     assert (found.outcome, found.step) == (Outcome.UNKNOWN, 1)
+    assert code_of(run) == "changed_after_check"
 
 
 def test_a_change_behind_the_check_in_the_same_line_counts_as_a_later_change():
-    found = assess(attempt(CHANGE, shell("pytest && sed -i s/a/b/ invoice/schema.py")))
-    assert found.outcome is Outcome.UNKNOWN
-    assert found.step == 1
+    run = attempt(CHANGE, shell("pytest && sed -i s/a/b/ invoice/schema.py"))
+    found = assess(run)
+    assert (found.outcome, found.step) == (Outcome.UNKNOWN, 1)
+    assert code_of(run) == "changed_in_check_line"
 
 
 @pytest.mark.parametrize(
@@ -176,8 +197,10 @@ WEAKENING: list[Step] = [
 
 @pytest.mark.parametrize("step", WEAKENING, ids=lambda step: str(step.arguments)[:60])
 def test_an_agent_that_touched_what_decides_the_check_was_not_checked(step):
-    found = assess(attempt(CHANGE, step, shell("pytest")))
+    run = attempt(CHANGE, step, shell("pytest"))
+    found = assess(run)
     assert (found.outcome, found.step) == (Outcome.UNKNOWN, 2)
+    assert code_of(run) in ("check_weakened", "work_set_aside")
 
 
 def test_a_weakening_and_its_check_in_one_line_are_seen():
@@ -315,9 +338,9 @@ FAILED = shell("pytest", StepResult.FAILED, code=1)
 
 
 def test_an_easier_check_does_not_answer_a_failed_one():
-    found = assess(attempt(CHANGE, FAILED, shell("ruff check .")))
-    assert found.outcome is Outcome.UNKNOWN
-    assert found.step == 2
+    found = explain_assessment(attempt(CHANGE, FAILED, shell("ruff check .")))
+    assert (found.assessment.outcome, found.assessment.step) == (Outcome.UNKNOWN, 2)
+    assert (found.reason.code, found.reason.values) == ("failure_unanswered", {"command": "pytest"})
     assert assess(attempt(FAILED, CHANGE, shell("ruff check ."))).outcome is Outcome.UNKNOWN
 
 
@@ -350,7 +373,7 @@ def test_a_failed_linter_is_answered_by_tests():
 def test_work_that_was_set_aside_and_restored_counts():
     steps = [CHANGE, shell("git stash"), shell("git stash pop"), shell("pytest")]
     assert assess(attempt(*steps)).verified_success
-    assert assess(attempt(CHANGE, shell("git stash"), shell("pytest"))).outcome is Outcome.UNKNOWN
+    assert code_of(attempt(CHANGE, shell("git stash"), shell("pytest"))) == "work_set_aside"
     assert assess(attempt(shell("git checkout main"), CHANGE, shell("pytest"))).verified_success
     assert assess(attempt(CHANGE, shell("git checkout -b currency"), shell("pytest"))).verified_success
 
@@ -363,12 +386,16 @@ def test_a_claim_with_a_verifier_counts_as_machine_verified_only_if_trusted(resu
     doubted = assess(run)
     assert (doubted.outcome, doubted.grade) == (Outcome(result), Grade.SELF)
     assert doubted.verifier == ""
+    assert (code_of(run, trust_claim=True), code_of(run)) == ("claim_trusted", "claim_not_vouched")
+    assert "`tacit learn --trust-outcomes`" in doubted.reason
 
 
 def test_a_claim_without_a_verifier_stays_a_claim_even_if_trusted():
-    found = assess(attempt(claim=Claim(result="success")), trust_claim=True)
+    run = attempt(claim=Claim(result="success"))
+    found = assess(run, trust_claim=True)
     assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.SELF)
     assert not found.verified_success
+    assert code_of(run, trust_claim=True) == "claim_without_verifier"
 
 
 @pytest.mark.parametrize("result", ["", "unknown", "great", "SUCCESS"])
@@ -411,6 +438,7 @@ PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
 def test_steps_of_other_clients_are_judged_alike(change, check):
     assert assess(attempt(change, check)).verified_success
     assert assess(attempt(check, change)).outcome is Outcome.UNKNOWN
+    assert code_of(attempt(check, change)) == "changed_after_check"
 
 
 @pytest.mark.parametrize(
@@ -424,7 +452,7 @@ def test_steps_of_other_clients_are_judged_alike(change, check):
     ],
 )
 def test_weakened_checks_of_other_clients_are_seen_alike(change):
-    assert assess(attempt(change, call("exec_command", {"cmd": "pytest -q"}))).outcome is Outcome.UNKNOWN
+    assert code_of(attempt(change, call("exec_command", {"cmd": "pytest -q"}))) == "check_weakened"
 
 
 def test_what_a_shell_was_called_for_is_named_without_the_shell():
