@@ -32,6 +32,7 @@ from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
 from tacit.evidence.verifiers.project_checks import Postconditions, State
 from tests.e2e.conftest import Terminal
+from tests.raising import raises
 
 PYTEST = f"{sys.executable} -m pytest -q"
 REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "20"))
@@ -404,7 +405,7 @@ def test_stale_result_proves_nothing_and_a_new_one_of_a_harness_does(shop: Shop)
     stale.write_text(JUNIT)
     time.sleep(0.25)
     use = shop.loop.recall(SKILL.description).use_id
-    with pytest.raises(VerifierOutage, match="older"):
+    with raises(VerifierOutage, "result_too_old"):
         shop.loop.record(use, verifier=CIResult(stale))
     new.write_text(JUNIT)
     [kept] = shop.loop.record(use, verifier=CIResult(new))
@@ -450,6 +451,6 @@ def test_replay_whose_steps_write_the_check_proves_nothing(shop: Shop, step: str
 
 
 def test_without_a_sandbox_a_replay_is_not_checkable_and_no_evidence(shop: Shop) -> None:
-    with pytest.raises(VerifierOutage, match="not checkable here"):
+    with raises(VerifierOutage, "not_checkable"):
         shop.loop.record(shop.use, verifier=Replay(SKILL, shop.folder, sandbox=_Plain()))
     assert not shop.evidence()

@@ -102,7 +102,9 @@ class Replay:
             _copy(Path(self.checkout), copy)
             if self.must_change and all(self._run(sandbox, copy, (check,)).passed for check in checks):
                 _not_checkable(
-                    "its checks pass without its steps", "give a checkout on which the work is still to be done"
+                    "checks_pass_before_steps",
+                    "its checks pass without its steps",
+                    "give a checkout on which the work is still to be done",
                 )
             done = self._run(sandbox, copy, tuple(steps))
             if not done.passed:
@@ -143,13 +145,18 @@ class Replay:
         tail = ran.output.strip()[-_DETAIL_CHARACTERS:]
         if ran.ended is not Ended.EXIT or ran.alarms:
             why = "; ".join(ran.alarms) or f"the {ran.ended} was reached"
-            _not_checkable(why, "give larger `confines`, or check something smaller")
+            code = "sandbox_alarm" if ran.alarms else ran.ended.replace(" ", "_")
+            _not_checkable(code, why, "give larger `confines`, or check something smaller")
         if ran.status in (_NOT_EXECUTABLE, _NOT_FOUND):
             _not_checkable(
-                f"a program is not there ({tail[-200:]})", "only programs in /usr or in the checkout can be run"
+                "program_missing",
+                f"a program is not there ({tail[-200:]})",
+                "only programs in /usr or in the checkout can be run",
             )
         if _NO_NETWORK.search(ran.output):
-            _not_checkable("it needs the network, which the sandbox has not", "check it outside the sandbox")
+            _not_checkable(
+                "needs_network", "it needs the network, which the sandbox has not", "check it outside the sandbox"
+            )
         return Check(passed=False, verifier=_verifier_name(checks), detail=tail or f"exit {ran.status}")
 
 
@@ -163,7 +170,9 @@ def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where
         if value is None:
             asked = where or f"the check `{text}`"
             _not_checkable(
-                f"{asked} needs a value for {{{parameter.name}}}", f"give parameters={{'{parameter.name}': '…'}}"
+                "value_missing",
+                f"{asked} needs a value for {{{parameter.name}}}",
+                f"give parameters={{'{parameter.name}': '…'}}",
             )
         *pieces, last = mark.split(text)
         text = ""
@@ -183,7 +192,9 @@ def command_of(step: SkillStep, at: int) -> str:
         command = found[1] if found else ""
     if not command.strip():
         _not_checkable(
-            f"step {at + 1} is no command ({step.text[:80]})", "only skills whose steps are commands can be replayed"
+            "step_not_a_command",
+            f"step {at + 1} is no command ({step.text[:80]})",
+            "only skills whose steps are commands can be replayed",
         )
     return command
 
@@ -192,11 +203,17 @@ def checks_of(content: SkillContent) -> list[str]:
     """Return the commands of the postconditions; an outage where there are none, or where passing them shows nothing."""
     checks = [condition.check for condition in content.postconditions if condition.check.strip()]
     if not checks:
-        _not_checkable("no postcondition has a check", "give the skill a command whose exit status shows the outcome")
+        _not_checkable(
+            "no_check",
+            "no postcondition has a check",
+            "give the skill a command whose exit status shows the outcome",
+        )
     for check in checks:
         if masks_exit(check) or shows_nothing(check):
             _not_checkable(
-                f"the exit status of `{check}` shows nothing", "give a check that fails where the work is not done"
+                "check_proves_nothing",
+                f"the exit status of `{check}` shows nothing",
+                "give a check that fails where the work is not done",
             )
     return checks
 
@@ -204,7 +221,7 @@ def checks_of(content: SkillContent) -> list[str]:
 def _required_steps(content: SkillContent) -> list[tuple[int, SkillStep]]:
     steps = [(at, step) for at, step in enumerate(content.steps) if not step.optional]
     if not steps:
-        _not_checkable("the skill has no steps", "only skills whose steps are commands can be replayed")
+        _not_checkable("no_steps", "the skill has no steps", "only skills whose steps are commands can be replayed")
     return steps
 
 
@@ -212,14 +229,18 @@ def _refuse_altered(changes: tuple[FileChange, ...]) -> None:
     altered = [one.path for one in changes if not one.path.startswith(".git/") and decides_checks(one.path, "")]
     if altered:
         shown = ", ".join(altered[:3])
-        _not_checkable(f"the steps change what the checks depend on ({shown})", "let a person check the outcome")
+        _not_checkable(
+            "steps_change_checks",
+            f"the steps change what the checks depend on ({shown})",
+            "let a person check the outcome",
+        )
 
 
 def _copy(checkout: Path, target: Path) -> None:
     """Clone the last commit without a remote. Git runs none of the checkout's hooks and reads none of its settings."""
     git = shutil.which("git", path=_SYSTEM)
     if git is None:
-        _not_checkable("git is not installed", "install git")
+        _not_checkable("git_missing", "git is not installed", "install git")
     line = [git, "clone", "--quiet", "--depth", "1", "--no-tags", "--", checkout.resolve().as_uri(), str(target)]
     plain = {
         "PATH": _SYSTEM,
@@ -234,10 +255,14 @@ def _copy(checkout: Path, target: Path) -> None:
             line = [git, "-C", str(target), "remote", "remove", "origin"]
             done = subprocess.run(line, env=plain, capture_output=True, text=True, timeout=_COPY_S, check=False)
     except subprocess.TimeoutExpired:
-        _not_checkable("copying the checkout took too long", "give a smaller checkout")
+        _not_checkable("copy_too_slow", "copying the checkout took too long", "give a smaller checkout")
     if done.returncode:
         why = " ".join(done.stderr.split())[-200:]
-        _not_checkable(f"there is no clean copy of {checkout} ({why})", "give a git checkout with at least one commit")
+        _not_checkable(
+            "no_clean_copy",
+            f"there is no clean copy of {checkout} ({why})",
+            "give a git checkout with at least one commit",
+        )
 
 
 def _quoted(value: str, *, before: str) -> str:
@@ -246,7 +271,9 @@ def _quoted(value: str, *, before: str) -> str:
         return value
     if before.count("'") % 2 or before.count('"') % 2:
         raise Mistake(
-            f"the value {value!r} cannot stand between quotes", hint="give one of letters, digits and ./:@%+=,-_"
+            f"the value {value!r} cannot be put between quotes",
+            code="value_needs_quoting",
+            hint="give one of letters, digits and ./:@%+=,-_",
         )
     return shlex.quote(value)
 
@@ -255,8 +282,8 @@ def _verifier_name(checks: list[str]) -> str:
     return "replay: " + "; ".join(checks)
 
 
-def _not_checkable(why: str, hint: str) -> NoReturn:
-    raise VerifierOutage(f"{NOT_CHECKABLE_HERE}{why}", code="not_checkable", hint=hint)
+def _not_checkable(code: str, why: str, hint: str) -> NoReturn:
+    raise VerifierOutage(f"{NOT_CHECKABLE_HERE}{why}", code=code, hint=hint)
 
 
 def _sandbox_of_this_machine() -> Sandbox:
