@@ -97,7 +97,7 @@ def quickly(ends: Sequence[bool]) -> Life:
     record, status, moves = VoteRecord(since=BEGUN), Status.TRIAL, []
     for number, vote in enumerate(votes(evidence_of(ends)), 1):
         record.add(vote)
-        while (told := record.judge(status)) is not None:
+        while (told := record.status_change(status)) is not None:
             status = told.after
             moves.append((number, status))
             if status not in RECALLABLE:

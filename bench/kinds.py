@@ -31,7 +31,7 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
-from tacit.domain.stored import FoundPassage, Stored
+from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.evidence import usage
 from tacit.recall.hook_recall import HookLimits
@@ -172,7 +172,7 @@ def _found(name: str, text: str, sort: str, citations: int) -> FoundPassage:
     skill = Skill.found(content, HERE, at=NOW)
     made = Provenance(made_by="ann")
     version = SkillVersion(skill_id=skill.id, content=content, origins={}, provenance=made, created_at=NOW)
-    held = Stored(skill=skill, version=version, status=Status.TRUSTED, sequence=1)
+    held = StoredVersion(skill=skill, version=version, status=Status.TRUSTED, sequence=1)
     return FoundPassage(stored=held, passage=Passage(index=0, text=text), lexical=1.0)
 
 

@@ -34,7 +34,7 @@ import tacit
 from tacit import gate
 from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain.merging import near_pairs
 
 PERSON = "a script in a person's place"
@@ -48,12 +48,12 @@ class Truth:
     def __init__(self) -> None:
         self.families: dict[str, generated.Family] = {}
 
-    def of(self, stored: Stored) -> generated.Family:
+    def of(self, stored: StoredVersion) -> generated.Family:
         """The kind of work that most of the attempts behind a skill were at."""
         names = Counter(self.families[each] for each in stored.version.provenance.trajectory_ids)
         return names.most_common(1)[0][0]
 
-    def deeds(self, stored: Stored) -> set[tuple[str, str]]:
+    def deeds(self, stored: StoredVersion) -> set[tuple[str, str]]:
         """What of its kind of work a skill carries out."""
         family = self.of(stored)
         called = {step.tool for step in stored.version.content.steps}

@@ -51,7 +51,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import filled_fields
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store
@@ -114,7 +114,7 @@ def dumped(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False, default=str)
 
 
-def kept(loop: Tacit) -> Iterator[Stored]:
+def kept(loop: Tacit) -> Iterator[StoredVersion]:
     """Every version there is, whatever its standing."""
     yield from loop.context.store.catalogue(statuses=set(Status))
 
@@ -133,7 +133,7 @@ def shown(loop: Tacit, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield f"apply {entry.name}", loop.apply(entry.name, home=Path("/nonexistent")).text
 
 
-def approved(loop: Tacit, stored: Stored) -> bool:
+def approved(loop: Tacit, stored: StoredVersion) -> bool:
     """Whether a person approved this very content."""
     return any(each.content_hash == stored.version.hash for each in loop.context.store.approvals(stored.version.id))
 
@@ -159,7 +159,7 @@ def judge(case: Case, loop: Tacit, tally: Tally) -> None:
                     tally.examples.append(f"{path} of {stored.version.name} is {origin}: {dumped(value)[:200]}")
 
 
-def origin_of(stored: Stored, path: str) -> Origin:
+def origin_of(stored: StoredVersion, path: str) -> Origin:
     """Who vouches for a field: by its own entry, its parts' or its list's; nobody: external."""
     origins = stored.version.origins
     own = [origins[at] for at in origins if at == path or at.startswith(f"{path}.")]

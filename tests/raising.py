@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from tacit.domain.errors import TacitError
+from tacit.domain.errors import InvalidSkill, TacitError
 
 E = TypeVar("E", bound=TacitError)
 
@@ -14,3 +14,8 @@ E = TypeVar("E", bound=TacitError)
 def raises(error: type[E], code: str) -> pytest.RaisesExc[E]:
     """Like `pytest.raises`, and the error must have this code."""
     return pytest.raises(error, check=lambda caught: caught.code == code)
+
+
+def raises_rule(rule: str) -> pytest.RaisesExc[InvalidSkill]:
+    """Expect an `InvalidSkill` whose first problem breaks this rule."""
+    return pytest.raises(InvalidSkill, check=lambda caught: caught.rules[:1] == (rule,))

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.table import MOVED
+from tacit.surfaces.cli.table import HIDDEN, MOVED, REPLACED, less_used
 
 TARGET = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
@@ -23,6 +23,11 @@ Every command takes `--json` (exactly one JSON document on stdout) and `--store 
 
 This page is written by `python docs/reference/generate.py`.
 """
+LESS_USED = """
+## Less used
+
+These commands are not in the lists of `--help`: they are for agents and other programs, or rarely needed.
+"""
 OLD_NAMES = """
 ## Old names
 
@@ -31,37 +36,48 @@ These names keep working; the command on the right is the one to use.
 | old | now |
 | --- | --- |
 """
-FOLDED = {
-    "tacit feedback": "tacit record --helpful / --not-helpful",
-    "tacit refine NAME": "tacit tend NAME",
-    "tacit compose NAME PART…": "tacit propose NAME --part PART",
-    "tacit skills list": "tacit skills",
-    "tacit skills diff": "tacit skills show --diff",
-    "tacit skills lift": "tacit skills stats --lift",
-    "tacit skills pin": "tacit review NAME --pin",
-    "tacit skills invalidate": "tacit review NAME --invalidate",
-    "tacit skills rollback": "tacit undo NAME --to VERSION",
-    "tacit config token": "tacit config --new-token",
-}
 
 
 def reference() -> str:
-    """The whole page."""
-    moved = {f"tacit {old}": f"tacit {group} {name}" for old, (group, name) in MOVED.items()}
-    rows = (f"| `{old}` | `{new}` |\n" for old, new in (moved | FOLDED).items())
-    return INTRODUCTION + "".join(_pages(cli, "tacit")) + OLD_NAMES + "".join(rows)
+    """Return the whole page."""
+    moved = {old: f"{group} {name}" for old, (group, name) in MOVED.items()}
+    rows = (f"| `tacit {old}` | `tacit {new}` |\n" for old, new in (moved | REPLACED).items())
+    pages = [*_pages(cli, "tacit"), LESS_USED, *_less_used_pages(), OLD_NAMES, *rows]
+    return INTRODUCTION + "".join(pages)
 
 
 def _pages(command: click.Command, path: str) -> Iterator[str]:
-    context = click.Context(
-        command, info_name=path, terminal_width=100, max_content_width=100, help_option_names=["-h", "--help"]
-    )
-    yield f"\n## `{path}`\n\n```text\n{command.get_help(context).strip()}\n```\n"
+    context = _context(command, path)
+    yield _page(command, path)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             if found is not None and not found.hidden:
                 yield from _pages(found, f"{path} {name}")
+
+
+def _less_used_pages() -> Iterator[str]:
+    context = _context(cli, "tacit")
+    for name in [*cli.list_commands(context), *(name for name in HIDDEN if name not in REPLACED)]:
+        command = cli.get_command(context, name)
+        if command is not None and command.hidden:
+            yield _page(command, f"tacit {name}", level=3)
+        elif isinstance(command, click.Group):
+            inner = _context(command, f"tacit {name}")
+            for each in less_used(command, inner):
+                found = command.get_command(inner, each)
+                assert found is not None
+                yield _page(found, f"tacit {name} {each}", level=3)
+
+
+def _page(command: click.Command, path: str, *, level: int = 2) -> str:
+    return f"\n{'#' * level} `{path}`\n\n```text\n{command.get_help(_context(command, path)).strip()}\n```\n"
+
+
+def _context(command: click.Command, path: str) -> click.Context:
+    return click.Context(
+        command, info_name=path, terminal_width=100, max_content_width=100, help_option_names=["-h", "--help"]
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The whole of Tacit on one page: `tacit.open()` gives a `Tacit`, and each verb is a few lines over the stages.
 
-capture → learn → gate → store → recall → render → evidence → maintain. Data moves through these folders once, in this order.
+capture → learn → gate → store → recall → render → evidence → maintain: the way of the data through the folders.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.verification import Verifier
 from tacit.evidence import Followed, capture, control_runs, parse_outcome
@@ -37,7 +38,7 @@ from tacit.evidence.verifiers import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
 from tacit.maintain.maintenance import Maintenance, Progress
-from tacit.recall import catalogue, publishing, retrieval
+from tacit.recall import catalogue, publishing, reasons, retrieval
 from tacit.store import open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
@@ -119,31 +120,37 @@ class Tacit:
         )
 
     def learn(
-        self, *, progress: Progress | None = None, model: LanguageModel | None = None, edited_by: str = "learner"
+        self,
+        *,
+        progress: Progress | None = None,
+        model: LanguageModel | None = None,
+        edited_by: str = "learner",
+        on_journal_fault: journal_uses.OnFault = journal_uses.log_fault,
     ) -> LearningReport:
         """Learn from everything captured since the last time; return every verdict with its findings.
 
         Takes in hook journals and edits of exported skills (as made by `edited_by`), and re-checks existing approvals first.
         Finally applies the status changes that new verified evidence calls for, and exports what is approved.
         Each attempt is one transaction, so an interrupted run repeats nothing. A language model words what is new,
-        within its own budget; where it fails, the mined wording is used.
+        within its own budget; where it fails, the mined wording is used. A journal that cannot be read goes to
+        `on_journal_fault`, and the rest is still learned from.
         """
         context = self.context
         context.require_running()
-        journal_uses.fold_journals(context)
+        journal_uses.fold_journals(context, on_fault=on_journal_fault)
         exports.propose_edited(context, self.propose, by=edited_by)
-        self.library.adopt()
+        self.library.sync_from_home()
         rechecked = approvals.recheck_outdated(context.store, context.config.policy, at=context.now())
         learned = pipeline.LearningPass(context, self._admission, model=model).run(progress)
         self.archive.prune()
-        self.library.note_contracts()
-        settled = tuple(self.library.settle())
+        self.library.record_dependencies()
+        settled = tuple(self.library.apply_status_changes())
         exports.export(context)
         return dataclasses.replace(learned, verdicts=(*rechecked, *learned.verdicts), settled=settled)
 
     def admit(self, candidate: Candidate) -> Verdict:
         """Put a learned candidate through the gate."""
-        return self._admission.admit(candidate)
+        return self._admission.admit_in_scope(candidate)
 
     def propose(
         self,
@@ -151,7 +158,7 @@ class Tacit:
         *,
         by: str,
         origin: Origin = Origin.AGENT,
-        revises: Stored | None = None,
+        revises: StoredVersion | None = None,
         source: str = "",
         scope: Scope | None = None,
     ) -> Verdict:
@@ -171,7 +178,7 @@ class Tacit:
         if origin is Origin.AGENT:
             candidate = origin_limits.OriginLimiter(store).limit_by_recent_sessions(candidate)
         with store.transaction():
-            return self._admission.admit_as_is(candidate)
+            return self._admission.admit_unchanged(candidate)
 
     def review(
         self,
@@ -188,11 +195,11 @@ class Tacit:
 
     # --- looking up ---------------------------------------------------------------------------------------------
 
-    def version(self, reference: str) -> Stored:
+    def version(self, reference: str) -> StoredVersion:
         """Find a version by its id, the beginning of it, a skill's id, or a skill's name (its current version)."""
         return queries.find(self.context.store, reference)
 
-    def skills(self, *, statuses: Collection[Status] | None = None) -> list[Stored]:
+    def skills(self, *, statuses: Collection[Status] | None = None) -> list[StoredVersion]:
         """Return the current version of each skill, by name."""
         return queries.current(self.context.store, statuses=statuses)
 
@@ -219,9 +226,9 @@ class Tacit:
     ) -> Selection:
         """Find the skills that fit a task, or explain why there are none. Stored as a use unless `keep` is false.
 
-        `state` describes the situation (see `recall.state`), `model` names the language model that will use the skills.
-        `person` is who is helped, if not whoever works here; `session` is the agent's session, whose capture credits it.
-        `allowed` leaves out what touches more (`["hosts=api.example.com", "commands=git"]`); by default everything may be.
+        `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
+        `person` is who is helped, if not whoever works here; `session` is the agent's session, which links its transcript to this use.
+        `allowed` leaves out what touches more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
         """
         context = self.context
         defaults = context.config.recall
@@ -239,10 +246,10 @@ class Tacit:
             allowed=allowance(allowed),
             person=person,
         )
-        lots = control_runs.ControlDraw.here(
-            context.config.policy.hold_out if keep else 0.0, context.place, session=session
+        share = context.config.policy.hold_out if keep else 0.0
+        drawn = control_runs.ControlDraw.here(share, context.place, session=session).draw(
+            context.store, self.rank(query)
         )
-        drawn = lots.draw(context.store, self.rank(query))
         selection = retrieval.written(drawn.selection)
         if not keep:
             return selection
@@ -264,14 +271,18 @@ class Tacit:
         """Answer a query without storing that it was asked: to see all scores, or to measure recall."""
         context = self.context
         if context.paused:
-            return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
+            code = ReasonCode.PAUSED
+            return Selection(query=query, code=code, reason=reasons.nothing_given(code))
         query = query if query.person else dataclasses.replace(query, person=context.person)
         least = context.config.recall.min_relevance
         selection = retrieval.choose(
             context.store, query, now=context.now(), min_relevance=least, embedder=context.embedder
         )
-        empty = queries.why_empty(context.store) if selection.abstained and not selection.left_out else ""
-        return dataclasses.replace(selection, reason=empty or selection.reason)
+        empty = queries.why_empty(context.store) if selection.abstained and not selection.left_out else None
+        if empty is None:
+            return selection
+        reason = reasons.nothing_given(empty, count=len(queries.waiting(context.store)))
+        return dataclasses.replace(selection, code=empty, reason=reason)
 
     def catalogue(self, home: Path | None = None) -> render.Catalogue:
         """Return everything an agent could be offered: skill folders of project and person, and the learned skills."""
@@ -296,7 +307,7 @@ class Tacit:
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills`")
-        entry = approvals.within(entry, allowance(allowed))
+        entry = approvals.restrict_to_capabilities(entry, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.context.paused:
             use = self._use((entry.version_id,), f"apply {name}", surface=surface)
@@ -362,7 +373,7 @@ class Tacit:
         with store.transaction():  # a result and the status change it causes are visible together
             publishing.keep(store, added, embedder=self.context.embedder)
             if grade.verified:  # self-reported outcomes change no status
-                self.library.settle([item.version_id for item in added])
+                self.library.apply_status_changes([item.version_id for item in added])
         return added
 
     # --- opening and closing ------------------------------------------------------------------------------------

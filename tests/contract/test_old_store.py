@@ -121,7 +121,7 @@ def test_recall_finds_the_same_skills(database: Path, expected: dict[str, Any]) 
 def test_it_goes_on(store: Store, expected: dict[str, Any]) -> None:
     stored = store.version(expected["recalled"][0])
     at = datetime.fromisoformat(expected["at"]) + timedelta(days=1)
-    store.add_transition(stored.moved(Status.RETIRED, "outdated", by="ana", at=at))
+    store.add_transition(stored.transition_to(Status.RETIRED, "outdated", by="ana", at=at))
     assert store.version(stored.version.id).status is Status.RETIRED
     assert store.reindex() > 0
     assert list(store.verify()) == []

@@ -20,7 +20,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, Skill, SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.store import open_store
 from tests.raising import raises
@@ -115,7 +115,7 @@ def of(kind: SourceKind, value: str) -> Source:
     return Source(kind=kind, value=value)
 
 
-def learned(store: Store, name: str, *trajectories: Trajectory, **more: Any) -> Stored:
+def learned(store: Store, name: str, *trajectories: Trajectory, **more: Any) -> StoredVersion:
     """A version learned from attempts, which are marked as learned from."""
     parents, by = more.pop("parents", ()), more.pop("by", "tacit")
     status, made_by, source = (

@@ -7,7 +7,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.unit.maintain.test_revision import SKILL, Clock, approve, child_of, moved, ok, poisoned, run
@@ -37,7 +37,7 @@ def library(terminal: Terminal) -> Library:
 
 
 @pytest.fixture
-def skill(library: Library) -> Stored:
+def skill(library: Library) -> StoredVersion:
     with library as loop:
         made = approve(loop, loop.propose(SKILL, by="ann", origin=Origin.USER).version_id)
         for session in ("spring", "autumn"):
@@ -45,7 +45,9 @@ def skill(library: Library) -> Stored:
     return made
 
 
-def test_friction_is_shown_by_step_with_the_next_version_and_changes_nothing(terminal: Terminal, skill: Stored) -> None:
+def test_friction_is_shown_by_step_with_the_next_version_and_changes_nothing(
+    terminal: Terminal, skill: StoredVersion
+) -> None:
     before = terminal.run("review", "--json").json
     listed = terminal.run("refine")
     assert listed.code == 0, listed.err
@@ -61,7 +63,7 @@ def test_friction_is_shown_by_step_with_the_next_version_and_changes_nothing(ter
     assert terminal.run("review", "--json").json == before
 
 
-def test_a_program_gets_one_document_with_every_ground(terminal: Terminal, skill: Stored) -> None:
+def test_a_program_gets_one_document_with_every_ground(terminal: Terminal, skill: StoredVersion) -> None:
     [told] = terminal.run("refine", "--json").json["skills"]
     assert (told["uses"], told["friction"], told["friction_per_use"]) == (2, 2, 1.0)
     assert told["by_step"] == {"1": {"missing_file": 2}}
@@ -71,7 +73,7 @@ def test_a_program_gets_one_document_with_every_ground(terminal: Terminal, skill
     assert told["proposed"] is None
 
 
-def test_an_agent_may_propose_and_only_a_person_approves(terminal: Terminal, skill: Stored) -> None:
+def test_an_agent_may_propose_and_only_a_person_approves(terminal: Terminal, skill: StoredVersion) -> None:
     terminal.variables["CLAUDECODE"] = "1"
     [told] = terminal.run("refine", NAME, "--propose", "--json").json["skills"]
     assert told["proposed"]["decision"] == "hold"
@@ -83,7 +85,7 @@ def test_an_agent_may_propose_and_only_a_person_approves(terminal: Terminal, ski
     assert "Nothing to propose" in terminal.run("refine", "--propose").out
 
 
-def test_a_reviewer_sees_the_diff_and_the_runs_behind_it(terminal: Terminal, skill: Stored) -> None:
+def test_a_reviewer_sees_the_diff_and_the_runs_behind_it(terminal: Terminal, skill: StoredVersion) -> None:
     terminal.run("refine", NAME, "--propose")
     page = terminal.run("review", NAME)
     assert page.code == 0, page.err
@@ -97,7 +99,7 @@ def test_a_reviewer_sees_the_diff_and_the_runs_behind_it(terminal: Terminal, ski
 
 
 def test_a_version_that_fails_what_its_parent_solved_is_shown_with_the_way_back(
-    terminal: Terminal, library: Library, skill: Stored
+    terminal: Terminal, library: Library, skill: StoredVersion
 ) -> None:
     task = "Publish the handbook for Northwind"
     with library as loop:
@@ -122,7 +124,7 @@ def test_what_came_from_a_tools_output_is_named_before_it_is_proposed(terminal: 
 
 
 def test_a_name_that_is_not_there_gets_a_clear_answer_and_an_empty_library_too(
-    terminal: Terminal, skill: Stored
+    terminal: Terminal, skill: StoredVersion
 ) -> None:
     assert terminal.run("refine", "no-such-skill").code == 2
     assert "No next version" not in terminal.run("refine", NAME).out

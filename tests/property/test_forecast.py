@@ -133,9 +133,9 @@ def test_any_task_has_questions_with_keys_of_their_own(task: str, given_ones: li
 def test_a_forecast_is_the_same_in_another_process_whatever_its_hashes() -> None:
     script = (
         "from tests.unit.features.people.deciding import *\n"
-        "from tacit.features.people.forecast import mind_of\n"
+        "from tacit.features.people.prediction import model_of\n"
         "seen = [choice(n, f'answer {n % 7}', {'kind': f'k{n % 3}'}, artifact=f'word{n % 5} and') for n in range(40)]\n"
-        "print(repr(sorted(mind_of(seen).lean(question({'kind': 'k1'}, artifact='word2')).shares.items())))\n"
+        "print(repr(sorted(model_of(seen).likelihoods(question({'kind': 'k1'}, artifact='word2')).shares.items())))\n"
     )
     description = {
         subprocess.run(

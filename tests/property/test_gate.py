@@ -14,7 +14,7 @@ from tacit.domain.lifecycle import LIFECYCLE
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
 from tacit.gate import judge
-from tacit.gate.duplicates import adds_nothing, merge, moved, shapes, similarity
+from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, shapes, similarity
 from tests.unit.making import NOW, candidate, content, stored
 
 COMMANDS = ["git pull", "make build", "make test", "cd app && npm test", "pip install x", "git push origin main"]
@@ -80,7 +80,7 @@ def test_everything_is_wholly_like_itself(made):
 
 @given(STEPS, STEPS)
 def test_a_merge_holds_the_steps_of_both_sides_in_the_order_of_both(new, old):
-    merged = merge(content(steps=new), content(steps=old)).content
+    merged = merge_contents(content(steps=new), content(steps=old)).content
     assert is_subsequence(shapes(new), shapes(merged.steps))
     assert is_subsequence(shapes(old), shapes(merged.steps))
     assert len(merged.steps) <= len(new) + len(old)
@@ -88,7 +88,7 @@ def test_a_merge_holds_the_steps_of_both_sides_in_the_order_of_both(new, old):
 
 @given(STEPS, STEPS)
 def test_a_merge_requires_nothing_that_one_side_did_without(new, old):
-    merged = merge(content(steps=new), content(steps=old)).content
+    merged = merge_contents(content(steps=new), content(steps=old)).content
     required = [shape for step, shape in zip(merged.steps, shapes(merged.steps), strict=True) if not step.optional]
     for side in (new, old):
         assert is_subsequence(required, [s for step, s in zip(side, shapes(side), strict=True) if not step.optional])
@@ -96,7 +96,7 @@ def test_a_merge_requires_nothing_that_one_side_did_without(new, old):
 
 @given(STEPS.filter(bool), STEPS.filter(bool))
 def test_after_a_merge_neither_side_is_news(new, old):
-    merged = merge(content(steps=new), content(steps=old)).content
+    merged = merge_contents(content(steps=new), content(steps=old)).content
     assert adds_nothing(content(steps=new), merged)
     assert adds_nothing(content(steps=old), merged)
 
@@ -104,7 +104,7 @@ def test_after_a_merge_neither_side_is_news(new, old):
 @given(CONTENT.filter(lambda made: made.steps and not made.sub_skills), CASES, CUES)
 def test_after_a_merge_no_case_or_cue_of_either_side_is_news(made, cases, cues):
     known = replace(made, cases=cases, cues=cues)
-    merged = merge(made, known).content
+    merged = merge_contents(made, known).content
     assert {case.conditions for side in (made, known) for case in side.cases} == {c.conditions for c in merged.cases}
     assert {cue.term for side in (made, known) for cue in side.cues} == {cue.term for cue in merged.cues}
     assert set(made.cases) <= set(merged.cases), "the later count stands"
@@ -112,10 +112,10 @@ def test_after_a_merge_no_case_or_cue_of_either_side_is_news(made, cases, cues):
 
 @given(STEPS, STEPS)
 def test_a_merge_says_truly_where_each_step_went(new, old):
-    made = merge(content(steps=new), content(steps=old))
-    for side, places in ((new, made.from_newcomer), (old, made.from_known)):
+    made = merge_contents(content(steps=new), content(steps=old))
+    for side, places in ((new, made.from_candidate), (old, made.from_known)):
         for index, shape in enumerate(shapes(side)):
-            place = int(moved(f"steps.{index}", places).removeprefix("steps."))
+            place = int(remap_path(f"steps.{index}", places).removeprefix("steps."))
             assert shapes(made.content.steps)[place] == shape
 
 

@@ -33,7 +33,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import votes
 from tacit.maintain.status_changes import earned_status
 from tacit.store import open_store
@@ -124,10 +124,10 @@ class Lives(RuleBasedStateMachine):
             self.loop.close()
             shutil.rmtree(self.folder)
 
-    def versions(self) -> list[Stored]:
+    def versions(self) -> list[StoredVersion]:
         return self.loop.context.store.catalogue(statuses=set(Status)) if hasattr(self, "loop") else []
 
-    def pick(self, which: int) -> Stored | None:
+    def pick(self, which: int) -> StoredVersion | None:
         found = self.versions()
         return found[which % len(found)] if found else None
 
@@ -151,7 +151,7 @@ class Lives(RuleBasedStateMachine):
         if stored := self.pick(which):
             self.review(stored, decision, reason=reason)
 
-    def review(self, stored: Stored, decision: str, *, reason: str = "") -> bool:
+    def review(self, stored: StoredVersion, decision: str, *, reason: str = "") -> bool:
         """Carry out a decision where the rules allow it."""
         ticks = [literal.key for literal in self.loop.reviews.examine(stored.version.id).literals]
         try:

@@ -34,7 +34,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, filled_fields
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.origins import origin_at
 from tacit.providers import ScriptedModel
@@ -151,10 +151,10 @@ class Fenced(RuleBasedStateMachine):
             self.loop.close()
             shutil.rmtree(self.folder)
 
-    def versions(self) -> list[Stored]:
+    def versions(self) -> list[StoredVersion]:
         return self.loop.context.store.catalogue(statuses=set(Status))
 
-    def pick(self, which: int) -> Stored | None:
+    def pick(self, which: int) -> StoredVersion | None:
         found = self.versions()
         return found[which % len(found)] if found else None
 
@@ -309,7 +309,7 @@ class Fenced(RuleBasedStateMachine):
         for text in self.shown():
             assert not marks_in(text)
 
-    def recallable(self) -> list[Stored]:
+    def recallable(self) -> list[StoredVersion]:
         return [stored for stored in self.versions() if stored.status in RECALLABLE]
 
     def shown(self) -> Iterator[str]:

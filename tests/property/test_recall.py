@@ -10,7 +10,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence import rank
 from tacit.recall.plan import ToolNeighbours
 from tacit.recall.selection import select
@@ -24,7 +24,7 @@ SCOPES = [Scope(Level.PROJECT, "a"), Scope(Level.PROJECT, "b"), Scope(Level.ORGA
 
 
 @st.composite
-def held(draw: st.DrawFn) -> Stored:
+def held(draw: st.DrawFn) -> StoredVersion:
     made = content(
         kind=draw(st.sampled_from([Kind.PROCEDURE, Kind.LESSON])),
         name=draw(st.sampled_from(["one", "two", "three"])),
@@ -55,7 +55,7 @@ QUERY = st.builds(
 HELD = st.lists(held(), max_size=8)
 
 
-def ask(query: Query, known: list[Stored], min_relevance: float = 0.2) -> Selection:
+def ask(query: Query, known: list[StoredVersion], min_relevance: float = 0.2) -> Selection:
     def render(item: Item, left: int) -> str:
         del left
         return f"{item.version.content.description}\n{item.version.content.body}"

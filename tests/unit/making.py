@@ -12,7 +12,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, filled_fields
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.recall.signals import SkillTerms
 from tacit.store.lexical_search import version_words
@@ -118,7 +118,7 @@ def stored(
     scope: Scope = PROJECT,
     skill: Skill | None = None,
     origins: Mapping[str, Origin] | None = None,
-) -> Stored:
+) -> StoredVersion:
     """A version as a store would hand it out."""
     made = made or content()
     skill = skill or Skill.found(made, scope, at=NOW)
@@ -129,7 +129,7 @@ def stored(
         provenance=Provenance(trajectory_ids=("t_0",)),
         created_at=NOW,
     )
-    return Stored(skill=skill, version=version, status=status, sequence=sequence)
+    return StoredVersion(skill=skill, version=version, status=status, sequence=sequence)
 
 
 def evidence(

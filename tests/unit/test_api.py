@@ -20,7 +20,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.domain.verification import Check
 from tacit.store import open_store
@@ -75,7 +75,7 @@ def written(name: str = "deploy-the-shop", **changes: object) -> SkillContent:
     return dataclasses.replace(content, **changes)  # type: ignore[arg-type]
 
 
-def by_name(loop: Tacit, name: str) -> Stored:
+def by_name(loop: Tacit, name: str) -> StoredVersion:
     return next(stored for stored in loop.skills() if stored.version.name == name)
 
 

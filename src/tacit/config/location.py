@@ -275,12 +275,13 @@ def database_path(address: str, chosen_by: str) -> str:
     """Return the file of an address; for a folder, the database in it."""
     hint = "give a file path such as .tacit/tacit.db"
     if address.startswith(("postgresql://", "postgres://")):
-        raise ConfigError(f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL", hint=hint)
+        message = f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL"
+        raise ConfigError(message, code="store_not_sqlite", hint=hint)
     if address == MEMORY:
         return address
     path = os.path.expanduser(address)
     if path.startswith("~"):
-        raise ConfigError(f"{chosen_by}: {address}: there is no user of that name", hint=hint)
+        raise ConfigError(f"{chosen_by}: {address}: there is no user of that name", code="unknown_user", hint=hint)
     if os.path.isdir(path) or address.endswith(("/", os.sep)):
         path = os.path.join(path, DATABASE)
     return os.path.normpath(os.path.join(os.getcwd(), path))

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.evidence import Assessment
-from tacit.domain.identity import content_id
+from tacit.domain.identity import STORED_AS, content_id
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent, lowest_of
@@ -99,13 +99,15 @@ class Verdict:
     version_id: str = ""
     trajectory_ids: tuple[str, ...] = ()
     policy_hash: str = ""
-    judge: str = "policy"
+    decided_by: str = field(default="policy", metadata={STORED_AS: "judge"})
+    """`policy`, or the recheck with the digest of its checks."""
     similarity: float | None = None
+    """No longer set; verdicts stored by earlier versions have it."""
     id: str = field(default="")
 
     def __post_init__(self) -> None:
         if not self.id:
-            key = (self.decision, self.findings, self.at, self.name, self.content_hash, self.trajectory_ids, self.judge)
+            key = (self.decision, self.findings, self.at, self.name, self.content_hash, self.trajectory_ids, self.decided_by)
             object.__setattr__(self, "id", content_id("g", key))
 
     @property

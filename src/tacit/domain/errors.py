@@ -55,9 +55,19 @@ class ConfigError(Mistake):
 class InvalidSkill(Mistake):
     """A SKILL.md breaks the format. Carries every problem found, not only the first."""
 
-    def __init__(self, message: str, *, code: str = "", problems: tuple[str, ...] = (), hint: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        problems: tuple[str, ...] = (),
+        rules: tuple[str, ...] = (),
+        hint: str = "",
+    ) -> None:
         super().__init__(message, code=code, hint=hint)
         self.problems = problems
+        self.rules = rules
+        """The rule that each of the problems breaks, in the same order."""
 
 
 class InvalidTrajectory(Mistake):

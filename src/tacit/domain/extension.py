@@ -11,7 +11,7 @@ from typing import Any
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.lifecycle import Transition
 from tacit.domain.selection import Selection
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 
 
@@ -77,7 +77,7 @@ class Extension:
         """Run after a trajectory was learned from, in the same transaction; return the verdicts of what was admitted."""
         return ()
 
-    def on_review(self, stored: Stored, transition: Transition) -> None:
+    def on_review(self, stored: StoredVersion, transition: Transition) -> None:
         """Run after a person decided on a version, in the same transaction."""
 
     def on_recall(self, session_id: str, selection: Selection) -> None:
@@ -86,15 +86,15 @@ class Extension:
     def on_purge(self) -> None:
         """Run after a purge."""
 
-    def order_reviews(self, waiting: Sequence[Stored], person: str) -> Sequence[Stored]:
+    def order_reviews(self, waiting: Sequence[StoredVersion], person: str) -> Sequence[StoredVersion]:
         """Return the versions that wait for review in the order in which a person should see them."""
         return waiting
 
-    def expect_review(self, stored: Stored, person: str, *, shown: bool = True) -> ExpectedReview | None:
+    def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
         """Record what a person will probably decide, before they do; return it unless it must not be shown."""
         return None
 
-    def taught_by_review(self, stored: Stored, person: str) -> str:
+    def taught_by_review(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that a person's last review of a version taught; empty if none."""
         return ""
 

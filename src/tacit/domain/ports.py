@@ -31,7 +31,7 @@ from tacit.domain.stored import (
     FoundPassage,
     Hit,
     Rendering,
-    Stored,
+    StoredVersion,
 )
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
@@ -118,10 +118,10 @@ class Store(Protocol):
     def add_transition(self, transition: Transition) -> None:
         """Change a status; raises `IllegalTransition`, or `StaleVersion` if status or content is not as expected."""
 
-    def version(self, version_id: str) -> Stored:
+    def version(self, version_id: str) -> StoredVersion:
         """Fetch one version."""
 
-    def versions(self, skill_id: str) -> list[Stored]:
+    def versions(self, skill_id: str) -> list[StoredVersion]:
         """All versions of a skill, oldest first."""
 
     def transitions(self, version_id: str) -> list[Transition]:
@@ -129,7 +129,7 @@ class Store(Protocol):
 
     def catalogue(
         self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
-    ) -> list[Stored]:
+    ) -> list[StoredVersion]:
         """All versions in these statuses, by name and then arrival."""
 
     def search(

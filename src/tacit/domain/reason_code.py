@@ -43,6 +43,13 @@ class ReasonCode(StrEnum):
     NOT_USABLE_HERE = "not_usable_here"
     ONLY_COMMON_WORDS = "only_common_words"
     NO_SHARED_WORDS = "no_shared_words"
+    NOTHING_LEARNED = "nothing_learned"
+    """The store holds no skill."""
+    NOTHING_APPROVED = "nothing_approved"
+    """Skills wait for a review, and none is approved."""
+    NOTHING_IN_USE = "nothing_in_use"
+    """There are skills, and none of them is in use any more."""
+    PAUSED = "paused"
     HOOK_OFF = "hook_off"
     """Hooks are off here: paused, excluded by the settings, or without a store."""
 

@@ -41,7 +41,8 @@ class Scope:
             return cls(Level(level.strip()), key.strip())
         except ValueError:
             known = ", ".join(Level)
-            raise Mistake(f"unknown scope {text!r}", hint=f"use LEVEL or LEVEL:NAME with a level of {known}") from None
+            hint = f"use LEVEL or LEVEL:NAME with a level of {known}"
+            raise Mistake(f"unknown scope {text!r}", code="unknown_scope", hint=hint) from None
 
     def contains(self, other: Scope) -> bool:
         """Whether something kept at this scope may be seen from `other`. A scope without a name stands for any of its level."""

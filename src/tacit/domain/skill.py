@@ -201,8 +201,8 @@ def of_person(content: SkillContent, person: str) -> SkillContent:
     return dataclasses.replace(content, person=person)
 
 
-INSTRUCTED = "instructed"
-"""The entry of grounding that names texts which told a reader what to do, and were read before the steps were taken."""
+READ_INSTRUCTIONS = "instructed"
+"""A key of `Provenance.grounding` that is no field: the texts with instructions that an attempt had read before it acted."""
 _NO_TEXT = frozenset({"kind", "person", "portable", "shareable"})
 
 
@@ -218,20 +218,20 @@ def filled_fields(content: SkillContent) -> dict[str, Any]:
     return found
 
 
-def unaccounted(content: SkillContent, origins: Mapping[str, Origin]) -> tuple[str, ...]:
-    """Fields that say something and whose origin nobody noted; an entry is noted by its parts, or with its list."""
+def fields_without_origin(content: SkillContent, origins: Mapping[str, Origin]) -> tuple[str, ...]:
+    """Return the filled fields without an origin; an entry of a list has one by its parts or by its list."""
     noted = {path.rpartition(".")[0] for path in origins if path.count(".") > 1} | set(origins)
     return tuple(path for path in filled_fields(content) if path not in noted and path.partition(".")[0] not in noted)
 
 
-def accounted(content: SkillContent, origins: Mapping[str, Origin]) -> dict[str, Origin]:
-    """The origins with every field that nobody noted as external."""
-    return dict(origins) | dict.fromkeys(unaccounted(content, origins), Origin.EXTERNAL)
+def with_default_origins(content: SkillContent, origins: Mapping[str, Origin]) -> dict[str, Origin]:
+    """Return the origins, with external for every field that has none."""
+    return dict(origins) | dict.fromkeys(fields_without_origin(content, origins), Origin.EXTERNAL)
 
 
 def lowest_of(content: SkillContent, origins: Mapping[str, Origin]) -> Origin:
-    """The least trusted origin of any field; what nobody vouches for is external."""
-    return Origin.EXTERNAL if unaccounted(content, origins) else lowest(origins.values())
+    """Return the least trusted origin of any field; a field without an origin counts as external."""
+    return Origin.EXTERNAL if fields_without_origin(content, origins) else lowest(origins.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

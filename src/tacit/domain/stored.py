@@ -13,7 +13,7 @@ from tacit.domain.skill import Skill, SkillVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredVersion:
     """A stored version with its skill and present status."""
 
     skill: Skill
@@ -22,10 +22,10 @@ class Stored:
     sequence: int
     """Order of arrival; the newest recallable version of a skill is its current one."""
 
-    def moved(
+    def transition_to(
         self, after: Status, reason: str, *, by: str, at: datetime, evidence_ids: Sequence[str] = ()
     ) -> Transition:
-        """The transition from the present status to another one; the store checks whether it is legal."""
+        """Return the transition from the present status to another one; the store checks whether it is legal."""
         return Transition(
             version_id=self.version.id,
             content_hash=self.version.hash,
@@ -42,7 +42,7 @@ class Stored:
 class Hit:
     """A search hit: the version, how well its words match (higher is better), and how similar its meaning is."""
 
-    stored: Stored
+    stored: StoredVersion
     lexical: float = 0.0
     semantic: float | None = None
     """Cosine of the query's vector and the version's nearest one; nothing where vectors were not searched."""
@@ -76,7 +76,7 @@ class Rendering:
 class FoundPassage:
     """A passage that a search found, with the version it belongs to."""
 
-    stored: Stored
+    stored: StoredVersion
     passage: Passage
     lexical: float
     """How well its words match (higher is better)."""

@@ -19,7 +19,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, SkillContent
 
 
-class Touched(StrEnum):
+class ResourceKind(StrEnum):
     """What kind of thing outside its own text a skill uses."""
 
     HOST = "host"
@@ -40,10 +40,10 @@ class Touched(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touch:
+class ResourceUse:
     """One place in a content that uses something outside, by field path and characters."""
 
-    kind: Touched
+    kind: ResourceKind
     value: str
     field: str
     line: int = 0
@@ -64,10 +64,10 @@ class SafetyCheck(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Literal:
+class ExternalValue:
     """A literal from outside that a reviewer must confirm by itself."""
 
-    kind: Touched
+    kind: ResourceKind
     value: str
     field: str
     origin: Origin = Origin.EXTERNAL
@@ -85,7 +85,7 @@ class Examination:
     findings: tuple[Finding, ...] = ()
     needs: Capabilities = Capabilities()
     """What it uses, as extracted from its text."""
-    literals: tuple[Literal, ...] = ()
+    literals: tuple[ExternalValue, ...] = ()
     """What must be confirmed one by one."""
     checks: tuple[str, ...] = ()
     """Name and version of every check that ran."""

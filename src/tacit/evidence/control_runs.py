@@ -23,9 +23,9 @@ from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence.lift import Lift, Measure, RunKey, by_key, lift, run_of
-from tacit.text.capabilities import HashedContent, needed
+from tacit.text.capabilities import HashedContent, needed_capabilities
 from tacit.text.touches import field_texts
 
 HELD_BACK = "held back at random as a control (policy.hold_out)"
@@ -173,7 +173,7 @@ def sessions(store: Store, rows: Iterable[Evidence]) -> RunKey:
 class MeasuredLift:
     """The lift of a skill: of its current version, of all versions together, and of these by model and by scope."""
 
-    stored: Stored
+    stored: StoredVersion
     lift: Lift
     of_all: Lift
     models: Mapping[str, Lift]
@@ -185,7 +185,7 @@ class MeasuredLift:
         return bool(self.of_all.shown or self.of_all.held_back)
 
 
-def measure(store: Store, stored: Stored, *, model: str = "") -> MeasuredLift:
+def measure(store: Store, stored: StoredVersion, *, model: str = "") -> MeasuredLift:
     """Compare the runs with a skill and its control runs; of one model only, if it is named.
 
     The estimate of a model with few runs is shrunk towards the others.
@@ -282,5 +282,5 @@ def is_needed(content: SkillContent) -> bool:
     if any(_WARNING.search(text) for _, text in field_texts(content)):
         return True
     return not _HARMFUL.isdisjoint(
-        {*needed(HashedContent(content, content.hash())).effects, *content.capabilities.effects}
+        {*needed_capabilities(HashedContent(content, content.hash())).effects, *content.capabilities.effects}
     )

@@ -43,7 +43,7 @@ OnFault = Callable[[Exception], None]
 _LOG = logging.getLogger(__name__)
 
 
-def _log_fault(error: Exception) -> None:
+def log_fault(error: Exception) -> None:
     _LOG.warning("a hook journal could not be read: %s", type(error).__name__)
 
 
@@ -70,7 +70,7 @@ def fold_journals(
     context: StoreContext,
     sessions: Path | None = None,
     *,
-    on_fault: OnFault = _log_fault,
+    on_fault: OnFault = log_fault,
     texts: SessionTexts | None = None,
 ) -> int:
     """Store the uses of all journals that have grown, by default of those beside the store; return how many are new.

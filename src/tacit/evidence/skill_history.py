@@ -13,7 +13,7 @@ from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
 from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.moment import Assumption, Held, Moment
 from tacit.domain.ports import Store
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.lift import Lift, lift
 from tacit.evidence.reliability import reliability, votes
@@ -26,7 +26,7 @@ HISTORY_REMARKS = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDA
 class SkillRecord:
     """The figures of one skill, all of its current version."""
 
-    stored: Stored
+    stored: StoredVersion
     shown: int = 0
     held_back: int = 0
     """How many runs it was held out of at random."""
@@ -57,13 +57,13 @@ class HistoryEvent:
     """How many equal events in a row it covers."""
 
 
-def records(store: Store, held: Iterable[Stored]) -> list[SkillRecord]:
+def records(store: Store, held: Iterable[StoredVersion]) -> list[SkillRecord]:
     """Return the figures of each of these versions, the most used first."""
     made = [record(store, stored) for stored in held]
     return sorted(made, key=lambda each: (-each.shown, each.stored.version.name))
 
 
-def record(store: Store, stored: Stored) -> SkillRecord:
+def record(store: Store, stored: StoredVersion) -> SkillRecord:
     """Return the figures of one version."""
     version_id = stored.version.id
     evidence = store.evidence([version_id])[version_id]
@@ -134,7 +134,7 @@ def _entry_event(entry: Moment | Assumption) -> HistoryEvent:
     return HistoryEvent(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
 
 
-def _status_events(store: Store, stored: Stored, number: int) -> Iterator[HistoryEvent]:
+def _status_events(store: Store, stored: StoredVersion, number: int) -> Iterator[HistoryEvent]:
     version = stored.version
     for move in store.transitions(version.id):
         if move.before is None:
@@ -148,7 +148,7 @@ def _status_events(store: Store, stored: Stored, number: int) -> Iterator[Histor
             yield HistoryEvent(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
 
 
-def _result_events(store: Store, stored: Stored) -> Iterator[HistoryEvent]:
+def _result_events(store: Store, stored: StoredVersion) -> Iterator[HistoryEvent]:
     version_id = stored.version.id
     for each in store.evidence([version_id])[version_id]:
         without = "without it: " if each.control else ""

@@ -7,14 +7,14 @@ from tacit.gate.content_checks import (
     examine_content,
     examine_version,
     is_quotation,
-    needs_of,
-    touches_of,
-    unnameable,
-    unquotable,
+    needed_capabilities_of,
+    resource_uses_of,
+    findings_against_section_title,
+    findings_against_quoting,
 )
-from tacit.gate.duplicates import adds_nothing, carries_out, shapes, similarity
+from tacit.gate.duplicates import adds_nothing, includes_steps_of, shapes, similarity
 from tacit.gate.formation_policy import composition
-from tacit.gate.judgement import GateResult, joined, judge, turned_away, twin_of
+from tacit.gate.judgement import GateResult, merge_candidate, judge, rejection, matching_version
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
 from tacit.gate.review_rules import (
@@ -23,10 +23,10 @@ from tacit.gate.review_rules import (
     approve,
     decide,
     has_severe_findings,
-    holds,
+    check_approval,
     makes_recallable,
     needs_attention,
-    unticked,
+    unconfirmed_values,
 )
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "Review",
     "adds_nothing",
     "approve",
-    "carries_out",
+    "includes_steps_of",
     "checks_in_use",
     "composition",
     "decide",
@@ -46,23 +46,23 @@ __all__ = [
     "examine_version",
     "fixed_arguments",
     "has_severe_findings",
-    "holds",
+    "check_approval",
     "interference",
     "is_quotation",
-    "joined",
+    "merge_candidate",
     "judge",
     "makes_recallable",
     "needs_attention",
-    "needs_of",
+    "needed_capabilities_of",
     "origin_at",
     "origins_of_edit",
     "portability",
     "shapes",
     "similarity",
-    "touches_of",
-    "turned_away",
-    "twin_of",
-    "unnameable",
-    "unquotable",
-    "unticked",
+    "resource_uses_of",
+    "rejection",
+    "matching_version",
+    "findings_against_section_title",
+    "findings_against_quoting",
+    "unconfirmed_values",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from datetime import datetime
 
-from tacit import gate
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
@@ -16,9 +15,14 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.gate import approvals
+from tacit.gate.conflicts import disagreements, interference
+from tacit.gate.duplicates import includes_steps_of
 from tacit.gate.findings import finding
+from tacit.gate.formation_policy import composition
+from tacit.gate.judgement import GateResult, judge, matching_version, rejection
+from tacit.gate.origins import origins_of_edit
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
@@ -30,61 +34,63 @@ class Admission:
     def __init__(self, context: StoreContext) -> None:
         self._context = context
 
-    def admit(self, candidate: Candidate) -> Verdict:
-        """Judge a learned candidate at this scope. What was purged before is rejected, not learned again."""
+    def admit_in_scope(self, candidate: Candidate) -> Verdict:
+        """Admit a learned candidate at this store's scope. What was purged before is rejected, not learned again."""
         try:
-            return self.admit_as_is(self._context.at_this_scope(candidate))
+            return self.admit_unchanged(self._context.at_this_scope(candidate))
         except GateRefusal as refusal:
             first = next(iter(candidate.provenance.trajectory_ids), "")
-            return self.reject(finding("purged", why=refusal.message), first)
+            return self.record_rejection(finding("purged", why=refusal.message), first)
 
-    def admit_as_is(self, candidate: Candidate) -> Verdict:
-        """Judge a candidate at its own scope; store the verdict, and the version if there is one."""
+    def admit_unchanged(self, candidate: Candidate) -> Verdict:
+        """Admit a candidate at its own scope: store the verdict, and the version if there is one."""
         context = self._context
-        verdict = admit(context.store, candidate, policy=context.config.policy, at=context.now())
+        verdict = judge_and_store(context.store, candidate, policy=context.config.policy, at=context.now())
         publishing.publish(context.store, context.embedder)
         return verdict
 
-    def twin(self, candidate: Candidate) -> Stored | None:
-        """Return the known skill that says the same as the candidate, if there is one."""
+    def matching_version(self, candidate: Candidate) -> StoredVersion | None:
+        """Return the newest version of the skill that the candidate would extend or confirm, if there is one."""
         context = self._context
         here = context.at_this_scope(candidate)
-        twin = gate.twin_of(here, queries.similar_versions(context.store, here), context.config.policy)
-        return queries.newest_not_rejected(context.store.versions(twin.skill.id)) if twin else None
+        closest = matching_version(here, queries.similar_versions(context.store, here), context.config.policy)
+        return queries.newest_not_rejected(context.store.versions(closest.skill.id)) if closest else None
 
-    def confirms(self, candidate: Candidate, known: Stored) -> bool:
-        """Whether an attempt did what a known skill says, whatever else it did."""
-        return gate.carries_out(candidate.content, known.version.content)
+    def confirms(self, candidate: Candidate, known: StoredVersion) -> bool:
+        """Whether an attempt took all required steps of a known skill, perhaps with others between them."""
+        return includes_steps_of(candidate.content, known.version.content)
 
-    def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
+    def reject_episode(self, episode: Episode, reason: str, text: str) -> Verdict:
         """Store why an attempt gives no candidate."""
-        return self.reject(Finding(rule=reason, message=text), episode.id, name=episode.task[:80])
+        return self.record_rejection(Finding(rule=reason, message=text), episode.id, name=episode.task[:80])
 
-    def reject(self, finding: Finding, trajectory_id: str, *, name: str = "") -> Verdict:
-        """Store a rejection of something that never became a candidate."""
+    def record_rejection(self, why: Finding, trajectory_id: str, *, name: str = "") -> Verdict:
+        """Store a rejection of an attempt that gives no candidate."""
         context = self._context
         policy, at = context.config.policy, context.now()
-        return turn_away(context.store, finding, trajectory_id=trajectory_id, name=name, policy=policy, at=at)
+        verdict = rejection([why], trajectory_id=trajectory_id, name=name, policy=policy, at=at)
+        context.store.add(verdict)
+        return verdict
 
 
-def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.GateResult:
+def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> GateResult:
     """Judge a candidate against the known skills; stores nothing."""
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
     known, proven = queries.similar_versions(store, candidate), approvals.successes(store)
     others = queries.neighbours(store, candidate)
-    extra_findings = [
-        *gate.composition(candidate.content, existing),
-        *gate.disagreements(candidate, others),
-        *gate.interference(candidate, known, others),
+    library_findings = [
+        *composition(candidate.content, existing),
+        *disagreements(candidate, others),
+        *interference(candidate, known, others),
     ]
-    return gate.judge(candidate, known, policy, at=at, extra_findings=extra_findings, successes=proven)
+    return judge(candidate, known, policy, at=at, library_findings=library_findings, successes=proven)
 
 
-def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
+def judge_and_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
     """Judge a candidate and store the verdict, the version and its transition. Call it inside a transaction."""
-    judgement = judged(store, candidate, policy=policy, at=at)
-    verdict = judgement.verdict
-    skill, version, move = judgement.skill, judgement.version, judgement.transition
+    result = judge_against_store(store, candidate, policy=policy, at=at)
+    verdict = result.verdict
+    skill, version, move = result.skill, result.version, result.transition
     if skill and version and move:
         if not store.add_version(skill, version, move):
             verdict = dataclasses.replace(
@@ -97,7 +103,7 @@ def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -
 
 
 def proposed(
-    store: Store, content: SkillContent, *, made: Provenance, origin: Origin, revises: Stored | None, scope: Scope
+    store: Store, content: SkillContent, *, made: Provenance, origin: Origin, revises: StoredVersion | None, scope: Scope
 ) -> Candidate:
     """Return what a person or agent wrote as a candidate: a new skill, or the next version of the one it revises."""
     by = made.made_by
@@ -116,14 +122,8 @@ def proposed(
     # Text of a known skill keeps its origin even if it is proposed under another name.
     known = [
         *queries.versions_named_in(store, content),
-        *(held.version for held in queries.similar_versions(store, candidate)),
+        *(stored.version for stored in queries.similar_versions(store, candidate)),
     ]
-    origins = gate.origins_of_edit(content, origin, before, named=known)
+    origins = origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
 
-
-def turn_away(store: Store, why: Finding, *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
-    """Store why an attempt gives no candidate."""
-    verdict = gate.turned_away([why], trajectory_id=trajectory_id, name=name, policy=policy, at=at)
-    store.add(verdict)
-    return verdict

@@ -1,4 +1,4 @@
-"""Approvals in the store: make them, check whether they still hold, and take versions out of use whose approval does not.
+"""Approvals in the store: make them, recheck them, and take versions out of use whose approval is no longer valid.
 
 The rules are in `review_rules` and `automatic_approval`; this module reads what they need and stores what they return.
 """
@@ -18,7 +18,7 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination
 from tacit.gate.automatic_approval import independent_successes, reason_against_acceptance
 from tacit.gate.findings import GateReason, finding, reason_sentence
@@ -36,7 +36,7 @@ _LET_IN_BY_POLICY = "policy: "
 class Rechecked:
     """A recallable version after a recheck: what no longer holds, and the status it gets."""
 
-    stored: Stored
+    stored: StoredVersion
     reasons: tuple[CodedReason, ...]
     after: Status | None
     """None: it stays recallable, and the reasons are only reported."""
@@ -49,7 +49,7 @@ def successes(store: Store) -> Callable[[Collection[str]], int]:
 
 
 def approval_for(
-    store: Store, stored: Stored, transition: Transition, *, policy: Policy, ticked: Collection[str]
+    store: Store, stored: StoredVersion, transition: Transition, *, policy: Policy, ticked: Collection[str]
 ) -> Approval | None:
     """Return the approval for a decision that makes a version recallable; None for other decisions.
 
@@ -67,7 +67,7 @@ def approval_for(
     return gate.approve(stored, examination, by=transition.by, at=transition.at, policy=policy, ticked=given)
 
 
-def carry_out(store: Store, stored: Stored, transition: Transition, *, policy: Policy, ticked: Collection[str]) -> None:
+def store_decision(store: Store, stored: StoredVersion, transition: Transition, *, policy: Policy, ticked: Collection[str]) -> None:
     """Store a decision, and its approval if it has one."""
     approval = approval_for(store, stored, transition, policy=policy, ticked=ticked)
     store.add_transition(transition)
@@ -75,7 +75,7 @@ def carry_out(store: Store, stored: Stored, transition: Transition, *, policy: P
         store.add(approval)
 
 
-def within(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
+def restrict_to_capabilities(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
     """Return a catalogue entry as far as the caller may use it; raises `NotPermitted` if the entry itself uses more.
 
     Overlays that use more are left out, and so are files that cannot be read as text. A skill on disk is returned as it
@@ -84,7 +84,7 @@ def within(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
     if allowed is None:
         return entry
     checked = _readable(entry)
-    if more := capabilities_text(beyond(gate.needs_of(checked.content), allowed)):
+    if more := capabilities_text(beyond(gate.needed_capabilities_of(checked.content), allowed)):
         raise NotPermitted(f"`{entry.name}` uses what is not allowed here: {more}", hint="allow it, or do without")
     return replace(checked, overlays=tuple(_allowed_only(entry.overlays, allowed)))
 
@@ -92,7 +92,7 @@ def within(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
 def _allowed_only(overlays: Iterable[render.Entry], allowed: Capabilities) -> Iterator[render.Entry]:
     for overlay in overlays:
         try:
-            yield within(overlay, allowed)
+            yield restrict_to_capabilities(overlay, allowed)
         except (NotPermitted, InvalidSkill):  # the skill itself can do without
             continue
 
@@ -105,26 +105,26 @@ def _readable(entry: render.Entry) -> render.Entry:
     return replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
 
 
-def last_approved(store: Store, stored: Stored) -> tuple[Stored, Approval | None] | None:
+def last_approved(store: Store, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
     """Return the version of a skill that a person approved last, with the approval; without one, the current version."""
     versions = store.versions(stored.skill.id)
-    approved = [(approval, held) for held in versions for approval in store.approvals(held.version.id)[-1:]]
+    approved = [(approval, each) for each in versions for approval in store.approvals(each.version.id)[-1:]]
     if approved:
-        approval, held = max(approved, key=lambda pair: (pair[0].at, pair[1].sequence))
-        return held, approval
-    current = [held for held in versions if held.status in RECALLABLE]
+        approval, newest = max(approved, key=lambda pair: (pair[0].at, pair[1].sequence))
+        return newest, approval
+    current = [each for each in versions if each.status in RECALLABLE]
     return (current[-1], None) if current else None
 
 
-def way_back(store: Store, target: Stored) -> list[tuple[str, gate.Review, str]]:
+def rollback_decisions(store: Store, target: StoredVersion) -> list[tuple[str, gate.Review, str]]:
     """Return the decisions that make an earlier version current again: later ones are retired."""
-    later = [held for held in store.versions(target.skill.id) if held.sequence > target.sequence]
+    later = [stored for stored in store.versions(target.skill.id) if stored.sequence > target.sequence]
     reason = str(coded(GateReason.ROLLED_BACK, version=target.version.id))
-    way = [(held.version.id, gate.Review.RETIRE, reason) for held in later if held.status in RECALLABLE]
+    decisions = [(stored.version.id, gate.Review.RETIRE, reason) for stored in later if stored.status in RECALLABLE]
     if target.status not in RECALLABLE:
         again = gate.Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else gate.Review.APPROVE
-        way.append((target.version.id, again, reason))
-    return way
+        decisions.append((target.version.id, again, reason))
+    return decisions
 
 
 def recheck_all(store: Store, policy: Policy) -> Iterator[Rechecked]:
@@ -135,42 +135,42 @@ def recheck_all(store: Store, policy: Policy) -> Iterator[Rechecked]:
             yield found
 
 
-def recheck_one(store: Store, stored: Stored, policy: Policy) -> Rechecked:
+def recheck_one(store: Store, stored: StoredVersion, policy: Policy) -> Rechecked:
     """Check whether the approval of one version still holds."""
     version, examination = stored.version, gate.examine_version(stored.version)
     approvals = store.approvals(version.id)
     if approvals:
-        holding = gate.holds(approvals[-1], version, examination=examination, policy=policy)
-        reasons, quarantine, leaves = holding.reasons, holding.is_severe, not holding
+        check = gate.check_approval(approvals[-1], version, examination=examination, policy=policy)
+        reasons, quarantine, must_withdraw = check.reasons, check.is_severe, not check
     elif _was_accepted_by_policy(store, version.id):
         objection = reason_against_acceptance(version, examination.findings, policy)
         reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()
-        quarantine, leaves = gate.has_severe_findings(examination.findings), bool(objection)
+        quarantine, must_withdraw = gate.has_severe_findings(examination.findings), bool(objection)
     else:
         severe = [new_finding(each) for each in examination.findings if gate.needs_attention([each])]
         asked = [not_confirmed(examination.literals)] if examination.literals else []
         reasons = (coded(GateReason.NO_EXAMINATION), *severe, *asked)
-        quarantine, leaves = gate.has_severe_findings(examination.findings), bool(severe or asked)
+        quarantine, must_withdraw = gate.has_severe_findings(examination.findings), bool(severe or asked)
     if not_quoted := tuple(_not_quotable(store, version)):
-        reasons, leaves = (*reasons, *not_quoted), True
-    after = (Status.QUARANTINED if quarantine else Status.CANDIDATE) if leaves else None
+        reasons, must_withdraw = (*reasons, *not_quoted), True
+    after = (Status.QUARANTINED if quarantine else Status.CANDIDATE) if must_withdraw else None
     return Rechecked(stored=stored, reasons=reasons, after=after, examination=examination)
 
 
 def _not_quotable(store: Store, version: SkillVersion) -> Iterator[CodedReason]:
     """Yield the passages of a document that today's checks would not quote."""
     for passage in store.passages.of(version.id) if gate.is_quotation(version.content) else ():
-        if found := gate.unquotable(passage.text) or gate.unnameable(passage):
+        if found := gate.findings_against_quoting(passage.text) or gate.findings_against_section_title(passage):
             first = found[0]
             yield coded(GateReason.NOT_QUOTABLE, passage=passage.index, rule=first.rule, message=first.message)
 
 
-def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: Policy) -> Verdict:
-    """Take a version out of use whose approval no longer holds, and store a verdict that it was rechecked."""
+def record_recheck(store: Store, found: Rechecked, *, by: str, at: datetime, policy: Policy) -> Verdict:
+    """Store the verdict of a recheck; a version whose approval no longer holds is taken out of use."""
     version = found.stored.version
     if found.after is not None:
         reasons = joined_text([coded(GateReason.APPROVAL_NO_LONGER_HOLDS), *found.reasons])
-        store.add_transition(found.stored.moved(found.after, reasons, by=by, at=at))
+        store.add_transition(found.stored.transition_to(found.after, reasons, by=by, at=at))
     decision = {None: Decision.ACCEPT, Status.QUARANTINED: Decision.QUARANTINE}.get(found.after, Decision.HOLD)
     stale = [finding("approval_stale", why=reason_sentence(reason)) for reason in found.reasons]
     verdict = Verdict(
@@ -183,7 +183,7 @@ def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: P
         skill_id=found.stored.skill.id,
         version_id=version.id,
         policy_hash=policy.hash(),
-        judge=_judge_name(found.examination.checks),
+        decided_by=_recheck_name(found.examination.checks),
     )
     store.add(verdict)
     return verdict
@@ -194,27 +194,27 @@ def recheck(store: Store, policy: Policy, *, by: str, at: datetime) -> list[Rech
     found = list(recheck_all(store, policy))
     with store.transaction():
         for each in found if by else ():
-            take_out(store, each, by=by, at=at, policy=policy)
+            record_recheck(store, each, by=by, at=at, policy=policy)
     return found
 
 
 def recheck_outdated(store: Store, policy: Policy, *, at: datetime) -> list[Verdict]:
     """Recheck approvals that were given under other checks; what no longer holds waits for a person again."""
     now = gate.checks_in_use()
-    taken: list[Verdict] = []
+    withdrawn: list[Verdict] = []
     for stored in store.catalogue(statuses=RECALLABLE):
         approvals = store.approvals(stored.version.id)
         if not approvals or set(approvals[-1].checks) == set(now):
             continue
-        if any(verdict.judge == _judge_name(now) for verdict in store.verdicts(version_id=stored.version.id)):
+        if any(verdict.decided_by == _recheck_name(now) for verdict in store.verdicts(version_id=stored.version.id)):
             continue  # already rechecked with these checks
         with store.transaction():
-            verdict = take_out(store, recheck_one(store, stored, policy), by=BY_ITSELF, at=at, policy=policy)
-        taken += [verdict] if verdict.decision is not Decision.ACCEPT else []
-    return taken
+            verdict = record_recheck(store, recheck_one(store, stored, policy), by=BY_ITSELF, at=at, policy=policy)
+        withdrawn += [verdict] if verdict.decision is not Decision.ACCEPT else []
+    return withdrawn
 
 
-def _judge_name(checks: Collection[str]) -> str:
+def _recheck_name(checks: Collection[str]) -> str:
     return f"recheck {digest(tuple(checks))}"
 
 

@@ -14,16 +14,16 @@ from tacit.domain.candidate import SEVERITY_RANK, Candidate, Finding, Severity
 from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.evidence import Grade
 from tacit.domain.origin import Origin
-from tacit.domain.skill import INSTRUCTED, Provenance, SkillContent, SkillVersion
+from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
-from tacit.domain.trust import Touched
+from tacit.domain.trust import ResourceKind
 from tacit.gate.content_checks import attempts_by_field
 from tacit.gate.findings import GateReason, field_name
-from tacit.text.capabilities import HashedContent, touched
+from tacit.text.capabilities import HashedContent, resource_uses
 
 CountSuccesses = Callable[[Collection[str]], int]
 """Counts the independent machine-verified successes among attempts, given by their ids."""
-_INSIDE_WORKSPACE = frozenset({Touched.COMMAND, Touched.EFFECT})
+_INSIDE_WORKSPACE = frozenset({ResourceKind.COMMAND, ResourceKind.EFFECT})
 """What a procedure inside the workspace may touch; the checks find dangerous commands and effects."""
 
 
@@ -46,12 +46,12 @@ def reason_against_acceptance(
 def reason_for_person(made: Candidate | SkillVersion) -> CodedReason | None:
     """Return why only a person may accept this; None where the policy may."""
     content = made.content
-    for each in touched(HashedContent(content, content.hash())):
+    for each in resource_uses(HashedContent(content, content.hash())):
         if each.kind not in _INSIDE_WORKSPACE:
             return coded(
                 GateReason.LEAVES_WORKSPACE, field=field_name(each.field), kind=str(each.kind), value=each.value
             )
-    for span in made.provenance.grounding.get(INSTRUCTED, ()):
+    for span in made.provenance.grounding.get(READ_INSTRUCTIONS, ()):
         return coded(GateReason.READ_INSTRUCTIONS, step=span.step + 1, attempt=span.trajectory_id)
     return None
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Condition, Kind, SkillContent
-from tacit.domain.stored import Stored
-from tacit.gate.duplicates import contradict, fixed_of
+from tacit.domain.stored import StoredVersion
+from tacit.gate.duplicates import contradicting_argument, fixed_of
 from tacit.gate.findings import finding
 from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import term_set
@@ -39,7 +39,7 @@ def disagreement(left: SkillContent, right: SkillContent) -> str:
     if left.kind is Kind.REFERENCE or right.kind is Kind.REFERENCE:
         return ""
     if Kind.PROCEDURE is left.kind is right.kind:
-        return _other_values(left, right)
+        return _conflicting_arguments(left, right)
     from tacit.text.opposition import opposed  # only where there are rules; most commands compare none
 
     return opposed(_rules_text(left), _rules_text(right))
@@ -52,7 +52,7 @@ def fixed_arguments(content: SkillContent) -> frozenset[tuple[str, str]]:
     return frozenset((step.tool, name) for step in content.steps for name in fixed_of(step))
 
 
-def disagreements(candidate: Candidate, others: Iterable[Stored]) -> Iterator[Finding]:
+def disagreements(candidate: Candidate, others: Iterable[StoredVersion]) -> Iterator[Finding]:
     """Yield the recallable skills that a candidate contradicts; other versions of its own skill do not count."""
     for stored in others:
         if stored.skill.id == candidate.revises or stored.status not in RECALLABLE:
@@ -61,7 +61,7 @@ def disagreements(candidate: Candidate, others: Iterable[Stored]) -> Iterator[Fi
             yield finding("contradicts", field="description", name=stored.version.name, why=why)
 
 
-def interference(candidate: Candidate, own: Sequence[Stored], others: Iterable[Stored]) -> Iterator[Finding]:
+def interference(candidate: Candidate, own: Sequence[StoredVersion], others: Iterable[StoredVersion]) -> Iterator[Finding]:
     """Yield the skills that work on the same things as a revision and lack a precondition that it adds.
 
     The revision shows that something must hold first. A skill that works on the same things without that condition may
@@ -84,7 +84,7 @@ def interference(candidate: Candidate, own: Sequence[Stored], others: Iterable[S
         ):
             continue
         shared = _shared(things, candidate.content, content)
-        lacking = [condition for condition in added if not _asks(content, condition)]
+        lacking = [condition for condition in added if not _states_condition(content, condition)]
         if shared and lacking:
             yield finding(
                 "new_precondition",
@@ -115,15 +115,15 @@ def _shared(things: frozenset[str], content: SkillContent, other: SkillContent) 
 def _added(new: SkillContent, before: SkillContent) -> Iterator[str]:
     """Yield the conditions that a revision adds."""
     for condition in new.preconditions:
-        if not _asks(before, condition.text, check=condition.check):
+        if not _states_condition(before, condition.text, check=condition.check):
             yield condition.text
     known = _rules_text(before)
     for demand in _demands(new):
-        if text_similarity(demand, known) < 1.0 and not _asks(before, demand):
+        if text_similarity(demand, known) < 1.0 and not _states_condition(before, demand):
             yield demand
 
 
-def _asks(content: SkillContent, text: str, *, check: str = "") -> bool:
+def _states_condition(content: SkillContent, text: str, *, check: str = "") -> bool:
     """Whether a skill already has a condition in some words: as a precondition, a demand or a step."""
     if check and any(condition.check == check for condition in content.preconditions):
         return True
@@ -147,12 +147,12 @@ def _rules_text(content: SkillContent) -> str:
     return "\n".join([content.description, content.body, *steps])
 
 
-def _other_values(left: SkillContent, right: SkillContent) -> str:
+def _conflicting_arguments(left: SkillContent, right: SkillContent) -> str:
     """Whether two procedures for the same thing fix one argument differently, each without saying in which case."""
     if _applies_to_cases(left) or _applies_to_cases(right):
         return ""
     alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))
-    return contradict(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
+    return contradicting_argument(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
 
 
 def _applies_to_cases(content: SkillContent) -> bool:

@@ -16,12 +16,12 @@ from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
-from tacit.domain.trust import Examination, Literal, SafetyCheck, Touch, Touched
+from tacit.domain.trust import Examination, ExternalValue, SafetyCheck, ResourceUse, ResourceKind
 from tacit.gate import checks as checks_module
 from tacit.gate.checks.safety import hidden_text
 from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
-from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed, touched
+from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities, resource_uses
 from tacit.text.programs import WRAPPERS
 from tacit.text.touches import field_texts
 from tacit.text.touches.addresses import host_of
@@ -59,13 +59,13 @@ def examine_content(
     """Run every check, and list what the content uses and what of it must be confirmed."""
     hashed = HashedContent(content, content.hash())
     found = _checked(hashed) if checks is None else checks_module.examine(content, checks=checks)
-    needs = needed(hashed)
+    needs = needed_capabilities(hashed)
     own = [*steps_without_source(content, provenance), *standing_orders(content, origins, provenance)]
     own += undeclared(content.capabilities, needs)
     return Examination(
         findings=_most_severe((*found, *own)),
         needs=needs,
-        literals=() if is_quotation(content) else literals(touched(hashed), origins),
+        literals=() if is_quotation(content) else literals(resource_uses(hashed), origins),
         checks=checks_module.identities(checks),
     )
 
@@ -80,14 +80,14 @@ def checks_in_use() -> tuple[str, ...]:
     return checks_module.identities()
 
 
-def needs_of(content: SkillContent) -> Capabilities:
+def needed_capabilities_of(content: SkillContent) -> Capabilities:
     """Return what a content uses, as capabilities."""
-    return needed(HashedContent(content, content.hash()))
+    return needed_capabilities(HashedContent(content, content.hash()))
 
 
-def touches_of(content: SkillContent) -> tuple[Touch, ...]:
+def resource_uses_of(content: SkillContent) -> tuple[ResourceUse, ...]:
     """Return every place in a content that uses something outside of it."""
-    return touched(HashedContent(content, content.hash()))
+    return resource_uses(HashedContent(content, content.hash()))
 
 
 @lru_cache(maxsize=_CONTENTS_CACHED)
@@ -122,7 +122,7 @@ def new_capability(needs: Capabilities, approved: Sequence[SkillContent]) -> Ite
         return
     more = needs
     for content in approved:
-        more = beyond(more, needs_of(content))
+        more = beyond(more, needed_capabilities_of(content))
     if more != Capabilities():
         yield finding("new_capability", more=capabilities_text(more))
 
@@ -195,17 +195,17 @@ _TRANSPARENT_WRAPPERS = WRAPPERS - {"sudo", "doas", "env"}
 _NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
 
 
-def literals(touches: Iterable[Touch], origins: Mapping[str, Origin]) -> tuple[Literal, ...]:
+def literals(touches: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:
     """Return what an external field uses, each once, in the order of the text; effects are not literals."""
-    found: dict[str, Literal] = {}
+    found: dict[str, ExternalValue] = {}
     known: dict[str, Origin] = {}
     for touch in touches:
-        if touch.kind is Touched.EFFECT:
+        if touch.kind is ResourceKind.EFFECT:
             continue
         if touch.field not in known:
             known[touch.field] = origin_at(origins, touch.field)
         if known[touch.field] is Origin.EXTERNAL:
-            literal = Literal(kind=touch.kind, value=touch.value, field=touch.field)
+            literal = ExternalValue(kind=touch.kind, value=touch.value, field=touch.field)
             found.setdefault(literal.key, literal)
     together = _LiteralSet(found.values())
     return tuple(literal for literal in found.values() if not together.includes_elsewhere(literal))
@@ -214,31 +214,31 @@ def literals(touches: Iterable[Touch], origins: Mapping[str, Origin]) -> tuple[L
 class _LiteralSet:
     """All literals of a content, to find those that another one includes."""
 
-    def __init__(self, found: Iterable[Literal]) -> None:
-        values: dict[Touched, list[str]] = {kind: [] for kind in Touched}
+    def __init__(self, found: Iterable[ExternalValue]) -> None:
+        values: dict[ResourceKind, list[str]] = {kind: [] for kind in ResourceKind}
         for literal in found:
             values[literal.kind].append(literal.value)
-        self._hosts = {host_of(url) for url in values[Touched.URL]}
+        self._hosts = {host_of(url) for url in values[ResourceKind.URL]}
         self._urls: dict[tuple[str, str, str], str] = {}
-        for url in values[Touched.URL]:
+        for url in values[ResourceKind.URL]:
             if url_key := _plain_url(url):
                 self._urls.setdefault(url_key, url)
-        self._heads = {head for command in values[Touched.COMMAND] for head in _heads(command)}
-        self._packages = set(values[Touched.PACKAGE])
-        self._paths = {*values[Touched.SECRET], *values[Touched.WRITE]}
+        self._heads = {head for command in values[ResourceKind.COMMAND] for head in _heads(command)}
+        self._packages = set(values[ResourceKind.PACKAGE])
+        self._paths = {*values[ResourceKind.SECRET], *values[ResourceKind.WRITE]}
 
-    def includes_elsewhere(self, literal: Literal) -> bool:
+    def includes_elsewhere(self, literal: ExternalValue) -> bool:
         """Whether another literal includes all of this one."""
         match literal.kind:
-            case Touched.HOST:
+            case ResourceKind.HOST:
                 return literal.value in self._hosts
-            case Touched.URL:
+            case ResourceKind.URL:
                 return self._is_beneath_another(literal.value)
-            case Touched.COMMAND:
+            case ResourceKind.COMMAND:
                 launcher, _, package = literal.value.rpartition(" ")
                 fetched = launcher in FETCHERS and package in self._packages
                 return fetched or literal.value in self._heads or literal.value in _TRANSPARENT_WRAPPERS
-            case Touched.READ:
+            case ResourceKind.READ:
                 return literal.value in self._paths
             case _:
                 return False
@@ -284,7 +284,7 @@ def is_quotation(content: SkillContent) -> bool:
 
 
 @lru_cache(maxsize=_TEXTS_CACHED)
-def unquotable(text: str) -> tuple[Finding, ...]:
+def findings_against_quoting(text: str) -> tuple[Finding, ...]:
     """Return the grave findings against quoting a text, most severe first; empty where it may be quoted."""
     content = SkillContent(kind=Kind.REFERENCE, name="passage", description="A passage of a document.", body=text)
     found = checks_module.examine(content)
@@ -292,9 +292,9 @@ def unquotable(text: str) -> tuple[Finding, ...]:
     return (*hidden_text(text, "body"), *grave)
 
 
-def unnameable(passage: Passage) -> tuple[Finding, ...]:
+def findings_against_section_title(passage: Passage) -> tuple[Finding, ...]:
     """Return the findings against showing a passage's section title, which its author could choose as freely as the text."""
     name = passage.section
     if name in ("", ABSTRACT, REFERENCES):
         return ()
-    return unquotable(name) or unquotable(f"{name} {passage.text[:_WITH_HEADING_MAX]}")
+    return findings_against_quoting(name) or findings_against_quoting(f"{name} {passage.text[:_WITH_HEADING_MAX]}")

@@ -1,7 +1,7 @@
-"""Duplicates: how similar two contents are, what a newcomer adds, and the merge of both. Pure.
+"""Duplicates: how similar two contents are, what a candidate adds, and the merge of both. Pure.
 
 Similarity compares kind, actions in order, and subject; it does not use retrieval scores. In a merge, steps that both have stay
-required and steps of one side become optional. Counted entries (cases, cues, pitfalls) are united; the newcomer's count wins.
+required and steps of one side become optional. Counted entries (cases, cues, pitfalls) are united; the candidate's count wins.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEYED: Mapping[str, Callable[[Any], Hashable]] = {
 """Lists, and the key by which two of their entries are the same."""
 _RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 _COUNTED = frozenset({"cases", "pitfalls"})
-"""Of two entries with one key the newcomer's is kept, since it was counted later."""
+"""Of two entries with one key the candidate's is kept, since it was counted later."""
 _LOCATED = frozenset({"command", "cmd", "file_path", "path"})
 """Arguments that say where, not what; the shape of a step covers them."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -65,7 +65,7 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
     alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
     if not (_is_conditional(left) and _is_conditional(right)):
         return alike
-    if contradict(left.steps, right.steps):
+    if contradicting_argument(left.steps, right.steps):
         return alike / 2  # the same tool with another fixed value has another effect
     return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
 
@@ -91,7 +91,7 @@ def _is_conditional(content: SkillContent) -> bool:
     return bool(content.cases or content.cues)
 
 
-def contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
+def contradicting_argument(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
     """Return how two aligned steps fix one argument differently; empty where none do."""
     pairs = {(old, new) for old, new in aligned(left, right)} | {(old, new) for new, old in aligned(right, left)}
     differences = (
@@ -118,36 +118,36 @@ def _is_fixed(value: Any) -> bool:
     return not _PLACEHOLDER.search(str(value))
 
 
-def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether a known content covers everything in the newcomer, so that it only confirms."""
-    if newcomer.kind in _RULES and newcomer.tags and (newcomer.name, newcomer.tags) == (known.name, known.tags):
+def adds_nothing(candidate: SkillContent, known: SkillContent) -> bool:
+    """Whether a known content covers everything in the candidate, so that it only confirms."""
+    if candidate.kind in _RULES and candidate.tags and (candidate.name, candidate.tags) == (known.name, known.tags):
         return True  # the same correction in other words: both are named after the corrected action
-    if not _covers_conditions(newcomer, known):
+    if not _covers_conditions(candidate, known):
         return False
-    if newcomer.kind is not Kind.PROCEDURE or not newcomer.steps:
+    if candidate.kind is not Kind.PROCEDURE or not candidate.steps:
         # For the same fix the wording does not matter; without steps only the text can differ.
-        is_covered = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
-        return is_covered and shapes(newcomer.steps) == shapes(known.steps)
+        is_covered = bool(known.steps) or _merge_lines(known.body, candidate.body) == known.body
+        return is_covered and shapes(candidate.steps) == shapes(known.steps)
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
-    new = shapes(newcomer.steps)
+    new = shapes(candidate.steps)
     return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
 
 
-def _covers_conditions(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether the known content has all cases, cues, pitfalls, predecessors and parts of the newcomer."""
+def _covers_conditions(candidate: SkillContent, known: SkillContent) -> bool:
+    """Whether the known content has all cases, cues, pitfalls, predecessors and parts of the candidate."""
     for field in _COUNTED:
         key = _KEYED[field]
-        if not {key(item) for item in getattr(newcomer, field)} <= {key(item) for item in getattr(known, field)}:
+        if not {key(item) for item in getattr(candidate, field)} <= {key(item) for item in getattr(known, field)}:
             return False
-    if not {cue.term for cue in newcomer.cues} <= {cue.term for cue in known.cues}:
+    if not {cue.term for cue in candidate.cues} <= {cue.term for cue in known.cues}:
         return False
-    return set(newcomer.after) <= set(known.after) and _is_subsequence(newcomer.sub_skills, known.sub_skills)
+    return set(candidate.after) <= set(known.after) and _is_subsequence(candidate.sub_skills, known.sub_skills)
 
 
-def carries_out(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether the newcomer takes all required steps of a known procedure, in order, perhaps with others between them."""
+def includes_steps_of(candidate: SkillContent, known: SkillContent) -> bool:
+    """Whether the candidate takes all required steps of a known procedure, in order, perhaps with others between them."""
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
-    return bool(required) and _is_subsequence(required, shapes(newcomer.steps))
+    return bool(required) and _is_subsequence(required, shapes(candidate.steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,41 +155,41 @@ class Merged:
     """A merged content, and for each side: field path before → field path after."""
 
     content: SkillContent
-    from_newcomer: Mapping[str, str]
+    from_candidate: Mapping[str, str]
     from_known: Mapping[str, str]
 
 
-def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
-    """Merge a newcomer into `known`; the known name and identity stay."""
-    pairs = aligned(newcomer.steps, known.steps)
+def merge_contents(candidate: SkillContent, known: SkillContent) -> Merged:
+    """Merge a candidate into `known`; the known name and identity stay."""
+    pairs = aligned(candidate.steps, known.steps)
     keyed: dict[str, Any] = {
-        field: _by_key(key, getattr(known, field), getattr(newcomer, field), later=field in _COUNTED)
+        field: _by_key(key, getattr(known, field), getattr(candidate, field), later=field in _COUNTED)
         for field, key in _KEYED.items()
     }
-    keyed["parameters"] = _with_places(keyed["parameters"], newcomer.parameters)
+    keyed["parameters"] = _with_sources(keyed["parameters"], candidate.parameters)
     content = dataclasses.replace(
         known,
-        steps=_merged_steps(pairs, newcomer.steps, known.steps),
+        steps=_merged_steps(pairs, candidate.steps, known.steps),
         **keyed,
-        tags=tuple(dict.fromkeys(known.tags + newcomer.tags)),
-        example_queries=tuple(dict.fromkeys(known.example_queries + newcomer.example_queries))[:MAX_EXAMPLES],
-        body=_merge_lines(known.body, newcomer.body),
-        cues=_by_key(attrgetter("term"), known.cues, newcomer.cues, later=True),
-        after=tuple(dict.fromkeys(known.after + newcomer.after)),
-        sub_skills=_merged_names(known.sub_skills, newcomer.sub_skills),
-        surroundings=_in_both(known.surroundings, newcomer.surroundings),
-        capabilities=_united(known.capabilities, newcomer.capabilities),
+        tags=tuple(dict.fromkeys(known.tags + candidate.tags)),
+        example_queries=tuple(dict.fromkeys(known.example_queries + candidate.example_queries))[:MAX_EXAMPLES],
+        body=_merge_lines(known.body, candidate.body),
+        cues=_by_key(attrgetter("term"), known.cues, candidate.cues, later=True),
+        after=tuple(dict.fromkeys(known.after + candidate.after)),
+        sub_skills=_merged_names(known.sub_skills, candidate.sub_skills),
+        surroundings=_in_both(known.surroundings, candidate.surroundings),
+        capabilities=_union(known.capabilities, candidate.capabilities),
     )
     from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
-    from_newcomer = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
+    from_candidate = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
     return Merged(
         content=content,
-        from_known=from_known | _places(known, content),
-        from_newcomer=from_newcomer | _places(newcomer, content),
+        from_known=from_known | _new_paths(known, content),
+        from_candidate=from_candidate | _new_paths(candidate, content),
     )
 
 
-def moved(path: str, new_paths: Mapping[str, str]) -> str:
+def remap_path(path: str, new_paths: Mapping[str, str]) -> str:
     """Return the path of a field, such as ``steps.2.arguments``, after merging."""
     parts = path.split(".")
     head = ".".join(parts[:2])
@@ -221,7 +221,7 @@ def _is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool
 
 
 _Pair = tuple[int | None, int | None]
-"""A merged step: its index among the known steps, and among the newcomer's."""
+"""A merged step: its index among the known steps, and among the candidate's."""
 
 
 def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
@@ -258,12 +258,12 @@ def _required(steps: Sequence[SkillStep]) -> list[Hashable]:
 
 
 def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]) -> SkillStep:
-    """A shared step keeps the newcomer's wording and stays required only if both require it."""
+    """A shared step keeps the candidate's wording and stays required only if both require it."""
     sides = [steps[i] for i, steps in zip(pair, (old, new), strict=True) if i is not None]
     return dataclasses.replace(sides[-1], optional=len(sides) == 1 or any(step.optional for step in sides))
 
 
-def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
+def _new_paths(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     """Return the new paths of the parameters, conditions, files and examples of one side; empty for what was dropped."""
     examples = {text: i for i, text in enumerate(whole.example_queries)}
     new_paths = {
@@ -277,7 +277,7 @@ def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     return new_paths
 
 
-def _united(known: Capabilities, more: Capabilities) -> Capabilities:
+def _union(known: Capabilities, more: Capabilities) -> Capabilities:
     return Capabilities(
         **{
             field.name: tuple(dict.fromkeys(getattr(known, field.name) + getattr(more, field.name)))
@@ -299,9 +299,9 @@ def _by_key(
     return tuple(merged.values())
 
 
-def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Add the source of parameter values where only the newcomer knows it."""
-    found = {parameter.name: parameter for parameter in newcomers if parameter.reading}
+def _with_sources(merged: Sequence[Parameter], candidates: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Add the source of parameter values where only the candidate knows it."""
+    found = {parameter.name: parameter for parameter in candidates if parameter.reading}
     return tuple(
         dataclasses.replace(each, reading=found[each.name].reading, key=found[each.name].key)
         if each.name in found and not each.reading
@@ -310,9 +310,9 @@ def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) ->
     )
 
 
-def _in_both(known: tuple[str, ...], newcomer: tuple[str, ...]) -> tuple[str, ...]:
+def _in_both(known: tuple[str, ...], candidate: tuple[str, ...]) -> tuple[str, ...]:
     """Return what both name; where one side was not recorded, the other side counts."""
-    return tuple(name for name in known if name in newcomer) if known and newcomer else known or newcomer
+    return tuple(name for name in known if name in candidate) if known and candidate else known or candidate
 
 
 def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
@@ -325,7 +325,7 @@ def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _merge_lines(known: str, new: str) -> str:
-    """Keep the known body, and add missing lines of the newcomer up to the limit."""
+    """Keep the known body, and add missing lines of the candidate up to the limit."""
     merged, have = known, set(known.splitlines())
     for line in new.splitlines():
         longer = f"{merged}\n{line}".strip("\n")

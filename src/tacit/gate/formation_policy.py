@@ -21,13 +21,13 @@ RECURRENT_WORDS = {
     for word in "add build change check configure create debug deploy exchange export fix generate import install "
     "migrate monitor release rename return run setup test update upgrade".split()
 }
-REFUSING = Severity.HIGH
+REJECT_FROM = Severity.HIGH
 """A formation finding of this severity or more rejects the candidate."""
 REPEATED = 3
 """Successes of one kind after which something counts as general."""
 
 
-def formation(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
+def eligibility(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     """Yield why a candidate should, or should not, become a skill."""
     if candidate.content.kind is Kind.PROCEDURE and candidate.assessment is not None:
         yield from _procedure(candidate, policy)
@@ -63,14 +63,14 @@ def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     if len(content.sub_skills) + steps > 1 and content.sub_skills:
         yield finding("composite", count=len(content.sub_skills))
     elif steps < policy.min_steps:
-        known_use = _known_use(candidate)
+        known_use = _usage_evidence(candidate)
         if steps and known_use:
             yield finding("primitive", steps=steps, why=known_use)
         else:
             yield finding("too_simple", code=f"too_simple_{steps}_steps", steps=steps, least=policy.min_steps)
 
 
-def _known_use(candidate: Candidate) -> str:
+def _usage_evidence(candidate: Candidate) -> str:
     """Return how it is known when this is needed; empty where nothing shows it."""
     content, successes = candidate.content, _successes(candidate)
     if sum(case.support for case in content.cases) >= REPEATED:

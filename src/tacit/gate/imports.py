@@ -7,12 +7,12 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import GateRefusal
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Provenance, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.gate import admission
 from tacit.store.context import StoreContext
 
 
-def resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, Stored | None]:
+def resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, StoredVersion | None]:
     """Return the content to propose and the version it revises: of the skill it was exported from, or of its name.
 
     A text that was only made inert for export comes back as the content that was exported.
@@ -27,7 +27,7 @@ def resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillC
 
 
 def expected_verdict(
-    context: StoreContext, content: SkillContent, revises: Stored | None, *, by: str, origin: Origin, source: str
+    context: StoreContext, content: SkillContent, revises: StoredVersion | None, *, by: str, origin: Origin, source: str
 ) -> Verdict:
     """Return what the gate would decide on a content; stores nothing."""
     if context.store.tombstones(content.hash()):
@@ -37,10 +37,10 @@ def expected_verdict(
     candidate = admission.proposed(
         context.store, content, made=made, origin=origin, revises=revises, scope=context.scope
     )
-    return admission.judged(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
+    return admission.judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
 
 
-def stored_version(context: StoreContext, version_id: str) -> Stored | None:
+def stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:
     """Return a version if the store has it."""
     known = bool(version_id) and version_id in context.store.resolve(version_id)
     return context.store.version(version_id) if known else None

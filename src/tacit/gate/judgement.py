@@ -18,8 +18,8 @@ from tacit.domain.candidate import SEVERITY_RANK, Candidate, Decision, Finding, 
 from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Skill, SkillVersion, accounted
-from tacit.domain.stored import Stored
+from tacit.domain.skill import Skill, SkillVersion, with_default_origins
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
 from tacit.gate.automatic_approval import (
     CountSuccesses,
@@ -30,16 +30,16 @@ from tacit.gate.automatic_approval import (
 )
 from tacit.gate.checks.safety import safety
 from tacit.gate.content_checks import examine_content, new_capability
-from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
+from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, similarity
 from tacit.gate.findings import GateReason, finding, reason_sentence
-from tacit.gate.formation_policy import REFUSING, formation
+from tacit.gate.formation_policy import REJECT_FROM, eligibility
 from tacit.gate.revisions import (
     MINING,
     current_edit,
     edited_from,
-    edited_sentences,
+    changed_step_texts,
     is_remined,
-    remined,
+    merge_remined,
     same_instructions,
 )
 
@@ -65,11 +65,11 @@ class GateResult:
 
 def judge(
     candidate: Candidate,
-    known: Sequence[Stored],
+    known: Sequence[StoredVersion],
     policy: Policy,
     *,
     at: datetime,
-    extra_findings: Iterable[Finding] = (),
+    library_findings: Iterable[Finding] = (),
     successes: CountSuccesses = no_successes,
 ) -> GateResult:
     """Judge one candidate against the policy and the known skills.
@@ -77,16 +77,16 @@ def judge(
     `known` is the newest version of each similar skill; for a revision, all versions of its own. `extra_findings` come from
     comparing it with the rest of the library. `successes` counts the independent verified ones among attempts.
     """
-    return _Judge(known, policy, at, successes).judge(candidate, extra_findings)
+    return _Evaluation(known, policy, at, successes).judge(candidate, library_findings)
 
 
-def twin_of(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> Stored | None:
+def matching_version(candidate: Candidate, known: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
     """Return the known skill that a candidate would extend or confirm; none that a person rejected."""
-    twin, _ = _nearest(candidate, known, policy)
-    return twin if twin is not None and twin.status is not Status.REJECTED else None
+    closest, _ = _nearest(candidate, known, policy)
+    return closest if closest is not None and closest.status is not Status.REJECTED else None
 
 
-def turned_away(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
+def rejection(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
     """Return the verdict on a trajectory that yields no candidate."""
     return Verdict(
         decision=Decision.REJECT,
@@ -106,17 +106,17 @@ class _Plan:
     relation: Relation
     candidate: Candidate
     findings: list[Finding]
-    known: Stored | None = None
+    known: StoredVersion | None = None
     """The skill that it extends or confirms."""
 
 
-class _Judge:
-    def __init__(self, known: Sequence[Stored], policy: Policy, at: datetime, successes: CountSuccesses) -> None:
+class _Evaluation:
+    def __init__(self, known: Sequence[StoredVersion], policy: Policy, at: datetime, successes: CountSuccesses) -> None:
         self._known, self._policy, self._at, self._successes = known, policy, at, successes
 
-    def judge(self, candidate: Candidate, extra_findings: Iterable[Finding]) -> GateResult:
+    def judge(self, candidate: Candidate, library_findings: Iterable[Finding]) -> GateResult:
         """Plan what the candidate is to the library, and carry it out."""
-        plan = self._plan(candidate, list(extra_findings))
+        plan = self._plan(candidate, list(library_findings))
         carry_out = {
             Relation.NONE: self._reject,
             Relation.REINFORCE: self._confirm,
@@ -134,10 +134,10 @@ class _Judge:
         own = sorted((s for s in self._known if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
         mined_again = bool(own) and is_remined(candidate)
         if mined_again:
-            candidate, replaced = remined(candidate, own)
+            candidate, replaced = merge_remined(candidate, own)
             extra = [*replaced, *extra]
-        formed = list(formation(candidate, self._policy))
-        refusing = [each for each in formed if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[REFUSING]]
+        formed = list(eligibility(candidate, self._policy))
+        refusing = [each for each in formed if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[REJECT_FROM]]
         if refusing and self._repeats_recallable(candidate):
             formed = [each for each in formed if each not in refusing]
         elif refusing:
@@ -152,7 +152,7 @@ class _Judge:
         recallable = [s for s in self._known if s.status in RECALLABLE and s.skill.scope == candidate.scope]
         return any(stored.version.hash == candidate.content.hash() for stored in recallable)
 
-    def _plan_mined(self, candidate: Candidate, own: Sequence[Stored], findings: list[Finding]) -> _Plan:
+    def _plan_mined(self, candidate: Candidate, own: Sequence[StoredVersion], findings: list[Finding]) -> _Plan:
         """Mining describes a known skill again: its next version, unless this was stored or rejected before."""
         same = [
             stored
@@ -172,13 +172,13 @@ class _Judge:
 
     def _plan_by_match(self, candidate: Candidate, findings: list[Finding]) -> _Plan:
         """Compare with the nearest known skill: new, the same again, or its next version."""
-        twin, alike = _nearest(candidate, self._known, self._policy)
-        if twin is None:
+        closest, alike = _nearest(candidate, self._known, self._policy)
+        if closest is None:
             return self._plan_new(candidate, findings)
-        name = twin.version.name
-        same = candidate.content.hash() == twin.version.hash
-        covered = same or (not candidate.revises and adds_nothing(candidate.content, twin.version.content))
-        if twin.status is Status.REJECTED and not candidate.revises:
+        name = closest.version.name
+        same = candidate.content.hash() == closest.version.hash
+        covered = same or (not candidate.revises and adds_nothing(candidate.content, closest.version.content))
+        if closest.status is Status.REJECTED and not candidate.revises:
             findings.append(finding("rejected_before", name=name))
             # What was rejected is not merged into the newcomer.
             return _Plan(Relation.NONE, candidate, findings) if covered else self._plan_new(candidate, findings)
@@ -189,12 +189,12 @@ class _Judge:
             return self._plan_new(candidate, findings)
         if covered:
             findings.append(finding("near_duplicate/covered", name=name, similarity=alike))
-            return _Plan(Relation.REINFORCE, candidate, findings, twin)
+            return _Plan(Relation.REINFORCE, candidate, findings, closest)
         if candidate.revises:
-            findings += edited_sentences(candidate.content, edited_from(candidate, self._known, twin))
-            return _Plan(Relation.MERGE, candidate, findings, twin)
+            findings += changed_step_texts(candidate.content, edited_from(candidate, self._known, closest))
+            return _Plan(Relation.MERGE, candidate, findings, closest)
         findings.append(finding("near_duplicate/next_version", name=name, similarity=alike))
-        return _Plan(Relation.MERGE, joined(candidate, twin.version), findings, twin)
+        return _Plan(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
 
     def _plan_new(self, candidate: Candidate, findings: list[Finding]) -> _Plan:
         return _Plan(Relation.NEW, _with_free_name(candidate, self._known), findings)
@@ -260,7 +260,7 @@ class _Judge:
         reason = reason_against_acceptance(candidate, findings, self._policy) or self._missing_evidence(candidate)
         return (Decision.HOLD, reason) if reason else (Decision.ACCEPT, None)
 
-    def _earned_trial(self, candidate: Candidate, stored: Stored, findings: list[Finding]) -> Transition | None:
+    def _earned_trial(self, candidate: Candidate, stored: StoredVersion, findings: list[Finding]) -> Transition | None:
         """Return the transition to trial if the same content waits and the new attempts prove it."""
         waits = stored.status is Status.CANDIDATE and candidate.content.hash() == stored.version.hash
         if not waits or stored.version.lowest_origin is Origin.EXTERNAL or not is_machine_verified(candidate):
@@ -271,7 +271,7 @@ class _Judge:
             return None
         if reason_against_acceptance(candidate, self._checked(candidate, stored.skill.id), self._policy):
             return None
-        return stored.moved(Status.TRIAL, str(coded(GateReason.POLICY_ACCEPTED)), by=candidate.by, at=self._at)
+        return stored.remap_path(Status.TRIAL, str(coded(GateReason.POLICY_ACCEPTED)), by=candidate.by, at=self._at)
 
     def _missing_evidence(self, candidate: Candidate) -> CodedReason | None:
         least = max(1, self._policy.independent_successes)
@@ -297,7 +297,7 @@ class _Judge:
         )
 
 
-def _nearest(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> tuple[Stored | None, float]:
+def _nearest(candidate: Candidate, known: Sequence[StoredVersion], policy: Policy) -> tuple[StoredVersion | None, float]:
     """Return the skill that a candidate belongs to: the one it revises, else the most similar one in the same scope."""
     if candidate.revises:
         own = [stored for stored in known if stored.skill.id == candidate.revises]
@@ -307,11 +307,11 @@ def _nearest(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> t
         for stored in known
         if stored.skill.scope == candidate.scope
     ]
-    best, _, twin = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
-    return (twin, best) if best >= policy.duplicate_similarity else (None, best)
+    best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
+    return (closest, best) if best >= policy.duplicate_similarity else (None, best)
 
 
-def _with_free_name(candidate: Candidate, known: Sequence[Stored]) -> Candidate:
+def _with_free_name(candidate: Candidate, known: Sequence[StoredVersion]) -> Candidate:
     """Give a new skill a name that no other one of its scope has, so that a name means one skill."""
     taken = {stored.version.name for stored in known if stored.skill.scope == candidate.scope}
     name, number = candidate.content.name, 2
@@ -338,20 +338,20 @@ def _summary(findings: Sequence[Finding]) -> CodedReason:
     return coded(GateReason.FINDINGS, summary="; ".join(each.message for each in ranked[:SUMMARY_MAX]) + more)
 
 
-def joined(candidate: Candidate, known: SkillVersion) -> Candidate:
+def merge_candidate(candidate: Candidate, known: SkillVersion) -> Candidate:
     """Merge a candidate into a version: each field gets the lower of both origins, and the sources of both sides."""
-    merged = merge(candidate.content, known.content)
+    merged = merge_contents(candidate.content, known.content)
     origins: dict[str, Origin] = {}
     grounding: dict[str, tuple[Span, ...]] = {}
-    sides = ((known, merged.from_known), (candidate, merged.from_newcomer))
+    sides = ((known, merged.from_known), (candidate, merged.from_candidate))
     for side, new_paths in sides:
-        for path, origin in accounted(side.content, side.origins).items():
-            at = moved(path, new_paths)
+        for path, origin in with_default_origins(side.content, side.origins).items():
+            at = remap_path(path, new_paths)
             if not at:
                 continue
             origins[at] = lowest((origin, origins.get(at, origin)))
         for path, spans in side.provenance.grounding.items():
-            at = moved(path, new_paths)
+            at = remap_path(path, new_paths)
             if not at or (path == "surroundings" and not side.content.surroundings):
                 continue  # attempts without a record of their environment do not confirm the other side's
             grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))

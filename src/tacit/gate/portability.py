@@ -71,7 +71,7 @@ _DATE = r"(?<![\w.-])(?<!version[ =:])(?<!version: )20[12]\d-(?:0[1-9]|1[0-2])-(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Local:
+class ProjectFacts:
     """What is known about the project that a skill comes from."""
 
     project: str = ""
@@ -84,7 +84,7 @@ class Local:
     """Whether a relative path is a file of the checkout; None if there is no checkout to look at."""
 
 
-ANYWHERE = Local()
+NO_PROJECT_FACTS = ProjectFacts()
 """Nothing is known about the project."""
 
 
@@ -113,7 +113,7 @@ class _Rule:
                 yield match.span(part)
 
 
-def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
+def portability(content: SkillContent, local: ProjectFacts = NO_PROJECT_FACTS) -> Iterator[Finding]:
     """Yield what ties a skill to one project, person or machine."""
     rules = _rules(local, _bundled(content))
     for field, value in filled_fields(content).items():
@@ -134,7 +134,7 @@ def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Find
             yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=match[:_SHOWN])
 
 
-def suggest(content: SkillContent, local: Local = ANYWHERE) -> SkillContent:
+def suggest(content: SkillContent, local: ProjectFacts = NO_PROJECT_FACTS) -> SkillContent:
     """Return the content with a placeholder for everything local."""
     rules = _rules(local, _bundled(content))
     changed: dict[str, Any] = {}
@@ -292,7 +292,7 @@ def _bundled(content: SkillContent) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def _rules(local: Local, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
+def _rules(local: ProjectFacts, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
     """Return the rules for a project: its own names first, since they are certain."""
     own: list[_Rule] = []
     if len(local.workspace) > 1:

@@ -20,8 +20,8 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transit
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, SkillVersion
-from tacit.domain.stored import Stored
-from tacit.domain.trust import Approval, Examination, Literal
+from tacit.domain.stored import StoredVersion
+from tacit.domain.trust import Approval, Examination, ExternalValue
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason, field_name
 from tacit.text.capabilities import added, capabilities_text
@@ -47,9 +47,9 @@ _AFTER = {
 
 
 def decide(
-    stored: Stored, decision: Review | str, *, by: str, at: datetime, reason: str = "", content_hash: str = ""
+    stored: StoredVersion, decision: Review | str, *, by: str, at: datetime, reason: str = "", content_hash: str = ""
 ) -> Transition:
-    """Turn a decision into the transition that carries it out."""
+    """Return the transition that applies a decision."""
     try:
         decision = Review(decision)
     except ValueError:
@@ -82,7 +82,7 @@ def decide(
     after = _AFTER[decision]
     check_transition(stored.status, after)
     reason = reason or str(coded(GateReason.DECIDED_BY_PERSON, decision=str(decision)))
-    return stored.moved(after, reason, by=by, at=at)
+    return stored.transition_to(after, reason, by=by, at=at)
 
 
 def makes_recallable(transition: Transition) -> bool:
@@ -91,7 +91,7 @@ def makes_recallable(transition: Transition) -> bool:
 
 
 def approve(
-    stored: Stored, examination: Examination, *, by: str, at: datetime, policy: Policy, ticked: Collection[str] = ()
+    stored: StoredVersion, examination: Examination, *, by: str, at: datetime, policy: Policy, ticked: Collection[str] = ()
 ) -> Approval:
     """Bind an approval to what was shown. Every literal that came from outside must be confirmed by itself."""
     known = {literal.key for literal in examination.literals}
@@ -103,7 +103,7 @@ def approve(
             code="unknown_tick",
             hint=hint,
         )
-    missing = unticked(examination, ticked)
+    missing = unconfirmed_values(examination, ticked)
     if missing:
         raise GateRefusal(
             _confirmations_text(stored, missing),
@@ -124,24 +124,24 @@ def approve(
     )
 
 
-def unticked(examination: Examination, ticked: Collection[str]) -> list[Literal]:
+def unconfirmed_values(examination: Examination, ticked: Collection[str]) -> list[ExternalValue]:
     """Return the literals that are not confirmed yet."""
     return [literal for literal in examination.literals if literal.key not in ticked]
 
 
-def _confirmations_text(stored: Stored, missing: Sequence[Literal]) -> str:
+def _confirmations_text(stored: StoredVersion, missing: Sequence[ExternalValue]) -> str:
     """List what to confirm; on purpose without a command that confirms all of it unread."""
     many = f"{len(missing)} things that came" if len(missing) > 1 else "something that came"
     listed = [f"  {literal.key}  ({field_name(literal.field)})" for literal in missing]
     return "\n".join([f"`{stored.version.name}` contains {many} from outside; confirm each of them:", *listed])
 
 
-# --- does an approval still hold? -----------------------------------------------------------------------------------------
+# --- is an approval still valid? ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalCheck:
-    """Whether an approval still holds; if not, why."""
+    """Whether an approval is still valid; if not, why."""
 
     reasons: tuple[CodedReason, ...] = ()
     is_severe: bool = False
@@ -151,7 +151,7 @@ class ApprovalCheck:
         return not self.reasons
 
 
-def holds(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> ApprovalCheck:
+def check_approval(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> ApprovalCheck:
     """Compare what was approved with what today's checks see."""
     reasons = tuple(_differences(approval, version, examination=examination, policy=policy))
     return ApprovalCheck(
@@ -182,7 +182,7 @@ def _differences(
     more = added(examination.needs, approval.needs)
     if more != Capabilities():
         yield coded(GateReason.USES_MORE, more=capabilities_text(more))
-    if missing := unticked(examination, approval.ticked):
+    if missing := unconfirmed_values(examination, approval.ticked):
         yield not_confirmed(missing)
 
 
@@ -191,7 +191,7 @@ def new_finding(finding: Finding) -> CodedReason:
     return coded(GateReason.NEW_FINDING, severity=str(finding.severity), rule=finding.rule, message=finding.message)
 
 
-def not_confirmed(missing: Sequence[Literal]) -> CodedReason:
+def not_confirmed(missing: Sequence[ExternalValue]) -> CodedReason:
     """Return the reason for literals that were not confirmed."""
     return coded(GateReason.NOT_CONFIRMED, keys=", ".join(literal.key for literal in missing))
 
@@ -226,7 +226,7 @@ def has_reason(move: Transition, reason: GateReason) -> bool:
     return move.reason.startswith(_OLD_TEXTS.get(reason, reason))
 
 
-def pin(store: Store, stored: Stored, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
+def pin(store: Store, stored: StoredVersion, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
     """Exclude a skill from automatic maintenance, or include it again."""
     is_pinned = bool(pinned(store.remarks(stored.skill.id, about=About.PIN)))
     if is_pinned is not off:
@@ -242,7 +242,7 @@ def pin(store: Store, stored: Stored, *, by: str, at: datetime, reason: str = ""
     return remark
 
 
-def invalidation(store: Store, stored: Stored, reason: str) -> Decisions:
+def invalidation(store: Store, stored: StoredVersion, reason: str) -> Decisions:
     """Return the decisions that take a whole skill out of use: all its versions, waiting ones too."""
     if not reason.strip():
         raise Mistake(
@@ -250,16 +250,16 @@ def invalidation(store: Store, stored: Stored, reason: str) -> Decisions:
         )
     versions = store.versions(stored.skill.id)
     why = str(coded(GateReason.INVALID, why=reason.strip()))
-    used = [(held.version.id, Review.RETIRE, why) for held in versions if held.status in {*RECALLABLE, Status.STALE}]
-    waiting = [(held.version.id, Review.REJECT, why) for held in versions if held.status in _WAITING]
+    used = [(each.version.id, Review.RETIRE, why) for each in versions if each.status in {*RECALLABLE, Status.STALE}]
+    waiting = [(each.version.id, Review.REJECT, why) for each in versions if each.status in _WAITING]
     if not used and not waiting:
         raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
     return [*used, *waiting]
 
 
-def last_change(store: Store, stored: Stored) -> list[Transition]:
+def last_change(store: Store, stored: StoredVersion) -> list[Transition]:
     """Return the last change to a skill: one transition, or all transitions of one rollback; the newest first."""
-    moves = [move for held in store.versions(stored.skill.id) for move in store.transitions(held.version.id)]
+    moves = [move for each in store.versions(stored.skill.id) for move in store.transitions(each.version.id)]
     newest = sorted(moves, key=lambda move: move.at, reverse=True)
     if not has_reason(newest[0], GateReason.ROLLED_BACK):
         return newest[:1]
@@ -298,7 +298,7 @@ def _inverse(move: Transition, name: str) -> Review:
 # --- pre-filled approvals ---------------------------------------------------------------------------------------------------
 
 
-def reasons_against_prefill(stored: Stored, findings: Iterable[Finding]) -> list[str]:
+def reasons_against_prefill(stored: StoredVersion, findings: Iterable[Finding]) -> list[str]:
     """Return why the reviewer must read this version first; empty where an approval may be pre-filled.
 
     Earlier decisions do not tell what this text would do. `findings` are those that the reviewer sees.
@@ -315,7 +315,7 @@ def reasons_against_prefill(stored: Stored, findings: Iterable[Finding]) -> list
     return reasons
 
 
-def rests_on_agent_alone(stored: Stored) -> bool:
+def rests_on_agent_alone(stored: StoredVersion) -> bool:
     """Return whether neither a run nor a person supports a version: an agent or an outside text wrote it."""
     version = stored.version
     return not version.provenance.trajectory_ids and version.lowest_origin.rank < Origin.USER.rank

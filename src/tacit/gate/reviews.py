@@ -14,7 +14,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.ledger import Remark
 from tacit.domain.lifecycle import Transition
 from tacit.domain.skill import SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination
 from tacit.recall import publishing
 from tacit.store import queries
@@ -56,28 +56,29 @@ class Reviews:
             stored, decision, by=by, at=context.now(), reason=redact(reason).text, content_hash=content_hash
         )
         with context.store.transaction():
-            approvals.carry_out(context.store, stored, move, policy=context.config.policy, ticked=ticked)
+            approvals.store_decision(context.store, stored, move, policy=context.config.policy, ticked=ticked)
             for extension in context.extensions:
                 extension.on_review(stored, move)
             publishing.publish(context.store, context.embedder)
         return move
 
-    def waiting(self) -> list[Stored]:
+    def waiting(self) -> list[StoredVersion]:
         """Return what waits for a person, oldest first: of each skill only the newest version, if it waits."""
         return queries.waiting(self._context.store)
 
     def examine(self, version_id: str) -> Examination:
-        """Return what a reviewer must know of a version: findings, what it touches, and what needs to be confirmed."""
+        """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""
         return gate.examine_version(queries.find(self._context.store, version_id).version)
 
-    def last_approved(self, stored: Stored) -> tuple[Stored, Approval | None] | None:
+    def last_approved(self, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
         """Return the version of a skill that was approved last, with its approval; None where none was."""
         return approvals.last_approved(self._context.store, stored)
 
     def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[CodedReason, ...]:
         """Return why an approval of a version no longer holds; empty if it does."""
         examination = gate.examine_version(version)
-        return gate.holds(approval, version, examination=examination, policy=self._context.config.policy).reasons
+        policy = self._context.config.policy
+        return gate.check_approval(approval, version, examination=examination, policy=policy).reasons
 
     def recheck(self, *, apply: bool = False, by: str = "") -> list[approvals.Rechecked]:
         """Run today's checks on everything recallable; with `apply`, what no longer passes waits for a person again."""
@@ -91,14 +92,14 @@ class Reviews:
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring the later ones."""
         target = queries.find(self._context.store, version_id)
-        way = approvals.way_back(self._context.store, target)
-        if not way:
+        decisions = approvals.rollback_decisions(self._context.store, target)
+        if not decisions:
             raise Mistake(
                 f"`{target.version.name}` {version_id} is already current",
                 code="already_current",
                 hint="nothing to roll back",
             )
-        return self._decide_all(way, by=by)
+        return self._decide_all(decisions, by=by)
 
     def invalidate(self, reference: str, *, by: str, reason: str) -> list[Transition]:
         """Take a whole skill out of use because it is wrong; all its versions can be restored."""
@@ -116,7 +117,7 @@ class Reviews:
         store, at = self._context.store, self._context.now()
         with store.transaction():
             noted = review_rules.pin(store, queries.find(store, reference), by=by, at=at, reason=reason, off=off)
-            publishing.renew(store, noted.subject)  # a pinned skill is not held out of recall either
+            publishing.rerender_skill(store, noted.subject)  # a pinned skill is always shown, also in control runs
         return noted
 
     def _decide_all(self, decisions: review_rules.Decisions, *, by: str) -> list[Transition]:

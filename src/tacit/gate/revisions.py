@@ -15,19 +15,19 @@ from typing import Any, TypeVar
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.skill import INSTRUCTED, Provenance, SkillContent, SkillStep, accounted
-from tacit.domain.stored import Stored
+from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, SkillContent, SkillStep, with_default_origins
+from tacit.domain.stored import StoredVersion
 from tacit.gate.findings import finding
 
 T = TypeVar("T")
 MINING = "tacit.mining"
 _TACIT = "tacit."
-MINED = (
+MINED_FIELDS = (
     "steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills",
     "surroundings",
 )  # fmt: skip
 """Fields that mining determines; the others describe them."""
-DESCRIBING = ("description", "category", "tags", "example_queries", "body")
+DESCRIPTION_FIELDS = ("description", "category", "tags", "example_queries", "body")
 
 
 def is_remined(candidate: Candidate) -> bool:
@@ -35,17 +35,17 @@ def is_remined(candidate: Candidate) -> bool:
     return bool(candidate.revises) and candidate.provenance.made_by.startswith(MINING)
 
 
-def remined(candidate: Candidate, own: Sequence[Stored]) -> tuple[Candidate, list[Finding]]:
+def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[Candidate, list[Finding]]:
     """Return the candidate as the next version of its skill, and findings on what a person wrote that it would replace.
 
     `own` are the versions of the skill, oldest first; at least one.
     """
     edit = current_edit(own)
     known = (edit or own[-1]).version
-    taken = MINED + DESCRIBING if _may_replace_description(known.provenance, candidate.provenance) else MINED
+    taken = MINED_FIELDS + DESCRIPTION_FIELDS if _may_replace_description(known.provenance, candidate.provenance) else MINED_FIELDS
     content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in taken})
-    spans = [each.provenance.grounding.get(INSTRUCTED, ()) for each in (candidate, known)]
-    instructed = {INSTRUCTED: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
+    spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, known)]
+    instructed = {READ_INSTRUCTIONS: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
     worded = candidate.provenance if candidate.provenance.model else known.provenance
     provenance = dataclasses.replace(
         candidate.provenance,
@@ -56,14 +56,14 @@ def remined(candidate: Candidate, own: Sequence[Stored]) -> tuple[Candidate, lis
     again = dataclasses.replace(
         candidate,
         content=content,
-        origins=_joint(accounted(candidate.content, candidate.origins), accounted(known.content, known.origins), taken),
+        origins=_joint(with_default_origins(candidate.content, candidate.origins), with_default_origins(known.content, known.origins), taken),
         provenance=provenance,
         parents=(known.id,),
     )
     return again, list(_replaced(content, edit)) if edit else []
 
 
-def current_edit(own: Sequence[Stored]) -> Stored | None:
+def current_edit(own: Sequence[StoredVersion]) -> StoredVersion | None:
     """Return the newest version that a person or agent wrote, unless it was rejected or replaced by an approved one."""
     for stored in sorted(own, key=lambda stored: -stored.sequence):
         if _is_written(stored.version.provenance) and stored.status not in (Status.REJECTED, Status.RETIRED):
@@ -94,9 +94,9 @@ def _joint(new: Mapping[str, T], old: Mapping[str, T], taken: Sequence[str]) -> 
     return kept | {path: value for path, value in new.items() if path.partition(".")[0] in taken}
 
 
-def _replaced(content: SkillContent, edit: Stored) -> Iterator[Finding]:
+def _replaced(content: SkillContent, edit: StoredVersion) -> Iterator[Finding]:
     before, after = _instructions(edit.version.content), _instructions(content)
-    changed = [name for name in MINED if before[name] != after[name]]
+    changed = [name for name in MINED_FIELDS if before[name] != after[name]]
     if changed:
         who = edit.version.provenance.made_by
         yield finding("replaces_an_edit", field=changed[0], who=who, fields=", ".join(changed))
@@ -104,7 +104,7 @@ def _replaced(content: SkillContent, edit: Stored) -> Iterator[Finding]:
 
 def _instructions(content: SkillContent) -> dict[str, Any]:
     """Return what a content instructs, without its counts."""
-    found: dict[str, Any] = {name: plain(getattr(content, name)) for name in MINED}
+    found: dict[str, Any] = {name: plain(getattr(content, name)) for name in MINED_FIELDS}
     found["parameters"] = [(p.name, p.type, p.reading, p.key) for p in content.parameters]
     found["cases"] = sorted(repr(case.conditions) for case in content.cases)
     found["cues"] = sorted((cue.term, cue.weight > 0) for cue in content.cues)
@@ -113,13 +113,13 @@ def _instructions(content: SkillContent) -> dict[str, Any]:
     return found
 
 
-def edited_from(candidate: Candidate, known: Sequence[Stored], newest: Stored) -> SkillContent:
+def edited_from(candidate: Candidate, known: Sequence[StoredVersion], newest: StoredVersion) -> SkillContent:
     """Return the content that an edit started from: its parent if known, else the newest version."""
     parents = [stored for stored in known if stored.version.id in candidate.parents]
     return (parents[0] if parents else newest).version.content
 
 
-def edited_sentences(content: SkillContent, before: SkillContent) -> Iterator[Finding]:
+def changed_step_texts(content: SkillContent, before: SkillContent) -> Iterator[Finding]:
     """Report steps whose text was rewritten while their tool call stayed the same."""
     now, then = _sentences(content.steps), _sentences(before.steps)
     for call, steps in now.items():

@@ -20,7 +20,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import INSTRUCTED, filled_fields, unaccounted
+from tacit.domain.skill import READ_INSTRUCTIONS, filled_fields, fields_without_origin
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
@@ -77,11 +77,11 @@ def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Can
         lenders = dict.fromkeys(_copied_spans(path, value, attempts))
         if lenders:
             _mark_external(path, origins, grounding, spans=tuple(lenders)[:_MOST_SPANS])
-    for path in unaccounted(candidate.content, origins):
+    for path in fields_without_origin(candidate.content, origins):
         origins[path] = Origin.EXTERNAL
     instructions = _instructions_before(grounding, attempts)
     if instructions:
-        grounding[INSTRUCTED] = tuple(dict.fromkeys((*grounding.get(INSTRUCTED, ()), *instructions)))[:_MOST_SPANS]
+        grounding[READ_INSTRUCTIONS] = tuple(dict.fromkeys((*grounding.get(READ_INSTRUCTIONS, ()), *instructions)))[:_MOST_SPANS]
     provenance = dataclasses.replace(candidate.provenance, grounding=grounding)
     return dataclasses.replace(candidate, origins=origins, provenance=provenance)
 

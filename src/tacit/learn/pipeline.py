@@ -19,7 +19,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.model import LanguageModel
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, language, skill_usage
@@ -159,7 +159,7 @@ class LearningPass:
             self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
             for note in distilled.notes:
                 if note.kind is AttemptNoteKind.HELD:
-                    self._verdicts.append(self._admission.turn_away(episode, note.detail["reason"], note.text))
+                    self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
             publishing.keep(self._store, skill_usage.credit(self._store, trajectory, episode.assessment))
@@ -167,26 +167,26 @@ class LearningPass:
             friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
             for extension in self._extensions:
                 self._verdicts += extension.after_learning(trajectory, self._admit, at=self._now())
-            publishing.attend(self._store, skill_usage.usage_signals(self._store, trajectory))
+            publishing.store_usage_signals(self._store, skill_usage.usage_signals(self._store, trajectory))
         self._notes += distilled.notes
 
     def _merged_with_earlier(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
         """Merge a procedure with the attempts that the same skill was made of before."""
         if draft.content.kind is not Kind.PROCEDURE:
             return draft
-        twin = self._admission.twin(draft)
-        if twin is None:
+        closest = self._admission.matching_version(draft)
+        if closest is None:
             return self._as_confirmation(draft, trajectory)
-        self._attempts_per_skill[twin.skill.id] += 1
-        if self._attempts_per_skill[twin.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, twin):
-            return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
-        others = [one for one in self._earlier_drafts(twin) if one[0].id != trajectory.id]
+        self._attempts_per_skill[closest.skill.id] += 1
+        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, closest):
+            return dataclasses.replace(draft, content=closest.version.content, origins=closest.version.origins)
+        others = [one for one in self._earlier_drafts(closest) if one[0].id != trajectory.id]
         if not others:
             return draft
         trajectories = {one.id: one for one, _ in others} | {trajectory.id: trajectory}
         failures = self._failures(trajectory)
         merged = consensus([*(made for _, made in others), draft], trajectories, failures=failures)
-        return dataclasses.replace(merged, revises=twin.skill.id, parents=(twin.version.id,))
+        return dataclasses.replace(merged, revises=closest.skill.id, parents=(closest.version.id,))
 
     def _as_confirmation(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
         """Return the followed skill instead of the draft where the attempt did nothing but follow that skill.
@@ -197,17 +197,17 @@ class LearningPass:
         for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
             version = self._store.version(version_id).version
             confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
-            known = self._admission.twin(confirming)  # none in another scope or where a newer version exists
+            known = self._admission.matching_version(confirming)  # none in another scope or where a newer version exists
             is_current = known is not None and known.version.id == version_id
             if is_current and friction_notes.stays_within(trajectory, version.content, start=start):
                 return confirming
         return draft
 
-    def _earlier_drafts(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
+    def _earlier_drafts(self, closest: StoredVersion) -> list[tuple[Trajectory, Candidate]]:
         """Load the attempts that a skill was made of, each with the draft it gives alone; purged ones are left out."""
         found: list[tuple[Trajectory, Candidate]] = []
-        confirming = self._store.verdicts(version_id=twin.version.id, limit=MAX_DRAFTS)
-        ids = [*twin.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
+        confirming = self._store.verdicts(version_id=closest.version.id, limit=MAX_DRAFTS)
+        ids = [*closest.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
         for trajectory_id in list(dict.fromkeys(ids))[-MAX_DRAFTS:]:
             try:
                 trajectory = self._store.trajectory(trajectory_id)
@@ -245,7 +245,7 @@ class LearningPass:
                 self._admit_together(candidates)
                 for trajectory_id, held in mined.held:
                     episode = self._store.episode(trajectory_id)
-                    self._verdicts.append(self._admission.turn_away(episode, held.reason, held.text))
+                    self._verdicts.append(self._admission.reject_episode(episode, held.reason, held.text))
                 self._store.outlines.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
         lessons = [
@@ -278,7 +278,7 @@ class LearningPass:
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """Limit a candidate's origins in its final wording, then pass it to the gate."""
-        return self._admission.admit(self._origin_limiter.limit_origins(candidate))
+        return self._admission.admit_in_scope(self._origin_limiter.limit_origins(candidate))
 
     def _with_wording(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return candidates in the wording that a model gave them earlier, or gives them now."""
@@ -300,8 +300,8 @@ class LearningPass:
         follows = self._as_revision(candidate) if named else candidate
         if follows.parents:
             return self._store.version(follows.parents[0]).version
-        twin = self._admission.twin(candidate) if self._wording else None  # the lookup only saves model calls
-        return twin.version if twin else None
+        closest = self._admission.matching_version(candidate) if self._wording else None  # the lookup only saves model calls
+        return closest.version if closest else None
 
     def _as_revision(self, candidate: Candidate) -> Candidate:
         """Return a candidate as a revision of the skill mined earlier under its name or from the same attempts."""
@@ -311,9 +311,9 @@ class LearningPass:
             if any(is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
                 return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
         # With more attempts a unit may grow, and its name changes.
-        twin = self._admission.twin(candidate) if is_mined(candidate.provenance) else None
-        if twin and is_mined(twin.version.provenance) and _shares_attempts(twin.version, candidate):
-            return dataclasses.replace(candidate, revises=twin.skill.id, parents=(twin.version.id,))
+        closest = self._admission.matching_version(candidate) if is_mined(candidate.provenance) else None
+        if closest and is_mined(closest.version.provenance) and _shares_attempts(closest.version, candidate):
+            return dataclasses.replace(candidate, revises=closest.skill.id, parents=(closest.version.id,))
         return candidate
 
 

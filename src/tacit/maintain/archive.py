@@ -13,7 +13,7 @@ from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
+from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, StoredVersion
 from tacit.domain.trust import Approval
 from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence import control_runs, skill_history
@@ -44,7 +44,7 @@ class Archive:
         held = [queries.find(store, each) for each in references] or queries.current(store, statuses=RECALLABLE)
         return skill_history.records(store, held)
 
-    def versions(self, skill_id: str) -> list[Stored]:
+    def versions(self, skill_id: str) -> list[StoredVersion]:
         """Return all versions of a skill, oldest first."""
         return self._context.store.versions(skill_id)
 
@@ -72,7 +72,7 @@ class Archive:
         """Return the passages of a document that may be quoted."""
         return self._context.store.passages.of(version_id)
 
-    def namesakes(self, stored: Stored) -> list[Stored]:
+    def namesakes(self, stored: StoredVersion) -> list[StoredVersion]:
         """Return other skills of the same name."""
         return queries.namesakes(self._context.store, stored)
 
@@ -106,7 +106,7 @@ class Archive:
         """Return why things were purged, by the time of the purge."""
         return {stone.at: stone.reason for stone in self._context.store.tombstones() if stone.reason}
 
-    def lift(self, stored: Stored, *, model: str = "") -> control_runs.MeasuredLift:
+    def lift(self, stored: StoredVersion, *, model: str = "") -> control_runs.MeasuredLift:
         """Return what a skill adds: its runs compared with control runs, of one language model if it is named."""
         return control_runs.measure(self._context.store, stored, model=model)
 

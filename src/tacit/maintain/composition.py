@@ -20,7 +20,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.recall.retrieval import parts_of
 from tacit.store import queries
 
@@ -38,7 +38,7 @@ _MERGED_IN_WORDS = re.compile(r"merged into `([^`]+)`")
 _GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
 
 
-def compose(store: Store, name: str, description: str, parts: Sequence[str]) -> tuple[SkillContent, list[Stored]]:
+def compose(store: Store, name: str, description: str, parts: Sequence[str]) -> tuple[SkillContent, list[StoredVersion]]:
     """Return the composite of these usable skills, and the versions it is made of."""
     held = [queries.find(store, part) for part in parts]
     unusable = next((each for each in held if each.status not in RECALLABLE), None)
@@ -53,7 +53,7 @@ def compose(store: Store, name: str, description: str, parts: Sequence[str]) -> 
     return composed(name, text, contents, parts_of=lambda part: _part_names(store, part)), held
 
 
-def with_part_parents(candidate: Candidate, parts: Sequence[Stored]) -> Candidate:
+def with_part_parents(candidate: Candidate, parts: Sequence[StoredVersion]) -> Candidate:
     """Return the candidate with the versions that it is made of as further parents."""
     made_of = tuple(each.version.id for each in parts)
     return dataclasses.replace(candidate, parents=(*candidate.parents, *made_of))
@@ -81,7 +81,7 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
                     name=version.name,
                     reasons=tuple(reasons),
                     skill_id=stored.skill.id,
-                    move=stored.moved(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at),
+                    move=stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at),
                     advice=tuple(_advice(store, version)),
                 )
             )

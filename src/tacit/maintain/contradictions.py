@@ -22,7 +22,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reinforced
 from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms
@@ -75,7 +75,7 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
     return found
 
 
-def contradicted(store: Store, stored: Stored) -> list[Finding]:
+def contradicted(store: Store, stored: StoredVersion) -> list[Finding]:
     """Return the contradictions between a version and everything in use now."""
     version, skill = stored.version, stored.skill
     as_candidate = Candidate(
@@ -112,9 +112,9 @@ def _case_conditions(content: SkillContent) -> frozenset[str]:
     return frozenset([*cases, *(condition.text for condition in content.preconditions)])
 
 
-def _contradicting_pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
+def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVersion, str]]:
     """Usable skills that contradict each other, the older first, with the gate's explanation."""
-    by_skill: dict[str, list[Stored]] = {}
+    by_skill: dict[str, list[StoredVersion]] = {}
     for stored in store.catalogue(statuses=RECALLABLE):
         by_skill.setdefault(stored.skill.id, []).append(stored)
     current = {stored.version.id: stored for stored in map(newest_recallable, by_skill.values())}
@@ -129,7 +129,7 @@ def _contradicting_pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
             yield older, newer, why
 
 
-def _pairs_with_rules(store: Store, current: Mapping[str, Stored]) -> Iterator[tuple[Stored, Stored]]:
+def _pairs_with_rules(store: Store, current: Mapping[str, StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
     """Each rule or lesson with the skills on the same subject; two procedures do not regulate each other."""
     for stored in current.values():
         content = stored.version.content
@@ -141,9 +141,9 @@ def _pairs_with_rules(store: Store, current: Mapping[str, Stored]) -> Iterator[t
                 yield stored, hit.stored
 
 
-def _pairs_with_one_tool(held: Iterable[Stored]) -> Iterator[tuple[Stored, Stored]]:
+def _pairs_with_one_tool(held: Iterable[StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
     """Procedures that give one tool a fixed value for the same argument, without a case of their own."""
-    using: dict[tuple[str, str], list[Stored]] = {}
+    using: dict[tuple[str, str], list[StoredVersion]] = {}
     for stored in held:
         for call in gate.fixed_arguments(stored.version.content):
             using.setdefault(call, []).append(stored)
@@ -151,7 +151,7 @@ def _pairs_with_one_tool(held: Iterable[Stored]) -> Iterator[tuple[Stored, Store
         yield from combinations(together[-MOST_PER_TOOL:], 2)
 
 
-def _care(older: Stored, newer: Stored, kind: ContradictionKind, *, why: str, at: datetime) -> Care:
+def _care(older: StoredVersion, newer: StoredVersion, kind: ContradictionKind, *, why: str, at: datetime) -> Care:
     reason = coded(CareReason.CONTRADICTS, other=newer.version.name, kind=str(kind), why=why)
     remark = Remark(
         subject=older.version.id,
@@ -161,7 +161,7 @@ def _care(older: Stored, newer: Stored, kind: ContradictionKind, *, why: str, at
         by=BY_ITSELF,
         at=at,
     )
-    move = older.moved(
+    move = older.transition_to(
         Status.STALE, str(coded(CareReason.OBSOLETE, other=newer.version.name, why=why)), by=BY_ITSELF, at=at
     )
     ways = tuple(
@@ -180,7 +180,7 @@ def _care(older: Stored, newer: Stored, kind: ContradictionKind, *, why: str, at
     )
 
 
-def _side(store: Store, stored: Stored) -> ContradictionSide:
+def _side(store: Store, stored: StoredVersion) -> ContradictionSide:
     version = stored.version
     evidence = store.evidence([version.id])[version.id]
     worked = [each.at for each in evidence if each.grade.verified and each.outcome == "success" and not each.control]

@@ -20,7 +20,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
@@ -45,7 +45,7 @@ class _Folder:
 
     path: Path
     parsed: render.Parsed
-    source: Stored
+    source: StoredVersion
 
     @property
     def edited(self) -> bool:
@@ -150,7 +150,7 @@ def _exported(context: StoreContext, root: Path) -> Iterator[_Folder]:
         yield _Folder(path=path, parsed=parsed, source=source)
 
 
-def _write(context: StoreContext, root: Path, stored: Stored) -> ExportedFolder | None:
+def _write(context: StoreContext, root: Path, stored: StoredVersion) -> ExportedFolder | None:
     path = root / stored.version.name
     there = next((folder for folder in _exported(context, root) if folder.path == path), None)
     if there is None and render.find_skill_md(path):

@@ -23,7 +23,7 @@ from tacit.learn import friction_notes, skill_usage
 from tacit.maintain import composition, contradictions, nomination, revalidation, revision
 from tacit.maintain.library_view import LibraryView, Progress
 from tacit.maintain.merging import merges, superseded
-from tacit.maintain.status_changes import earned_changes, settle, stale_skills, suspended_versions, useless_skills
+from tacit.maintain.status_changes import earned_changes, apply_status_changes, stale_skills, suspended_versions, useless_skills
 from tacit.providers.ground import look
 from tacit.store.context import StoreContext
 
@@ -82,7 +82,7 @@ def apply(
         for trajectory in map(store.trajectory, dict.fromkeys(evidence.trajectory_id for evidence in late)):
             friction_notes.note_friction(store, trajectory, skill_usage.guided_by(store, trajectory), at=at)
     done = _apply_each(cares, admit, store, by=by, at=at)
-    return done, settle(store, policy, at=at)
+    return done, apply_status_changes(store, policy, at=at)
 
 
 def revalidate(
@@ -115,7 +115,7 @@ def _keep(store: Store, policy: Policy, care: Care, evidence: Evidence | None, *
             store.add(evidence)
         if care.move:
             store.add_transition(care.move)
-        settle(store, policy, at=at, version_ids=[care.subject])
+        apply_status_changes(store, policy, at=at, version_ids=[care.subject])
 
 
 def _left_alone(care: Care) -> Care:

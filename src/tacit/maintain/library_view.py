@@ -11,7 +11,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
@@ -34,29 +34,29 @@ class LibraryView:
         self.progress: Progress = progress or (lambda done, total: None)
 
     @cached_property
-    def skills(self) -> dict[str, list[Stored]]:
+    def skills(self) -> dict[str, list[StoredVersion]]:
         """The versions of each skill, oldest first."""
-        found: dict[str, list[Stored]] = {}
+        found: dict[str, list[StoredVersion]] = {}
         for stored in sorted(self.store.catalogue(), key=lambda each: each.sequence):
             found.setdefault(stored.skill.id, []).append(stored)
         return found
 
     @cached_property
-    def versions(self) -> dict[str, Stored]:
+    def versions(self) -> dict[str, StoredVersion]:
         """Every version by its id."""
         return {stored.version.id: stored for versions in self.skills.values() for stored in versions}
 
     @cached_property
-    def recallable(self) -> list[Stored]:
+    def recallable(self) -> list[StoredVersion]:
         """Every version that agents may see, or those of them that are named, oldest first."""
         if self._named is None:
             return sorted(self.store.catalogue(statuses=RECALLABLE), key=lambda each: each.sequence)
         return [stored for stored in map(self.store.version, self._named) if stored.status in RECALLABLE]
 
     @cached_property
-    def current(self) -> list[Stored]:
+    def current(self) -> list[StoredVersion]:
         """The current version of each skill: the newest recallable one; where there is none, the newest candidate."""
-        found: list[Stored] = []
+        found: list[StoredVersion] = []
         for versions in self.skills.values():
             recallable = [stored for stored in versions if stored.status in RECALLABLE]
             waiting = [stored for stored in versions[-1:] if stored.status is Status.CANDIDATE]

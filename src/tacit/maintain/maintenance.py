@@ -65,16 +65,16 @@ class Maintenance:
         """Apply planned actions for a person; return what was done of each, and what evidence moved as well."""
         context = self.context
         policy, at = context.config.policy, context.now()
-        done = library_care.apply(actions, self._admission.admit, context.store, policy=policy, by=by, at=at)
-        self.note_contracts()
+        done = library_care.apply(actions, self._admission.admit_in_scope, context.store, policy=policy, by=by, at=at)
+        self.record_dependencies()
         publishing.publish(context.store, context.embedder)
         return done
 
-    def settle(self, version_ids: Collection[str] | None = None) -> list[Transition]:
+    def apply_status_changes(self, version_ids: Collection[str] | None = None) -> list[Transition]:
         """Apply the status changes that verified evidence calls for."""
         context = self.context
         with context.store.transaction():
-            moves = status_changes.settle(
+            moves = status_changes.apply_status_changes(
                 context.store, context.config.policy, at=context.now(), version_ids=version_ids
             )
             if moves:
@@ -95,11 +95,11 @@ class Maintenance:
             publishing.publish(context.store, context.embedder)
         return found
 
-    def note_contracts(self) -> None:
+    def record_dependencies(self) -> None:
         """Record what usable skills rely on in this project, so that later changes to it can be noticed."""
         context = self.context
         if context.project is not None:
-            revalidation.note_contracts(context.store, context.project, look, at=context.now())
+            revalidation.record_dependencies(context.store, context.project, look, at=context.now())
 
     def reliability(self, version_id: str) -> Reliability:
         """Return how reliable one version has been."""
@@ -122,7 +122,7 @@ class Maintenance:
         It waits for a person; once approved it is on trial next to its parent, with its own evidence.
         """
         store = self.context.store
-        return revision.propose_revision(store, self._admission.admit, queries.find(store, reference))
+        return revision.propose_revision(store, self._admission.admit_in_scope, queries.find(store, reference))
 
     def contradictions(self, version_id: str) -> list[Finding]:
         """Return the skills in use that a version contradicts."""
@@ -149,7 +149,7 @@ class Maintenance:
         made = Provenance(made_by=by, source="compose")
         whole = admission.proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
         with store.transaction():
-            return self._admission.admit_as_is(composition.with_part_parents(whole, made_of))
+            return self._admission.admit_unchanged(composition.with_part_parents(whole, made_of))
 
     def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
         """Return the content that `compose` would propose."""
@@ -185,7 +185,7 @@ class Maintenance:
         """Return what could move to a broader scope, and what the next gate still requires."""
         return promotion.promotion_prospects(self.context, promotion.promotion_request(self.context))
 
-    def adopt(self) -> mirroring.Synchronised:
+    def sync_from_home(self) -> mirroring.Synchronised:
         """Bring in what the person approved beyond this project, and report the results of this project there."""
         done = mirroring.synchronise(self.context, promotion.promotion_request(self.context))
         publishing.publish(self.context.store, self.context.embedder)

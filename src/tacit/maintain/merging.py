@@ -20,8 +20,8 @@ from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import Kind, SkillContent, SkillVersion, accounted
-from tacit.domain.stored import Stored
+from tacit.domain.skill import Kind, SkillContent, SkillVersion, with_default_origins
+from tacit.domain.stored import StoredVersion
 from tacit.gate.duplicates import ACTIONS_WEIGHT, aligned
 from tacit.maintain.library_view import LibraryView
 from tacit.store import queries
@@ -113,7 +113,7 @@ def _one_of_two_drafts(library: LibraryView, pair: SimilarPair) -> Care | None:
     return dataclasses.replace(care, candidate=merged(kept, given))
 
 
-def merged(kept: Stored, given: Stored) -> Candidate:
+def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
     """Return one candidate made of two versions: the next version of the first, with both as parents and sources."""
     author = kept.version.provenance.made_by
     made_by = MADE_BY if author.startswith("tacit.") else author  # a person stays the author of their words
@@ -127,7 +127,7 @@ def merged(kept: Stored, given: Stored) -> Candidate:
         provenance=dataclasses.replace(source.provenance, made_by=made_by),
         by=BY_ITSELF,
     )
-    one = gate.joined(newcomer, kept.version)
+    one = gate.merge_candidate(newcomer, kept.version)
     return dataclasses.replace(one, revises=kept.skill.id, parents=(kept.version.id, given.version.id))
 
 
@@ -157,7 +157,7 @@ def _step_instruction(content: SkillContent, number: int) -> object:
     return step.arguments or step.text
 
 
-def _written_at(store: Store, stored: Stored) -> float:
+def _written_at(store: Store, stored: StoredVersion) -> float:
     """When a person's text was last approved, or else created; 0 for a learned version."""
     version = stored.version
     if version.provenance.made_by.startswith("tacit."):
@@ -165,7 +165,7 @@ def _written_at(store: Store, stored: Stored) -> float:
     return max((approval.at for approval in store.approvals(version.id)), default=version.created_at).timestamp()
 
 
-def _kept_wording(kept: Stored, given: Stored) -> list[CodedReason]:
+def _kept_wording(kept: StoredVersion, given: StoredVersion) -> list[CodedReason]:
     """The first step that both word differently, with the wording that is kept; empty where there is none."""
     ours, theirs = kept.version.content, given.version.content
     for i, j in differently_worded(ours, theirs)[:1]:
@@ -215,7 +215,7 @@ def _with_description_as_query(given: SkillVersion, kept: SkillVersion) -> Skill
     return dataclasses.replace(
         given,
         content=dataclasses.replace(content, example_queries=(*content.example_queries, asked)),
-        origins={**given.origins, path: accounted(content, given.origins).get("description", Origin.EXTERNAL)},
+        origins={**given.origins, path: with_default_origins(content, given.origins).get("description", Origin.EXTERNAL)},
         provenance=provenance if spans else given.provenance,
         id="",
         hash="",
@@ -243,7 +243,7 @@ def _merged_leftovers(library: LibraryView) -> Iterator[Care]:
                     yield from _set_aside(library, version, [reason], kind=CareKind.MERGE)
 
 
-def _merged_parents(library: LibraryView, stored: Stored) -> Iterator[Stored]:
+def _merged_parents(library: LibraryView, stored: StoredVersion) -> Iterator[StoredVersion]:
     """Versions of other skills that were merged into this one or into its own earlier versions."""
     for parent_id in stored.version.parents:
         parent = library.versions.get(parent_id)
@@ -257,7 +257,7 @@ def _merged_parents(library: LibraryView, stored: Stored) -> Iterator[Stored]:
 
 
 def _set_aside(
-    library: LibraryView, stored: Stored, reasons: Sequence[CodedReason], *, kind: CareKind
+    library: LibraryView, stored: StoredVersion, reasons: Sequence[CodedReason], *, kind: CareKind
 ) -> Iterator[Care]:
     """Take a version out of use, unless it is out, is quarantined, or a person restored it after such a move."""
     after = {Status.CANDIDATE: Status.REJECTED, **dict.fromkeys(RECALLABLE, Status.RETIRED)}.get(stored.status)
@@ -270,12 +270,12 @@ def _set_aside(
         skill_id=stored.skill.id,
         name=stored.version.name,
         reasons=tuple(reasons),
-        move=stored.moved(after, joined_text(reasons), by=BY_ITSELF, at=library.at),
+        move=stored.transition_to(after, joined_text(reasons), by=BY_ITSELF, at=library.at),
         advice=(coded(Advice.UNDO_SET_ASIDE, after=str(after), id=stored.version.id[:12], option=option),),
     )
 
 
-def _precedence(library: LibraryView, stored: Stored, *, apart: bool) -> tuple[bool, bool, float, int, int]:
+def _precedence(library: LibraryView, stored: StoredVersion, *, apart: bool) -> tuple[bool, bool, float, int, int]:
     """Sort key for which of two skills is kept: recallable, then pinned, then better proven, then older.
 
     Where the two are worded `apart`, what a person wrote and approved last goes before what is better proven.
@@ -285,7 +285,7 @@ def _precedence(library: LibraryView, stored: Stored, *, apart: bool) -> tuple[b
     return stored.status in RECALLABLE, stored.skill.id in library.pinned, written, proven, -stored.sequence
 
 
-def _was_proposed(library: LibraryView, one: Stored, other: Stored) -> bool:
+def _was_proposed(library: LibraryView, one: StoredVersion, other: StoredVersion) -> bool:
     """Whether a merge of the two was proposed before, whatever a person decided."""
     return any(
         given.version.id in version.version.parents
@@ -305,16 +305,16 @@ def _was_proposed(library: LibraryView, one: Stored, other: Stored) -> bool:
 class SimilarPair:
     """Two skills with the same content, as far as the gate's measure can tell."""
 
-    older: Stored
-    newer: Stored
+    older: StoredVersion
+    newer: StoredVersion
     similarity: float
 
 
 def near_pairs(
-    held: Sequence[Stored], least: float, *, progress: Callable[[int, int], None] | None = None
+    held: Sequence[StoredVersion], least: float, *, progress: Callable[[int, int], None] | None = None
 ) -> list[SimilarPair]:
     """Return the pairs of one kind and scope that are at least so similar, the most similar first."""
-    groups: dict[Hashable, list[Stored]] = defaultdict(list)
+    groups: dict[Hashable, list[StoredVersion]] = defaultdict(list)
     for stored in sorted(held, key=lambda each: each.sequence):
         if stored.skill.kind is not Kind.REFERENCE:  # two documents stay two, however similar their records
             groups[stored.version.content.kind, stored.skill.scope].append(stored)

@@ -23,11 +23,11 @@ from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain.nomination import hand_over, open_nominations
 from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest
 from tacit.maintain.source_project import home_store
-from tacit.maintain.status_changes import settle
+from tacit.maintain.status_changes import apply_status_changes
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
@@ -84,11 +84,11 @@ def _settle_home(home: StoreContext, version_ids: Sequence[str]) -> None:
     if not version_ids:
         return
     with home.store.transaction():
-        if settle(home.store, home.config.policy, at=home.now(), version_ids=version_ids):
+        if apply_status_changes(home.store, home.config.policy, at=home.now(), version_ids=version_ids):
             publishing.publish(home.store, home.embedder)
 
 
-def purged_but_at_home(context: StoreContext) -> list[Stored]:
+def purged_but_at_home(context: StoreContext) -> list[StoredVersion]:
     """Return what the person's store still has although it was purged here: the same text, or a promoted copy."""
     purged = {stone.id for stone in context.store.tombstones()}
     with home_store(context.place) as home:
@@ -108,12 +108,12 @@ def mirror(project: Store, home: Store, *, policy: Policy, scope: Scope, at: dat
     return Synchronised(added=added, followed=followed, purged=purged, reported=_report(project, home, mirrors, scope))
 
 
-def is_mirror(store: Store, stored: Stored) -> bool:
+def is_mirror(store: Store, stored: StoredVersion) -> bool:
     """Whether a version was copied from the person's store."""
     return stored.skill.scope.level in HOME_LEVELS and store.transitions(stored.version.id)[0].by == MIRROR
 
 
-def _mirrors(project: Store) -> list[Stored]:
+def _mirrors(project: Store) -> list[StoredVersion]:
     broad = [stored for stored in project.catalogue() if stored.skill.scope.level in HOME_LEVELS]
     return [stored for stored in broad if is_mirror(project, stored)]
 
@@ -135,7 +135,7 @@ def _purge(project: Store, home: Store, *, at: datetime) -> Iterator[str]:
             project.add(stone)
 
 
-def _purge_mirror(project: Store, stored: Stored, stone: Tombstone, *, at: datetime) -> None:
+def _purge_mirror(project: Store, stored: StoredVersion, stone: Tombstone, *, at: datetime) -> None:
     descent = project.descent(Source(kind=SourceKind.IMPORTED, value=stored.version.hash))
     if descent.is_empty:  # it was removed together with another copy
         return
@@ -165,22 +165,22 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
         yield version.id
 
 
-def _admit(project: Store, stored: Stored, *, policy: Policy, at: datetime) -> None:
+def _admit(project: Store, stored: StoredVersion, *, policy: Policy, at: datetime) -> None:
     """Let a mirror be recalled if its approval holds under today's checks; otherwise it waits or is quarantined."""
     version = stored.version
     approval = project.approvals(version.id)[-1]
     # An approval holds for the person who gave it; another policy of the project does not change the text.
     same_policy = replace(approval, policy_hash=policy.hash(), id="")
-    holding = gate.holds(same_policy, version, examination=gate.examine_version(version), policy=policy)
-    if holding:
+    check = gate.check_approval(same_policy, version, examination=gate.examine_version(version), policy=policy)
+    if check:
         approved = coded("approved_at_home", by=approval.by)
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))
-    elif holding.is_severe:
-        void = coded("approval_void", why=joined_text(holding.reasons))
+    elif check.is_severe:
+        void = coded("approval_void", why=joined_text(check.reasons))
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.QUARANTINED, void, at=at))
 
 
-def _follow(project: Store, home: Store, mirrors: Sequence[Stored], *, at: datetime) -> Iterator[str]:
+def _follow(project: Store, home: Store, mirrors: Sequence[StoredVersion], *, at: datetime) -> Iterator[str]:
     """Let mirrors follow the status of their originals, unless a person decided otherwise here."""
     originals = {stored.version.id: stored for stored in home.catalogue()} if mirrors else {}
     for copy in mirrors:
@@ -201,11 +201,11 @@ def _follow(project: Store, home: Store, mirrors: Sequence[Stored], *, at: datet
         yield copy.version.id
 
 
-def _followed_home(project: Store, copy: Stored) -> bool:
+def _followed_home(project: Store, copy: StoredVersion) -> bool:
     return project.transitions(copy.version.id)[-1].by == MIRROR
 
 
-def _report(project: Store, home: Store, mirrors: Sequence[Stored], scope: Scope) -> tuple[str, ...]:
+def _report(project: Store, home: Store, mirrors: Sequence[StoredVersion], scope: Scope) -> tuple[str, ...]:
     """Report the results of mirrors to the person's store, each once."""
     mirrored = [stored.version.id for stored in mirrors]
     if not mirrored:
@@ -237,7 +237,7 @@ def reported_by_several(home: Store, version_ids: Iterable[str]) -> list[str]:
 
 
 def _transition(
-    stored: Stored, before: Status | None, after: Status, reason: CodedReason, *, at: datetime
+    stored: StoredVersion, before: Status | None, after: Status, reason: CodedReason, *, at: datetime
 ) -> Transition:
     return Transition(
         version_id=stored.version.id,

@@ -16,7 +16,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain.promotion import (
     BY_PROMOTION,
     NOMINATED,
@@ -150,7 +150,7 @@ def _for_home(store: Store, home: Store | None, request: PromotionRequest) -> It
         yield _care(stored, (reason, *gate.fulfilled), to=level, remark=remark)
 
 
-def _care(stored: Stored, reasons: tuple[CodedReason, ...], *, to: Level, remark: Remark | None = None) -> Care:
+def _care(stored: StoredVersion, reasons: tuple[CodedReason, ...], *, to: Level, remark: Remark | None = None) -> Care:
     return Care(
         kind=CareKind.PROMOTION,
         subject=stored.version.id,
@@ -162,7 +162,7 @@ def _care(stored: Stored, reasons: tuple[CodedReason, ...], *, to: Level, remark
     )
 
 
-def _was_recorded(store: Store, stored: Stored, to: Level) -> bool:
+def _was_recorded(store: Store, stored: StoredVersion, to: Level) -> bool:
     """Whether it was promoted as far as this level, or nominated for it, before."""
     remarks = store.remarks(stored.skill.id, about=About.PROMOTION)
     far_enough = {str(level) for level in Level if level.breadth >= to.breadth}

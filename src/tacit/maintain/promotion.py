@@ -24,10 +24,10 @@ from tacit.domain.model import LanguageModel
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
-from tacit.gate.portability import SECRET, Local, portability, suggest
+from tacit.gate.portability import SECRET, ProjectFacts, portability, suggest
 from tacit.gate.reviews import Reviews
 from tacit.maintain.promotion_rules import (
     Judge,
@@ -101,7 +101,7 @@ class Promoted:
 class Prospect:
     """A version that could move one scope up, and the gate before it."""
 
-    stored: Stored
+    stored: StoredVersion
     to: Level
     gate: ScopeGate
 
@@ -110,7 +110,7 @@ class Prospect:
 class PromotionPreview:
     """What a promotion would copy, where to, its record so far, and what objects to it."""
 
-    stored: Stored
+    stored: StoredVersion
     scope: Scope
     content: SkillContent
     record: str = ""
@@ -192,7 +192,7 @@ def promotion_prospects(context: StoreContext, request: PromotionRequest) -> lis
     return sorted(found, key=lambda each: (each.to.breadth, not each.gate.open, each.stored.version.name))
 
 
-def find_version(store: Store, reference: str, *, to: Scope | None = None) -> Stored:
+def find_version(store: Store, reference: str, *, to: Scope | None = None) -> StoredVersion:
     """Return the version that a name means: of the scopes below the target the nearest; without a target the narrowest."""
     named = [held for held in store.catalogue(name=reference) if held.status is not Status.REJECTED]
     below = [held for held in named if to is None or held.skill.scope.level.breadth < to.level.breadth]
@@ -204,7 +204,7 @@ def find_version(store: Store, reference: str, *, to: Scope | None = None) -> St
     return queries.newest_recallable([held for held in below if held.skill.scope.level.breadth == level])
 
 
-def _target_scope(context: StoreContext, stored: Stored, to: Scope | None) -> Scope:
+def _target_scope(context: StoreContext, stored: StoredVersion, to: Scope | None) -> Scope:
     level = stored.skill.scope.level
     if to is None:
         above = next((each for each in Level if each.breadth == level.breadth + 1), None)
@@ -238,14 +238,14 @@ def _store_of_scope(context: StoreContext, scope: Scope) -> Iterator[Store]:
 # --- copying ----------------------------------------------------------------------------------------------------------
 
 
-def promote(here: Store, there: StoreContext, stored: Stored, request: PromotionRequest) -> Promoted:
+def promote(here: Store, there: StoreContext, stored: StoredVersion, request: PromotionRequest) -> Promoted:
     """Copy a version to the scope of another store; raises `GateRefusal` unless every gate on the way is open."""
     known = find_same(there.store.catalogue(), request.content or stored.version.content, there.scope, request.same)
     gates = require_open_gates(here, there.store, stored, request, scope=there.scope, known=known)
     return replace(_copy(here, there, stored, request, known=known), gates=gates)
 
 
-def nominate(here: Store, there: StoreContext, stored: Stored, request: PromotionRequest) -> Promoted:
+def nominate(here: Store, there: StoreContext, stored: StoredVersion, request: PromotionRequest) -> Promoted:
     """Copy a version without a person: it waits for review there, and its project is recorded for the gate."""
     content = request.content or stored.version.content
     _require_promotable(stored, there.scope)
@@ -261,11 +261,11 @@ def nominate(here: Store, there: StoreContext, stored: Stored, request: Promotio
 def require_open_gates(
     here: Store,
     home: Store | None,
-    stored: Stored,
+    stored: StoredVersion,
     request: PromotionRequest,
     *,
     scope: Scope,
-    known: Stored | None = None,
+    known: StoredVersion | None = None,
 ) -> tuple[ScopeGate, ...]:
     """Return the gates on the way to a scope; raises `GateRefusal` with everything that is missing."""
     _require_promotable(stored, scope)
@@ -284,7 +284,7 @@ def require_open_gates(
 
 
 def _copy(
-    here: Store, there: StoreContext, stored: Stored, request: PromotionRequest, *, known: Stored | None
+    here: Store, there: StoreContext, stored: StoredVersion, request: PromotionRequest, *, known: StoredVersion | None
 ) -> Promoted:
     """Admit the copy, or record that it is known there; a person's decision on the exact text also approves it."""
     content, to = request.content or stored.version.content, there.scope.level
@@ -318,7 +318,7 @@ def _copy(
     )
 
 
-def _require_promotable(stored: Stored, scope: Scope) -> None:
+def _require_promotable(stored: StoredVersion, scope: Scope) -> None:
     name, level = stored.version.name, stored.skill.scope.level
     if scope.level.breadth <= level.breadth:
         raise Mistake(
@@ -332,14 +332,14 @@ def _require_promotable(stored: Stored, scope: Scope) -> None:
         )
 
 
-def _renews(here: Store, known: Stored, stored: Stored, request: PromotionRequest) -> bool:
+def _renews(here: Store, known: StoredVersion, stored: StoredVersion, request: PromotionRequest) -> bool:
     """Whether this text replaces the known one: a person rewrote it, or the known one came from this very skill."""
     own = {held.version.id for held in here.versions(stored.skill.id)}
     return request.person and (request.content is not None or not own.isdisjoint(known.version.parents))
 
 
-def _admitted(there: StoreContext, made: Candidate) -> Stored:
-    content, verdict = made.content, Admission(there).admit(made)
+def _admitted(there: StoreContext, made: Candidate) -> StoredVersion:
+    content, verdict = made.content, Admission(there).admit_in_scope(made)
     if verdict.decision is Decision.REJECT or not verdict.version_id:
         reasons = "; ".join(finding.message for finding in verdict.findings[:3])
         raise GateRefusal(
@@ -357,7 +357,7 @@ def _admitted(there: StoreContext, made: Candidate) -> Stored:
     return held
 
 
-def _approve(there: StoreContext, held: Stored, request: PromotionRequest) -> None:
+def _approve(there: StoreContext, held: StoredVersion, request: PromotionRequest) -> None:
     """Approve the copy for the person who promotes it, with every confirmation that a review requires."""
     now = there.store.version(held.version.id)
     if now.status in RECALLABLE:
@@ -379,7 +379,7 @@ def _approve(there: StoreContext, held: Stored, request: PromotionRequest) -> No
     )
 
 
-def candidate_of(stored: Stored, content: SkillContent, scope: Scope, *, by: str) -> Candidate:
+def candidate_of(stored: StoredVersion, content: SkillContent, scope: Scope, *, by: str) -> Candidate:
     """Return a version as a candidate of another scope: same origins and sources, itself as the parent."""
     version = stored.version
     return Candidate(
@@ -392,7 +392,7 @@ def candidate_of(stored: Stored, content: SkillContent, scope: Scope, *, by: str
     )
 
 
-def merged_provenance(versions: Sequence[Stored]) -> Provenance:
+def merged_provenance(versions: Sequence[StoredVersion]) -> Provenance:
     """Return the sources of several versions as one: those of the newest, with the attempts of all."""
     attempts = dict.fromkeys(each for stored in versions for each in stored.version.provenance.trajectory_ids)
     return replace(versions[-1].version.provenance, trajectory_ids=tuple(attempts))
@@ -403,7 +403,7 @@ def merged_provenance(versions: Sequence[Stored]) -> Provenance:
 
 def nominee_of(
     here: Store,
-    stored: Stored,
+    stored: StoredVersion,
     request: PromotionRequest,
     *,
     to: Level,
@@ -428,7 +428,7 @@ def nominee_of(
     )
 
 
-def find_same(versions: Iterable[Stored], content: SkillContent, scope: Scope, same: Same) -> Stored | None:
+def find_same(versions: Iterable[StoredVersion], content: SkillContent, scope: Scope, same: Same) -> StoredVersion | None:
     """Return what means the same at a scope: the exact text, or else the same meaning; turned-down ones last."""
     there = [s for s in versions if s.skill.scope == scope and s.skill.kind is content.kind]
     exact = [held for held in there if held.version.hash == content.hash()]
@@ -436,7 +436,7 @@ def find_same(versions: Iterable[Stored], content: SkillContent, scope: Scope, s
     return max(found, key=lambda held: (held.status not in _TURNED_DOWN, held.sequence), default=None)
 
 
-def is_promoted(versions: Iterable[Stored], stored: Stored, to: Level) -> bool:
+def is_promoted(versions: Iterable[StoredVersion], stored: StoredVersion, to: Level) -> bool:
     """Whether a version was promoted as far as a level, or further, and may be recalled there."""
     return any(
         held.skill.scope.level.breadth >= to.breadth
@@ -461,7 +461,7 @@ def recurrences(store: Store, same: Same) -> list[tuple[SessionLearning, ...]]:
     return recurring([_session_learning(store, stored, parents) for stored in narrow], same)
 
 
-def _session_learning(store: Store, stored: Stored, parents: dict[str, str]) -> SessionLearning:
+def _session_learning(store: Store, stored: StoredVersion, parents: dict[str, str]) -> SessionLearning:
     sessions = {stored.skill.scope.key}
     for trajectory_id in stored.version.provenance.trajectory_ids:
         try:
@@ -481,16 +481,16 @@ def _root_session(session: str, parents: dict[str, str]) -> str:
     return session
 
 
-def _current_versions(store: Store) -> list[Stored]:
+def _current_versions(store: Store) -> list[StoredVersion]:
     """The current version of each skill, unless it was turned down; oldest first."""
     return sorted((s for s in queries.current(store) if s.status not in _TURNED_DOWN), key=lambda s: s.sequence)
 
 
-def _newest(versions: Iterable[Stored]) -> list[Stored]:
+def _newest(versions: Iterable[StoredVersion]) -> list[StoredVersion]:
     return list({stored.skill.id: stored for stored in sorted(versions, key=lambda s: s.sequence)}.values())
 
 
-def _noted_contradiction(store: Store, stored: Stored) -> str:
+def _noted_contradiction(store: Store, stored: StoredVersion) -> str:
     subjects = (stored.version.id, stored.skill.id)
     found = [remark for subject in subjects for remark in store.remarks(subject, about=About.CONTRADICTION)]
     return found[-1].other if found else ""
@@ -512,21 +512,21 @@ def promotion_remark(
     return Remark(subject=subject, about=About.PROMOTION, by=request.by, at=request.at, other=other, text=text)
 
 
-def _record_fields(store: Store, stored: Stored) -> dict[str, str]:
+def _record_fields(store: Store, stored: StoredVersion) -> dict[str, str]:
     """How a version worked in a store and what objects to it, as stored fields; empty where too little was verified."""
     version_id = stored.version.id
     known = reliability(store.evidence([version_id])[version_id])
     return {"record": record_sentence(known), "doubt": joined_text(doubts(known, store.transitions(version_id)))}
 
 
-def _copy_record(here: Store, there: Store, stored: Stored, skill_id: str) -> None:
+def _copy_record(here: Store, there: Store, stored: StoredVersion, skill_id: str) -> None:
     """Copy the record from before it came here, so that a second promotion keeps it."""
     for remark in here.remarks(stored.skill.id, about=About.PROMOTION):
         if promotion_fields(remark).keys() & {"record", "doubt"}:
             there.add(replace(remark, subject=skill_id, id=""))
 
 
-def record_objections(store: Store, stored: Stored) -> Iterator[CodedReason]:
+def record_objections(store: Store, stored: StoredVersion) -> Iterator[CodedReason]:
     """Yield what a version's record objects to a promotion, and what contradicts it. Objections do not close a gate."""
     version_id = stored.version.id
     known = reliability(store.evidence([version_id])[version_id])
@@ -539,13 +539,13 @@ def record_objections(store: Store, stored: Stored) -> Iterator[CodedReason]:
         yield coded(PromotionReason.CONTRADICTED_BY, name=name)
 
 
-def _portability_objections(content: SkillContent, scope: Scope, local: Local) -> list[CodedReason]:
+def _portability_objections(content: SkillContent, scope: Scope, local: ProjectFacts) -> list[CodedReason]:
     if scope.level not in HOME_LEVELS:
         return []
     return [coded(PromotionReason.NOT_PORTABLE, detail=finding.message) for finding in portability(content, local)]
 
 
-def _contradicting_names(store: Store, stored: Stored) -> Iterator[str]:
+def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
     """The usable skills that contradict a version: as recorded, or as found now."""
     ours = {stored.version.id, stored.skill.id}
     for remark in store.remarks(about=About.CONTRADICTION):
@@ -559,7 +559,7 @@ def _contradicting_names(store: Store, stored: Stored) -> Iterator[str]:
             yield near.version.name
 
 
-def _in_use(store: Store, version_id: str) -> Stored | None:
+def _in_use(store: Store, version_id: str) -> StoredVersion | None:
     try:
         held = store.version(version_id)
     except NotFound:  # purged since

@@ -22,7 +22,7 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
-from tacit.gate.portability import Local, portability
+from tacit.gate.portability import ProjectFacts, portability
 from tacit.learn.language.refiner import prompt_file
 from tacit.maintain.status_changes import STATUS_RULES
 from tacit.text.near_duplicates import text_similarity
@@ -232,7 +232,7 @@ def is_trivial(content: SkillContent) -> bool:
 # --- judges of project-agnosticism ------------------------------------------------------------------------------------
 
 
-def rules_judge(local: Local) -> Judge:
+def rules_judge(local: ProjectFacts) -> Judge:
     """Return a judge that looks for ties to one project: its names, its files, and phrases like "this project"."""
 
     def judge(content: SkillContent) -> Ruling:
@@ -257,7 +257,7 @@ def model_judge(model: LanguageModel) -> Judge:
     return judge
 
 
-def _project_ties(content: SkillContent, local: Local) -> Iterator[str]:
+def _project_ties(content: SkillContent, local: ProjectFacts) -> Iterator[str]:
     for finding in portability(content, local):
         yield finding.message
     own = {file.path for file in content.files}

@@ -24,7 +24,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.verification import Check
 from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
@@ -68,7 +68,7 @@ class Drift:
 # --- contracts --------------------------------------------------------------------------------------------------------
 
 
-def note_contracts(store: Store, project: Path, look: Look, *, at: datetime) -> int:
+def record_dependencies(store: Store, project: Path, look: Look, *, at: datetime) -> int:
     """Record what usable skills rely on, for those that have no record yet; return how many were recorded."""
     known = {remark.subject for remark in store.remarks(about=About.CONTRACT)}
     new = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id not in known]
@@ -97,7 +97,7 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
     return found
 
 
-def _contract_care(stored: Stored, changes: list[Drift], now: FoundRequirements, at: datetime) -> Care:
+def _contract_care(stored: StoredVersion, changes: list[Drift], now: FoundRequirements, at: datetime) -> Care:
     version, reasons = stored.version, [each.reason for each in changes]
     breaking = any(each.breaking for each in changes)
     return Care(
@@ -106,13 +106,13 @@ def _contract_care(stored: Stored, changes: list[Drift], now: FoundRequirements,
         name=version.name,
         reasons=tuple(reasons),
         skill_id=stored.skill.id,
-        move=stored.moved(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaking else None,
+        move=stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaking else None,
         remark=_contract_remark(version.id, now, at),
         advice=(coded(Advice.EDIT_SKILL, name=version.name),),
     )
 
 
-def _requirements(stored: Stored) -> Requirements:
+def _requirements(stored: StoredVersion) -> Requirements:
     return requirements_of(stored.version.content)
 
 
@@ -142,7 +142,7 @@ def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime
     A stale version that works again goes back on trial; a failure counts against a version like any other evidence. A
     result that an attempt of the same day already gave is reported, and is no further evidence.
     """
-    by_skill: dict[str, list[Stored]] = {}
+    by_skill: dict[str, list[StoredVersion]] = {}
     for each in store.catalogue(statuses=_RUNNABLE, kinds={Kind.PROCEDURE}):
         by_skill.setdefault(each.skill.id, []).append(each)
     held = [newest_recallable(versions) for versions in by_skill.values()]
@@ -159,7 +159,7 @@ def _is_known(store: Store, evidence: Evidence) -> bool:
     return bool(known) and known[-1].outcome is evidence.outcome
 
 
-def _run_again(stored: Stored, project: Path, attempt: Attempt, at: datetime) -> tuple[Care, Evidence | None]:
+def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datetime) -> tuple[Care, Evidence | None]:
     version = stored.version
     try:
         check = attempt(version.content, project)
@@ -180,12 +180,12 @@ def _run_again(stored: Stored, project: Path, attempt: Attempt, at: datetime) ->
     move = None
     if check.passed and not check.doubt and stored.status is Status.STALE:
         works_again = coded(CareReason.WORKS_AGAIN, verifier=check.verifier)
-        move = stored.moved(Status.TRIAL, str(works_again), by=BY_ITSELF, at=at)
+        move = stored.transition_to(Status.TRIAL, str(works_again), by=BY_ITSELF, at=at)
     failed = coded(CareReason.FAILED, detail=check.detail[-_DETAIL_MAX:])
     return _validation_care(stored, coded(CareReason.PASSED) if check.passed else failed, at, move=move), evidence
 
 
-def _validation_care(stored: Stored, result: CodedReason, at: datetime, *, move: Transition | None = None) -> Care:
+def _validation_care(stored: StoredVersion, result: CodedReason, at: datetime, *, move: Transition | None = None) -> Care:
     version, detail = stored.version, result.values.get("detail")
     text = f"{result.code}: {detail}" if detail else result.code
     remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)

@@ -20,7 +20,7 @@ from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.skill import Provenance, SkillStep
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.evidence.friction import MADE_BY, Friction, FrictionKind, frictions_of, theme_of
 from tacit.evidence.reliability import reliability, votes
 from tacit.evidence.runs import RunCall, SkillRun, fits, label_of
@@ -61,7 +61,7 @@ class Regression:
 class ParentComparison:
     """A version next to its parent, each by its own verified evidence; often not known yet."""
 
-    parent: Stored
+    parent: StoredVersion
     before: Reliability
     after: Reliability
     regressions: tuple[Regression, ...] = ()
@@ -98,7 +98,7 @@ class UsageQuality:
 class SkillFindings:
     """Everything that runs show about one version."""
 
-    stored: Stored
+    stored: StoredVersion
     quality: UsageQuality
     met: Mapping[str, tuple[Friction, ...]]
     """Trajectory → the friction in it."""
@@ -106,7 +106,7 @@ class SkillFindings:
     """The next version that runs suggest and that was not proposed before."""
     candidate: Candidate | None = None
     """The revision as a candidate."""
-    waiting: Stored | None = None
+    waiting: StoredVersion | None = None
     """A revision that waits for a person."""
     comparison: ParentComparison | None = None
     """With its parent, if it is a later version."""
@@ -115,7 +115,7 @@ class SkillFindings:
 class _LibrarySteps:
     """The steps of all skills in use, by label."""
 
-    def __init__(self, skills: Iterable[Stored]) -> None:
+    def __init__(self, skills: Iterable[StoredVersion]) -> None:
         self._steps: dict[str, list[tuple[str, SkillStep]]] = {}
         for stored in skills:
             for step in stored.version.content.steps:
@@ -134,7 +134,7 @@ def examine_all(store: Store) -> list[SkillFindings]:
     return [each for each in found if _is_worth_showing(each)]
 
 
-def examine(store: Store, stored: Stored, *, library: _LibrarySteps | None = None) -> SkillFindings:
+def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | None = None) -> SkillFindings:
     """Return what runs show about one version."""
     version = stored.version
     library = library or _LibrarySteps(current(store, statuses=RECALLABLE))
@@ -160,7 +160,7 @@ def examine(store: Store, stored: Stored, *, library: _LibrarySteps | None = Non
     )
 
 
-def compare_with_parent(store: Store, stored: Stored) -> ParentComparison | None:
+def compare_with_parent(store: Store, stored: StoredVersion) -> ParentComparison | None:
     """Compare a version with its parent; None without one. A task that any earlier version solved counts as solved."""
     line = list(_ancestors(store, stored))
     if not line:
@@ -176,7 +176,7 @@ def compare_with_parent(store: Store, stored: Stored) -> ParentComparison | None
     )
 
 
-def propose_revision(store: Store, admit: Callable[[Candidate], Verdict], stored: Stored) -> Verdict | None:
+def propose_revision(store: Store, admit: Callable[[Candidate], Verdict], stored: StoredVersion) -> Verdict | None:
     """Send the next version that runs suggest to the gate; None where they suggest none, or it was proposed before."""
     candidate = examine(store, stored).candidate
     if candidate is None:
@@ -226,7 +226,7 @@ def _episodes(store: Store, trajectory_ids: Iterable[str]) -> dict[str, Episode]
 
 
 def _revision(
-    store: Store, stored: Stored, ran: Sequence[Episode], *, known: Sequence[Stored], library: _LibrarySteps
+    store: Store, stored: StoredVersion, ran: Sequence[Episode], *, known: Sequence[StoredVersion], library: _LibrarySteps
 ) -> Revision | None:
     """The first revision that the runs suggest and that was not proposed before."""
     runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]
@@ -247,7 +247,7 @@ def _revision(
     return None
 
 
-def _run(store: Store, stored: Stored, episode: Episode) -> SkillRun | None:
+def _run(store: Store, stored: StoredVersion, episode: Episode) -> SkillRun | None:
     """One run compared with a version; None where they cannot be compared."""
     trajectory = store.trajectory(episode.id)
     start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
@@ -255,7 +255,7 @@ def _run(store: Store, stored: Stored, episode: Episode) -> SkillRun | None:
     return friction_notes.compare_run(trajectory, stored.version.content, start=at, assessment=episode.assessment)
 
 
-def _candidate(stored: Stored, found: Revision) -> Candidate:
+def _candidate(stored: StoredVersion, found: Revision) -> Candidate:
     """The revision as a candidate. It carries no assessment of one attempt, so only a person can approve it."""
     before = stored.version.provenance
     ids = tuple(dict.fromkeys((*found.trajectory_ids, *before.trajectory_ids)))
@@ -277,13 +277,13 @@ def _candidate(stored: Stored, found: Revision) -> Candidate:
     )
 
 
-def _refines(held: Stored, parent: Stored) -> bool:
+def _refines(held: StoredVersion, parent: StoredVersion) -> bool:
     """Whether a version was made by refining this one."""
     version = held.version
     return version.provenance.made_by == MADE_BY and parent.version.id in version.parents
 
 
-def _ancestors(store: Store, stored: Stored) -> Iterator[Stored]:
+def _ancestors(store: Store, stored: StoredVersion) -> Iterator[StoredVersion]:
     """The versions that one came from, nearest first; each once, and only those of the same skill."""
     seen, line = {stored.version.id}, list(stored.version.parents)
     while line:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.domain.coded_reason import CodedReason
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion, accounted
+from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion, with_default_origins
 from tacit.domain.trajectory import Span, Step
 from tacit.evidence.friction import Friction
 from tacit.evidence.runs import RunCall, SkillRun, command_in, step_key
@@ -147,7 +147,7 @@ def revision(
     stays = {now for old, now in moved.items() if content.steps[now] == version.content.steps[old]}
     origins: dict[str, Origin] = {}
     rests = dict(grounding)
-    for path, origin in accounted(version.content, version.origins).items():
+    for path, origin in with_default_origins(version.content, version.origins).items():
         if now := _new_path(path, moved, stays):
             origins[now] = origin
     for path, spans in version.provenance.grounding.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
 from tacit.domain.identity import digest
 from tacit.domain.ports import Store
-from tacit.gate.portability import ANYWHERE, Local
+from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts
 from tacit.store import open_store
 
 _REMOTE = re.compile(r"^\s*url\s*=\s*(?:\S*[:/])?([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)
@@ -28,7 +28,7 @@ class SourceProject:
     project: str = ""
     identity: str = ""
     """Unique per project: the repository's remote, or else the name with a digest of the folder."""
-    local: Local = ANYWHERE
+    local: ProjectFacts = NO_PROJECT_FACTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def source_project(place: StoreLocation | None) -> SourceProject:
     _, _, branch = _read(folder / ".git" / "HEAD").strip().partition("refs/heads/")
     user = place.home.parent.name if place.home and place.home.name == FOLDER else ""
     identity = remotes[0].lower() if remotes else f"{place.project_name}@{digest(str(folder))[-12:]}"
-    local = Local(
+    local = ProjectFacts(
         project=place.project_name,
         workspace=str(folder),
         remotes=remotes,

@@ -28,7 +28,7 @@ from tacit.domain.evidence import WORTH, Evidence, Following, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.lift import lift
 from tacit.evidence.reliability import votes
@@ -97,7 +97,7 @@ def earned_status(
     record = VoteRecord(since=admitted_at(moves), distrusted_at=_distrusted_at(moves), rules=rules)
     for vote in sorted(votes, key=lambda vote: vote.at):
         record.add(vote)
-    return record.judge(status)
+    return record.status_change(status)
 
 
 class VoteRecord:
@@ -136,7 +136,7 @@ class VoteRecord:
         self._distrusted_at = at
         self._since_distrust, self._votes_since_distrust = Faded(self._rules.half_life_votes), 0.0
 
-    def judge(self, status: Status) -> StatusChange | None:
+    def status_change(self, status: Status) -> StatusChange | None:
         """Return the change for a version that now has this status."""
         rules = self._rules
         low, high = self._recent.interval()
@@ -236,7 +236,7 @@ def _distrusted_at(transitions: Sequence[Transition]) -> datetime | None:
 # --- the rules applied to a library -----------------------------------------------------------------------------------
 
 
-def settle(store: Store, policy: Policy, *, at: datetime, version_ids: Iterable[str] | None = None) -> list[Transition]:
+def apply_status_changes(store: Store, policy: Policy, *, at: datetime, version_ids: Iterable[str] | None = None) -> list[Transition]:
     """Append the status changes that verified evidence calls for, of all or of the named versions; return them.
 
     Pinned skills keep their status.
@@ -321,7 +321,7 @@ def stale_skills(library: LibraryView) -> list[Care]:
     return found
 
 
-def _was_confirmed(store: Store, stored: Stored, now: datetime) -> bool:
+def _was_confirmed(store: Store, stored: StoredVersion, now: datetime) -> bool:
     """Whether a verified attempt at the same work recently went the same way."""
     verdicts = store.verdicts(version_id=stored.version.id, limit=RECENT_VERDICTS)
     again = {i for each in verdicts if each.relation is Relation.REINFORCE for i in each.trajectory_ids}
@@ -334,8 +334,8 @@ def _was_confirmed(store: Store, stored: Stored, now: datetime) -> bool:
     return False
 
 
-def _care(library: LibraryView, kind: CareKind, stored: Stored, change: StatusChange, advice: Advice) -> Care:
-    move = stored.moved(change.after, str(change.reason), by=BY_ITSELF, at=library.at, evidence_ids=change.evidence_ids)
+def _care(library: LibraryView, kind: CareKind, stored: StoredVersion, change: StatusChange, advice: Advice) -> Care:
+    move = stored.transition_to(change.after, str(change.reason), by=BY_ITSELF, at=library.at, evidence_ids=change.evidence_ids)
     return Care(
         kind=kind,
         subject=stored.version.id,

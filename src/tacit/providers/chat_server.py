@@ -55,7 +55,9 @@ class ChatServer:
         """`url` is the address before `/chat/completions`; `model` is the server's name of the model without an adapter."""
         check_url(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
         if not key.isascii() or not key.isprintable():
-            raise Mistake("the key holds letters that no request can carry", hint="copy TACIT_MODEL_KEY anew")
+            raise Mistake(
+                "the key holds characters that no request can carry", code="bad_key", hint="copy TACIT_MODEL_KEY again"
+            )
         self.url = f"{url.rstrip('/')}/chat/completions"
         self._model = model
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -85,9 +87,9 @@ class ChatServer:
             text = document["choices"][0]["message"]["content"] or ""
             usage = document.get("usage") or {}
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-            raise ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}") from error
+            raise self._unreadable(answer) from error
         if not isinstance(text, str) or not isinstance(usage, dict):
-            raise ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}")
+            raise self._unreadable(answer)
         read = sum(estimate_tokens(each["content"]) for each in asked["messages"])
         return Completion(
             text,
@@ -95,10 +97,13 @@ class ChatServer:
             output_tokens=credible_tokens(usage.get("completion_tokens") or None, otherwise=estimate_tokens(text)),
         )
 
+    def _unreadable(self, answer: bytes) -> ModelOutage:
+        return ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}", code="unreadable_answer")
+
     def _posted(self, body: bytes) -> bytes:
         """What the server says; a few tries may be needed for it, and all of them together have the time of one answer."""
         until = time.monotonic() + self._timeout_s
-        problem, hint = "", "is the server running?"
+        code, problem, hint = TIMED_OUT, "", "is the server running?"
         for pause_s in _PAUSES_S:
             if until - time.monotonic() <= pause_s:
                 problem = problem or f"{self._timeout_s:g} seconds were too short"
@@ -108,7 +113,7 @@ class ChatServer:
             try:
                 answer = post(self.url, body, headers=self._headers, timeout_s=left_s, max_bytes=_BYTES_MAX)
             except Outage as error:
-                problem = error.message
+                code, problem = error.code, error.message
                 if error.code == TIMED_OUT:
                     problem = f"not within {self._timeout_s:g} seconds"
                     break
@@ -118,15 +123,19 @@ class ChatServer:
                 continue
             if answer.is_success:
                 return answer.data
-            problem, hint = _refused(answer)
+            code, problem, hint = _refused(answer)
             if answer.status not in _PASSING:
                 break
-        raise ModelOutage(f"{self.url} gave no answer: {problem}", hint=hint, retryable=True)
+        raise ModelOutage(f"{self.url} gave no answer: {problem}", code=code, hint=hint, retryable=True)
 
 
-def _refused(answer: HttpResponse) -> tuple[str, str]:
-    """What a server said instead of an answer, and what to do."""
+def _refused(answer: HttpResponse) -> tuple[str, str, str]:
+    """The code of a refusal, the server's words, and what to do."""
     said = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
     if answer.is_redirect:
-        return said, "it sends elsewhere, and a key goes to no other host than the one named: name the one that answers"
-    return said, "is the server running?"
+        return (
+            "redirected",
+            said,
+            "it sends elsewhere, and a key goes to no other host than the one named: name the one that answers",
+        )
+    return "refused_by_server", said, "is the server running?"

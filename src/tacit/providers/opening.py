@@ -31,7 +31,7 @@ def open_model(settings: ModelSettings, *, key: str = "") -> RemoteModel:
     try:
         from tacit.providers.remote import Manner, RemoteModel
     except ImportError as error:
-        raise Mistake("language models need the extra `llm`", hint=INSTALL) from error
+        raise Mistake("language models need the extra `llm`", code="extra_missing", hint=INSTALL) from error
     model = _served(settings, key) if settings.base_url else _named(settings.name)
     price = price_of(settings)
     limits = Limits(calls=settings.max_calls, tokens=settings.max_tokens, usd=settings.max_usd)
@@ -47,10 +47,10 @@ def price_of(settings: ModelSettings) -> Price:
         return lambda tokens_in, tokens_out: (tokens_in * read + tokens_out * written) / 1_000_000
     hint = "set model.price_in and model.price_out (US dollars per million tokens; 0 for a server of your own)"
     if (read is None) != (written is None):
-        raise ConfigError("model.price_in and model.price_out belong together", hint=hint)
+        raise ConfigError("model.price_in and model.price_out belong together", code="one_price", hint=hint)
     unknown = f"the price of {settings.name} is not known, so model.max_usd cannot be kept"
     if settings.base_url:
-        raise ConfigError(unknown, hint=hint)
+        raise ConfigError(unknown, code="unknown_price", hint=hint)
     from genai_prices import Usage, calc_price
 
     provider, _, name = settings.name.partition(":")
@@ -62,7 +62,7 @@ def price_of(settings: ModelSettings) -> Price:
     try:
         listed(1, 1)
     except LookupError as error:
-        raise ConfigError(unknown, hint=hint) from error
+        raise ConfigError(unknown, code="unknown_price", hint=hint) from error
     return listed
 
 
@@ -105,7 +105,8 @@ def _named(name: str) -> Model:
         return infer_model(name)
     except ImportError as error:
         hint = f"pip install 'pydantic-ai-slim[{provider}]'"
-        raise Mistake(f"models of {provider} need a client that is not installed", hint=hint) from error
+        message = f"models of {provider} need a client that is not installed"
+        raise Mistake(message, code="client_missing", hint=hint) from error
     except (UserError, ValueError) as error:
         told = str(error).splitlines()[0] if str(error) else "it is not known"
         raise ConfigError(f"{name} cannot be opened: {told}", hint="check model.name and the key's variable") from error

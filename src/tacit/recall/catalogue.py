@@ -11,13 +11,13 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Store
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.store.queries import current
 
 
 def offered(
     store: Store,
-    may_see: Callable[[Stored], bool],
+    may_see: Callable[[StoredVersion], bool],
     *,
     project: Path | None,
     home: Path | None,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item
-from tacit.recall.ranking import Left, Row
+from tacit.recall.ranking import Left, Row, replaces_parts
 
 Fitting = Callable[[Sequence[Row]], Sequence[Row]]
 """Relevant rows, in order → those that are given, with their texts."""
@@ -28,7 +28,7 @@ def replace_parts(
         composite, parts = found
         gone += [Left(part, ReasonCode.PART_OF_COMPOSITE, composite=composite.name) for part in parts]
         together = {composite.version_id, *(part.version_id for part in parts)}
-        first = next(place for place, each in enumerate(rows) if each.version_id in together)
+        first = next(position for position, each in enumerate(rows) if each.version_id in together)
         others = [each for each in rows if each.version_id not in together]
         rows = [*others[:first], composite, *others[first:]]
     return rows, gone
@@ -41,9 +41,9 @@ def _composite_with_parts(
     if not any(_parts(row, rows, planned) for row in rows):
         return None
     shown = {row.version_id for row in fitting(rows) if _shows_steps(row)}
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         parts = _parts(row, rows, planned) if row.version_id in shown else []
-        if len(parts) > 1 or (parts and parts[0] in rows[place:]):
+        if replaces_parts(parts, rows[position:]):
             return row, parts
     return None
 

@@ -8,18 +8,18 @@ from fnmatch import fnmatchcase
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
 from tacit.domain.skill import Capabilities, Kind, SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.recall.ranking import ScopedName, barrier, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
-from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed
+from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities
 
 NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to leave it out for, as patterns (`*-mini gpt-4*`)."""
 
 
-def current_only(stored: Iterable[Stored]) -> list[Stored]:
+def current_only(stored: Iterable[StoredVersion]) -> list[StoredVersion]:
     """Keep the newest version of each skill."""
-    newest: dict[str, Stored] = {}
+    newest: dict[str, StoredVersion] = {}
     for item in stored:
         held = newest.get(item.skill.id)
         if held is None or item.sequence > held.sequence:
@@ -27,24 +27,24 @@ def current_only(stored: Iterable[Stored]) -> list[Stored]:
     return list(newest.values())
 
 
-def unshadowed(stored: Iterable[Stored]) -> tuple[list[Stored], list[LeftOut]]:
+def unshadowed(stored: Iterable[StoredVersion]) -> tuple[list[StoredVersion], list[LeftOut]]:
     """Of skills with one name, keep those of the narrowest scope; return also the others."""
     kept, hidden = narrowest_scopes(stored, _scoped_name)
     return kept, [stored_left_out(item, ReasonCode.SHADOWED, scope=winner) for item, winner in hidden]
 
 
-def _scoped_name(stored: Stored) -> ScopedName:
+def _scoped_name(stored: StoredVersion) -> ScopedName:
     return stored.version.content.kind, stored.version.name, str(stored.skill.scope), stored.sequence
 
 
-def stored_left_out(stored: Stored, code: ReasonCode, **values: object) -> LeftOut:
+def stored_left_out(stored: StoredVersion, code: ReasonCode, **values: object) -> LeftOut:
     """Return a version that is left out before it is weighed."""
     # The name of another person's preference would tell what it is.
     name = "a preference" if code is ReasonCode.OTHER_PERSON else stored.version.name
     return LeftOut(version_id=stored.version.id, name=name, code=code, reason=left_out_reason(code, **values))
 
 
-def obstacle(stored: Stored, query: Query) -> LeftOut | None:
+def obstacle(stored: StoredVersion, query: Query) -> LeftOut | None:
     """Return why a version may not be given for this query; nothing if it may."""
     content = stored.version.content
     code = barrier(
@@ -70,7 +70,7 @@ def obstacle(stored: Stored, query: Query) -> LeftOut | None:
     return stored_left_out(stored, ReasonCode.NOT_ALLOWED, more=more) if more else None
 
 
-def foreign_reason(stored: Stored, query: Query) -> LeftOut | None:
+def foreign_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
     """Return why a version of another scope is not given; another person's preference is not named even then."""
     content = stored.version.content
     if content.kind is Kind.PREFERENCE and content.person and content.person != query.person:
@@ -82,7 +82,7 @@ def beyond_allowance(version: SkillVersion, query: Query) -> str:
     """Return what a version touches beyond what the caller may, in words; empty if nothing."""
     if query.allowed is None:
         return ""
-    more = beyond(needed(HashedContent(version.content, version.hash)), query.allowed)
+    more = beyond(needed_capabilities(HashedContent(version.content, version.hash)), query.allowed)
     return capabilities_text(more) if more != Capabilities() else ""
 
 

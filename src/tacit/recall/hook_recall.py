@@ -75,12 +75,19 @@ def for_task(
 
 
 def for_error(
-    index: HookIndex, signature: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+    index: HookIndex,
+    signature: str,
+    *,
+    scope: str,
+    now: float,
+    limits: HookLimits,
+    skip: Collection[str] = (),
+    exact: bool = False,
 ) -> RecallDecision:
-    """Decide what to show for an error, by its signature: answers to this very error, else to similar ones."""
+    """Decide what to show for an error, by its signature: answers to this very error, else to similar ones unless `exact`."""
     same = {"relevance": 1.0, "signature": 1.0}
     rows = [_row(skill, {**same}, scope=scope, now=now) for skill in index.by_signature(signature, scope=scope)]
-    if not rows:
+    if not rows and not exact:
         rows = _similar_errors(index, signature, scope=scope, now=now)
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 

@@ -18,7 +18,7 @@ from string import punctuation
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import FoundPassage, Stored
+from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.recall.signals import (
     BEHIND_BEST,
     MUCH,
@@ -80,7 +80,7 @@ def esteem(content: SkillContent) -> float:
 
 @dataclass(frozen=True)
 class _Weighed:
-    stored: Stored
+    stored: StoredVersion
     passage: Passage
     relevance: float
     words: float
@@ -219,7 +219,7 @@ def _words(passage: Passage) -> tuple[list[str], list[str]]:
     return section, text
 
 
-def _title_terms(stored: Stored) -> list[str]:
+def _title_terms(stored: StoredVersion) -> list[str]:
     return terms(title_of(stored.version.content))
 
 

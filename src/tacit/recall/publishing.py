@@ -19,7 +19,7 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Rendering, Stored
+from tacit.domain.stored import Rendering, StoredVersion
 from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence import control_runs, rank, reliability
 from tacit.evidence.control_runs import unproven
@@ -74,7 +74,7 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     return len(waiting)
 
 
-def renew(store: Store, skill_id: str) -> None:
+def rerender_skill(store: Store, skill_id: str) -> None:
     """Render a skill again after a change other than of status or evidence, such as a pin."""
     _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
 
@@ -93,7 +93,7 @@ def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | Non
         publish(store, embedder)
 
 
-def attend(store: Store, usage_signals: Sequence[UsageSignal]) -> int:
+def store_usage_signals(store: Store, usage_signals: Sequence[UsageSignal]) -> int:
     """Keep whether what was shown was used, as far as that changes how prominent it is; returns how many were kept.
 
     What changes nothing is not kept, so that a norm which every session is shown does not grow the ledger each time.
@@ -175,14 +175,14 @@ def _middle(vectors: Sequence[bytes]) -> bytes:
     return array("f", [value / length for value in sums]).tobytes() if length else vectors[0]
 
 
-def _render(store: Store, held: Sequence[Stored]) -> None:
+def _render(store: Store, held: Sequence[StoredVersion]) -> None:
     with store.transaction():
         for stored in held:
             evidence = store.evidence([stored.version.id])[stored.version.id]
             store.renderings.put(_rendering(store, stored, evidence=evidence))
 
 
-def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
+def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, reliability(evidence)
     reinforced, fresh_at = prominence_of(version, evidence, usage_signals=store.entries(UsageSignal, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}

@@ -199,6 +199,14 @@ def cut(
     return given, left
 
 
+def replaces_parts(copied: Sequence[T], ranked_after: Sequence[T]) -> bool:
+    """Return whether a composite is shown in place of the parts that it copied, given what ranks after the composite.
+
+    A single part that ranks before the composite is kept: the task asks for it and not for the rest.
+    """
+    return len(copied) > 1 or any(part in ranked_after for part in copied)
+
+
 def why_nothing(ranked: Sequence[Row], left: Sequence[Left], *, k: int) -> ReasonCode:
     """Return why nothing is given, from all rows in order and what cutting left out."""
     if left:

@@ -56,15 +56,19 @@ def nothing_shared(kinds: Sequence[str] | None, scope: str, *, only_common: bool
     return f"no approved {wanted}{here} shares {'more than everyday words' if only_common else 'a word'} with this task"
 
 
-def nothing_cut(code: ReasonCode) -> str:
-    """Return why nothing of what is relevant is given."""
-    return _NOTHING[code]
+def nothing_given(code: ReasonCode, **values: object) -> str:
+    """Return why nothing is given at all, or nothing of what is relevant."""
+    return _NOTHING[code].format(**values)
 
 
 _NOTHING = {
     ReasonCode.OVER_BUDGET: "the best match does not fit into the token budget",
     ReasonCode.NONE_REQUESTED: "none requested",
     ReasonCode.ALREADY_SHOWN: "the best match is already shown in this session",
+    ReasonCode.NOTHING_LEARNED: "nothing was learned yet",
+    ReasonCode.NOTHING_APPROVED: "nothing is approved; {count} wait for `tacit review`",
+    ReasonCode.NOTHING_IN_USE: "nothing is in use any more (`tacit skills --all`)",
+    ReasonCode.PAUSED: "Tacit is paused here (tacit pause --resume ends it)",
     ReasonCode.HOOK_OFF: "hooks are off here: Tacit is paused, the settings exclude this folder, or there is no store",
 }
 

@@ -18,7 +18,7 @@ from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
-from tacit.domain.stored import FoundPassage, Hit, Stored
+from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import Part, compose, missing_tools
@@ -218,7 +218,7 @@ def _hits(
     return list(found.values()), note
 
 
-def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Stored]]:
+def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[StoredVersion]]:
     """Add the norms that hold here; return also those beyond the number that is weighed."""
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []

@@ -14,7 +14,7 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Budget, Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.recall import reasons
 from tacit.recall.composites import replace_parts
 from tacit.recall.filters import current_only, foreign_reason, obstacle, stored_left_out, unshadowed
@@ -165,7 +165,7 @@ def _explained(answer: Selection, left: _Left, known: RecallContext) -> Selectio
     return dataclasses.replace(answer, left_out=every, plan=_given_plan(known.plan, answer.items))
 
 
-def _cited(eligible: Sequence[Stored], known: RecallContext, best: float) -> tuple[list[Row], list[LeftOut]]:
+def _cited(eligible: Sequence[StoredVersion], known: RecallContext, best: float) -> tuple[list[Row], list[LeftOut]]:
     """Return the documents that are quoted, in their order, and the others; `best` is how well anything else fits."""
     documents = {each.version.id: each for each in eligible if is_document(each.version.content)}
     quoted = [
@@ -251,11 +251,11 @@ def _given_plan(plan: Plan, items: Sequence[Item]) -> Plan:
 
 def _eligible(
     query: Query, hits: Mapping[str, Hit], known: RecallContext
-) -> tuple[list[Stored], list[LeftOut], list[Hit]]:
+) -> tuple[list[StoredVersion], list[LeftOut], list[Hit]]:
     """Return what may be given, what may not be used here and why, and what matches and belongs to another scope."""
     recallable = [hit.stored for hit in hits.values() if hit.stored.status in RECALLABLE]
     barred: list[LeftOut] = []
-    usable: list[Stored] = []
+    usable: list[StoredVersion] = []
     elsewhere: list[Hit] = []
     for item in current_only(recallable):
         if not item.skill.scope.contains(query.scope):
@@ -279,7 +279,7 @@ def _matches(hit: Hit, known: RecallContext) -> bool:
     return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE or answers or is_document(content)
 
 
-def _unmet(stored: Stored, known: RecallContext) -> LeftOut | None:
+def _unmet(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
     lacking = known.lacking.get(stored.version.id)
     if lacking:
         return stored_left_out(stored, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(lacking))
@@ -289,7 +289,7 @@ def _unmet(stored: Stored, known: RecallContext) -> LeftOut | None:
     return stored_left_out(stored, ReasonCode.PRECONDITION_FALSE, condition=false) if false else None
 
 
-def _unreliable(stored: Stored, query: Query, known: RecallContext) -> LeftOut | None:
+def _unreliable(stored: StoredVersion, query: Query, known: RecallContext) -> LeftOut | None:
     if query.min_reliability is None:
         return None
     measured = known.reliability.get(stored.version.id, Reliability())
@@ -306,7 +306,7 @@ def _why_nothing(query: Query, left: _Left, known: RecallContext) -> tuple[Reaso
     ]  # norms are given or over budget, and listed as such
     code = why_nothing(matched, left.over, k=query.k)
     if left.relevant:
-        return code, reasons.nothing_cut(code), []
+        return code, reasons.nothing_given(code), []
     matched.sort(key=lambda row: (-row.relevance, row.version_id))
     near = [row for row in matched if row.relevance >= LEAST_VISIBLE][:NEAREST]
     named = [_left_out(Left(row, ReasonCode.NEAREST_MISS, relevance=row.relevance)) for row in near]

@@ -17,7 +17,7 @@ from typing import Any
 from tacit.domain.evidence import Reliability
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillVersion
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.recall import reasons
 from tacit.recall.ranking import Row
 from tacit.recall.signals import (
@@ -171,7 +171,7 @@ class RecallContext:
     """Documents that were searched → the relevance of their best passage."""
     renewed: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
     """Versions → how often each was confirmed and used, and when last; newer than `last_used_at` and `reinforced`."""
-    unweighed: Sequence[Stored] = ()
+    unweighed: Sequence[StoredVersion] = ()
     """Norms that hold here beyond those that are weighed."""
 
 

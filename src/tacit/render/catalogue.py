@@ -56,6 +56,8 @@ class Skipped:
     """A place that could not be read as a skill, and why."""
 
     path: Path
+    code: str
+    """`too_many_folders`, `unreadable`, `dead_link`, or the rule that the skill breaks first."""
     reason: str
     hint: str = ""
 
@@ -171,7 +173,11 @@ def _skill_folders(root: Path, visited: set[Path], *, skipped: list[Skipped]) ->
             seen += 1
             if seen > DIRECTORIES_MAX:
                 skipped.append(
-                    Skipped(path=root, reason=f"more than {DIRECTORIES_MAX} folders; the rest is not searched")
+                    Skipped(
+                        path=root,
+                        code="too_many_folders",
+                        reason=f"more than {DIRECTORIES_MAX} folders; the rest is not searched",
+                    )
                 )
                 return
             if depth and find_skill_md(folder):
@@ -187,14 +193,19 @@ def _folders_in(folder: Path, *, skipped: list[Skipped]) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        skipped.append(Skipped(path=folder, reason=f"cannot be read: {error.strerror}", hint="check its permissions"))
+        skipped.append(_unreadable(folder, error.strerror))
         return []
     if inside and not os.access(folder, os.X_OK):
-        skipped.append(Skipped(path=folder, reason="cannot be read: Permission denied", hint="check its permissions"))
+        skipped.append(_unreadable(folder, "Permission denied"))
     for path in inside:
         if is_link(path) and not is_there(path):
-            skipped.append(Skipped(path=path, reason="the link leads nowhere", hint="remove it or restore its target"))
+            hint = "remove it or restore its target"
+            skipped.append(Skipped(path=path, code="dead_link", reason="the link leads nowhere", hint=hint))
     return [path for path in inside if path.name not in SKIPPED_NAMES and is_folder(path)]
+
+
+def _unreadable(folder: Path, problem: str | None) -> Skipped:
+    return Skipped(path=folder, code="unreadable", reason=f"cannot be read: {problem}", hint="check its permissions")
 
 
 def _load(folder: Path, root: Path, *, skipped: list[Skipped]) -> StaticSkill | None:
@@ -204,7 +215,7 @@ def _load(folder: Path, root: Path, *, skipped: list[Skipped]) -> StaticSkill | 
     try:
         parsed = load(path, with_files=False)
     except InvalidSkill as error:
-        skipped.append(Skipped(path=path, reason=error.message, hint=error.hint))
+        skipped.append(Skipped(path=path, code=error.rules[0], reason=error.message, hint=error.hint))
         return None
     content = parsed.content
     return StaticSkill(

@@ -59,7 +59,9 @@ def inspect(path: Path) -> Iterator[Inspected]:
             yield _of_folder(folder)
     else:
         raise NotFound(
-            f"no such file or folder: {shown(path)}", hint="give a skill's folder, its SKILL.md or an archive"
+            f"no such file or folder: {shown(path)}",
+            code="no_such_file",
+            hint="give a skill's folder, its SKILL.md or an archive",
         )
 
 

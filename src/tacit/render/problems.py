@@ -48,4 +48,5 @@ def invalid(source: str, problems: Iterable[Problem]) -> InvalidSkill:
     more = f" (and {len(listed) - 1} more)" if len(listed) > 1 else ""
     place = f"{source}:{listed[0].line}" if listed[0].line else source
     lines = tuple(f"{source}: {problem}" for problem in listed)
-    return InvalidSkill(f"{place}: {listed[0].message}{more}", problems=lines, hint=listed[0].hint)
+    rules = tuple(problem.rule for problem in listed)
+    return InvalidSkill(f"{place}: {listed[0].message}{more}", problems=lines, rules=rules, hint=listed[0].hint)

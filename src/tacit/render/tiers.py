@@ -126,12 +126,16 @@ def file_block(entry: Entry, relative_path: str, data: bytes) -> str:
 def read_file(entry: Entry, relative_path: str) -> bytes:
     """Tier 3: read one bundled file; refuses paths out of the folder, links out of it, and files over a megabyte."""
     if fault := path_fault(relative_path):
-        raise NotPermitted(f"{relative_path!r} {fault}", hint="give a path below the skill's folder")
+        raise NotPermitted(
+            f"{relative_path!r} {fault}", code="outside_folder", hint="give a path below the skill's folder"
+        )
     folder = _folder(entry)
     data = _stored(entry, relative_path) if folder is None else _on_disk(folder, relative_path)
     if len(data) > READ_BYTES_MAX:
         raise NotPermitted(
-            f"{relative_path!r} is larger than {READ_BYTES_MAX} bytes", hint="read it with a tool that pages"
+            f"{relative_path!r} is larger than {READ_BYTES_MAX} bytes",
+            code="file_too_large",
+            hint="read it with a tool that pages",
         )
     return data
 
@@ -148,7 +152,9 @@ def _on_disk(folder: Path, relative_path: str) -> bytes:
         target = (folder / relative_path).resolve()
         if not target.is_relative_to(folder.resolve()):
             raise NotPermitted(
-                f"{relative_path!r} is a link out of the skill's folder", hint="copy the file into the folder"
+                f"{relative_path!r} is a link out of the skill's folder",
+                code="link_outside_folder",
+                hint="copy the file into the folder",
             )
         if not target.is_file():
             raise _absent(folder.name, relative_path)
@@ -156,8 +162,12 @@ def _on_disk(folder: Path, relative_path: str) -> bytes:
             return file.read(READ_BYTES_MAX + 1)
     except (OSError, RuntimeError) as error:  # Python 3.11 calls a ring of links a RuntimeError
         reason = getattr(error, "strerror", None) or "its links form a ring"
-        raise NotPermitted(f"{relative_path!r} cannot be read: {reason}", hint="check its permissions") from error
+        raise NotPermitted(
+            f"{relative_path!r} cannot be read: {reason}", code="unreadable", hint="check its permissions"
+        ) from error
 
 
 def _absent(name: str, relative_path: str) -> NotFound:
-    return NotFound(f"the skill {name!r} has no file {relative_path!r}", hint="list its files first")
+    return NotFound(
+        f"the skill {name!r} has no file {relative_path!r}", code="no_such_file", hint="list its files first"
+    )

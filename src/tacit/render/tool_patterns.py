@@ -103,14 +103,15 @@ def gate_tools(active: Iterable[Gating], available: Sequence[str]) -> GatedTools
         reasons = dict.fromkeys(available, "no active skill limits the tools")
         return GatedTools(allowed=tuple(available), denied=(), reasons=reasons)
     skills = ", ".join(dict.fromkeys(name for name, _ in declared))
-    reasons = {}
+    reasons, allowed = {}, []
     for tool in available:
         naming = ", ".join(dict.fromkeys(name for name, pattern in declared if pattern.names(tool)))
         reasons[tool] = f"allowed by {naming}" if naming else f"not among the allowed-tools of {skills}"
-    allowed = tuple(tool for tool in available if reasons[tool].startswith("allowed"))
+        if naming:
+            allowed.append(tool)
     patterns = tuple(dict.fromkeys(pattern for _, pattern in declared))
     return GatedTools(
-        allowed=allowed,
+        allowed=tuple(allowed),
         denied=tuple(tool for tool in available if tool not in allowed),
         reasons=reasons,
         patterns=patterns,

@@ -17,7 +17,7 @@ from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import of_person
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 
 
@@ -73,7 +73,7 @@ class StoreContext:
         if self.paused:
             raise Refusal("Tacit is paused here", code="paused", hint="tacit pause --resume")
 
-    def may_see(self, stored: Stored) -> bool:
+    def may_see(self, stored: StoredVersion) -> bool:
         """Whether a version may be shown here: its scope covers this one, and it is not another person's preference."""
         return queries.may_see(stored, self.scope, person=self.person)
 

@@ -67,6 +67,6 @@ def problem_text(code: str, detail: str = "") -> str:
     return f"{PROBLEMS[code]}: {detail}" if detail else PROBLEMS[code]
 
 
-def damage_of(subject: str, code: str, detail: str = "") -> Damage:
+def damage_of(subject: str, code: str, *, detail: str = "") -> Damage:
     """One piece of damage, for a report."""
     return Damage(subject=subject, problem=problem_text(code, detail), code=code)

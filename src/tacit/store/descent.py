@@ -17,7 +17,7 @@ from tacit.domain.evidence import Evidence, Use
 from tacit.domain.ledger import LedgerEntry, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.session import SessionNote
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store import invariants
@@ -32,7 +32,7 @@ class StoreContents:
     """Everything in a store that has provenance."""
 
     episodes: Sequence[Episode]
-    versions: Sequence[Stored]
+    versions: Sequence[StoredVersion]
     transitions: Mapping[str, Sequence[Transition]]
     """By version, oldest first."""
     verdicts: Sequence[Verdict]
@@ -109,7 +109,7 @@ def tombstones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
     return [*(replace(tombstone, id=identity) for identity in plain), *hashes]
 
 
-def demotion(stored: Stored, purge: Purge) -> Transition:
+def demotion(stored: StoredVersion, purge: Purge) -> Transition:
     """The transition back to waiting for review."""
     return Transition(
         version_id=stored.version.id,
@@ -170,7 +170,7 @@ def _trajectories(contents: StoreContents, sources: Sequence[Source]) -> set[str
     }
 
 
-def _is_version_from(contents: StoreContents, stored: Stored, source: Source) -> bool:
+def _is_version_from(contents: StoreContents, stored: StoredVersion, source: Source) -> bool:
     version = stored.version
     if source.kind is SourceKind.IMPORTED:
         digits = source.value.removeprefix(HASH)

@@ -70,7 +70,7 @@ class Integrity:
     def _pages(self) -> Iterator[Damage]:
         for (message,) in self._connection.run(f"PRAGMA quick_check({_QUICK})"):
             if message != "ok":
-                yield damage_of("the file", "bad_file", message)
+                yield damage_of("the file", "bad_file", detail=message)
 
     def _newest(self) -> Iterator[Damage]:
         self._audit.entries(None, limit=_QUICK)
@@ -84,16 +84,16 @@ class Integrity:
     def _file(self) -> Iterator[Damage]:
         for (message,) in self._connection.run("PRAGMA integrity_check(100)"):
             if message != "ok":
-                yield damage_of("the file", "bad_file", message)
+                yield damage_of("the file", "bad_file", detail=message)
         for table, row, parent, _ in self._connection.run("PRAGMA foreign_key_check"):
-            yield damage_of(f"{table} {row}", "missing_parent", parent)
+            yield damage_of(f"{table} {row}", "missing_parent", detail=parent)
 
     def _schema(self) -> Iterator[Damage]:
         lacking, extra = differences(self._connection, self._migrations)
         for each in lacking:
-            yield damage_of("the schema", "schema_lacks", str(each))
+            yield damage_of("the schema", "schema_lacks", detail=str(each))
         for each in extra:
-            yield damage_of("the schema", "schema_extra", str(each))
+            yield damage_of("the schema", "schema_extra", detail=str(each))
 
     def _rows(self) -> Iterator[Damage]:
         skills, records, trajectories = self._skills, self._records, self._trajectories
@@ -183,7 +183,7 @@ class Integrity:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
                 yield damage_of(f"{index.words.table} {seq}", "missing_parent")
             for term in index.miscounted_terms():
-                yield damage_of(f"{index.words.table} index", "wrong_index_terms", repr(term))
+                yield damage_of(f"{index.words.table} index", "wrong_index_terms", detail=repr(term))
 
     def _indexes(self) -> Iterator[Damage]:
         with _writable(self._connection) as connection:
@@ -252,5 +252,5 @@ def _damage(error: StoreOutage) -> Damage:
     if error.retryable:  # a locked store is not damaged
         raise error
     if isinstance(error, StoreDamaged):
-        return damage_of(error.subject, error.code, error.detail)
+        return damage_of(error.subject, error.code, detail=error.detail)
     return Damage(subject="the file", problem=error.message, code=error.code)

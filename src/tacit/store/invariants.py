@@ -14,7 +14,7 @@ from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.skill import Skill, SkillVersion
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store.encoding import aware
@@ -86,7 +86,7 @@ def check_approval(approval: Approval, *, content_hash: str) -> None:
         )
 
 
-def check_recallable(stored: Stored) -> None:
+def check_recallable(stored: StoredVersion) -> None:
     """Raise unless agents may see the version: only then it has a rendering and vectors."""
     if stored.status not in RECALLABLE:
         raise Mistake(

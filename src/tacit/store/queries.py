@@ -9,9 +9,10 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
 from tacit.domain.reach import is_anothers
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.text.words import terms
 
 RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
@@ -27,13 +28,13 @@ _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
 
 
-def newest_recallable(versions: Sequence[Stored]) -> Stored:
+def newest_recallable(versions: Sequence[StoredVersion]) -> StoredVersion:
     """The current one of a skill's versions: the newest recallable, or the newest of all if none is."""
     recallable = [stored for stored in versions if stored.status in RECALLABLE]
     return max(recallable or versions, key=_sequence)
 
 
-def preferred_of_name(named: Sequence[Stored]) -> Stored:
+def preferred_of_name(named: Sequence[StoredVersion]) -> StoredVersion:
     """The version that a name refers to: recallable before others, then the narrowest scope, then the newest.
 
     So a project's own skill is preferred to its mirror.
@@ -41,9 +42,9 @@ def preferred_of_name(named: Sequence[Stored]) -> Stored:
     return max(named, key=lambda held: (held.status in RECALLABLE, -held.skill.scope.level.breadth, held.sequence))
 
 
-def namesakes(store: Store, stored: Stored) -> list[Stored]:
+def namesakes(store: Store, stored: StoredVersion) -> list[StoredVersion]:
     """Other skills of the same name that are not rejected or retired, the narrowest scope first."""
-    others: dict[str, list[Stored]] = {}
+    others: dict[str, list[StoredVersion]] = {}
     for held in store.catalogue(name=stored.version.name):
         others.setdefault(held.skill.id, []).append(held)
     others.pop(stored.skill.id, None)
@@ -52,21 +53,21 @@ def namesakes(store: Store, stored: Stored) -> list[Stored]:
     return sorted(left, key=lambda held: held.skill.scope.level.breadth)
 
 
-def newest_not_rejected(versions: Sequence[Stored]) -> Stored:
+def newest_not_rejected(versions: Sequence[StoredVersion]) -> StoredVersion:
     """The newest of one skill's versions that was not rejected."""
     return max((stored for stored in versions if stored.status is not Status.REJECTED), key=_sequence)
 
 
-def current(store: Store, *, statuses: Collection[Status] | None = None) -> list[Stored]:
+def current(store: Store, *, statuses: Collection[Status] | None = None) -> list[StoredVersion]:
     """The current version of each skill, by name."""
-    by_skill: dict[str, list[Stored]] = {}
+    by_skill: dict[str, list[StoredVersion]] = {}
     for stored in store.catalogue():
         by_skill.setdefault(stored.skill.id, []).append(stored)
     chosen = [newest_recallable(versions) for versions in by_skill.values()]
     return [stored for stored in chosen if statuses is None or stored.status in statuses]
 
 
-def waiting(store: Store) -> list[Stored]:
+def waiting(store: Store) -> list[StoredVersion]:
     """What waits for review, oldest first: of each skill its newest version, if that is held."""
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
     return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
@@ -88,28 +89,27 @@ def versions_named_in(store: Store, content: SkillContent) -> list[SkillVersion]
     return [held.version for name in names for held in store.catalogue(name=name)]
 
 
-def why_empty(store: Store) -> str:
-    """Why there is nothing to recall at all; empty if something was approved."""
+def why_empty(store: Store) -> ReasonCode | None:
+    """Why there is nothing to recall at all; None if something was approved."""
     if store.catalogue(statuses=RECALLABLE):
-        return ""
-    count = len(waiting(store))
-    if count:
-        return f"nothing is approved; {count} wait for `tacit review`"
-    return "nothing is in use any more (`tacit skills --all`)" if store.catalogue() else "nothing was learned yet"
+        return None
+    if waiting(store):
+        return ReasonCode.NOTHING_APPROVED
+    return ReasonCode.NOTHING_IN_USE if store.catalogue() else ReasonCode.NOTHING_LEARNED
 
 
-def may_see(stored: Stored, scope: Scope, *, person: str) -> bool:
+def may_see(stored: StoredVersion, scope: Scope, *, person: str) -> bool:
     """Whether a version may be shown to a person who works in a scope."""
     return stored.skill.scope.contains(scope) and not is_private(stored, person=person)
 
 
-def is_private(stored: Stored, *, person: str) -> bool:
+def is_private(stored: StoredVersion, *, person: str) -> bool:
     """Whether a version is another person's preference, which agents of this person must not see."""
     content = stored.version.content
     return content.kind is Kind.PREFERENCE and is_anothers(content.person, person)
 
 
-def find(store: Store, reference: str) -> Stored:
+def find(store: Store, reference: str) -> StoredVersion:
     """Find a version by a skill's name or id, or by its own id; the beginning of an id is enough."""
     named = store.catalogue(name=reference)
     if named:
@@ -130,7 +130,7 @@ def find(store: Store, reference: str) -> Stored:
     raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills --all`")
 
 
-def _sequence(stored: Stored) -> int:
+def _sequence(stored: StoredVersion) -> int:
     return stored.sequence
 
 
@@ -139,7 +139,7 @@ def was_set_aside(store: Store, version_id: str) -> bool:
     return any(_sets_aside(move) for move in store.transitions(version_id))
 
 
-def similar_versions(store: Store, candidate: Candidate) -> list[Stored]:
+def similar_versions(store: Store, candidate: Candidate) -> list[StoredVersion]:
     """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions.
 
     Versions that were set aside are left out: the version that covers them is found instead.
@@ -156,14 +156,14 @@ def similar_versions(store: Store, candidate: Candidate) -> list[Stored]:
     return [stored for stored in found if not _is_set_aside(store, stored) and not _is_anothers(stored, content)]
 
 
-def _is_anothers(stored: Stored, content: SkillContent) -> bool:
+def _is_anothers(stored: StoredVersion, content: SkillContent) -> bool:
     """Whether these are preferences of two persons, which are neither the same nor contradictory."""
     known = stored.version.content
     both = known.kind is content.kind is Kind.PREFERENCE and known.person and content.person
     return bool(both) and known.person != content.person
 
 
-def _is_set_aside(store: Store, stored: Stored) -> bool:
+def _is_set_aside(store: Store, stored: StoredVersion) -> bool:
     gone = stored.status in (Status.REJECTED, Status.RETIRED)
     return gone and _sets_aside(store.transitions(stored.version.id)[-1])
 
@@ -172,7 +172,7 @@ def _sets_aside(move: Transition) -> bool:
     return move.before is not None and move.reason.startswith(SET_ASIDE_REASONS)
 
 
-def neighbours(store: Store, candidate: Candidate) -> list[Stored]:
+def neighbours(store: Store, candidate: Candidate) -> list[StoredVersion]:
     """Recallable versions on the same subject as a candidate, to compare it with.
 
     A rule, or a revision with preconditions, is compared with everything; anything else only with rules.

@@ -97,7 +97,7 @@ class EntryRecords(AppendedRecords[LedgerEntry]):
     def kind_of(self, row: Values) -> type[LedgerEntry]:
         """The type that is stored under the sort's name."""
         if row["sort"] not in ENTRY_TYPES:
-            raise self.damage(row["id"], "unknown_value", repr(row["sort"]))
+            raise self.damage(row["id"], "unknown_value", detail=repr(row["sort"]))
         return ENTRY_TYPES[row["sort"]]
 
 
@@ -346,7 +346,7 @@ def _verdict_columns(verdict: Verdict) -> Values:
 def _verdict_note(verdict: Verdict) -> AuditNote:
     """A verdict belongs to the history of its version, else of its first trajectory, else to its own."""
     subject = verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
-    return AuditNote(action=f"verdict {verdict.decision}", subject=subject, actor=verdict.judge, at=verdict.at)
+    return AuditNote(action=f"verdict {verdict.decision}", subject=subject, actor=verdict.decided_by, at=verdict.at)
 
 
 def _approval_columns(approval: Approval) -> Values:

@@ -14,7 +14,7 @@ from typing import Any
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.reach import reaches
 from tacit.domain.scope import Scope
-from tacit.domain.stored import Hit, Rendering, Stored
+from tacit.domain.stored import Hit, Rendering, StoredVersion
 from tacit.store import invariants
 from tacit.store.connection import Connection, reads, writes
 from tacit.store.encoding import aware, clean
@@ -90,7 +90,7 @@ class Renderings:
             raise self.rows.damage(row["id"], "wrong_rendering")
 
 
-def derived(stored: Stored) -> Values:
+def derived(stored: StoredVersion) -> Values:
     """What a rendering repeats of its version, so that a hook reads no other row."""
     content = stored.version.content
     return {

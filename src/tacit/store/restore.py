@@ -81,13 +81,13 @@ def check_backup(file: Path) -> CheckedBackup:
     try:
         manifest = read_manifest(file)
     except UnreadableRecord as error:
-        damage.append(damage_of("the manifest", "bad_manifest", str(error)))
+        damage.append(damage_of("the manifest", "bad_manifest", detail=str(error)))
     try:
         with _copy_in_memory(file) as (copy, schema):
             if manifest is not None:
                 found = replace(describe_copy(copy, file, at=manifest.at), schema=schema)
                 damage += [
-                    damage_of("the manifest", "manifest_mismatch", name)
+                    damage_of("the manifest", "manifest_mismatch", detail=name)
                     for name in manifest_differences(manifest, _comparable(manifest, found))
                 ]
             damage += Integrity(copy, MIGRATIONS).damages()

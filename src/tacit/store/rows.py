@@ -57,7 +57,7 @@ class Rows:
         try:
             found = self._connection.run(self._select, seq)
         except StoreDamaged as error:
-            raise self.damage(seq, error.code, error.detail) from error
+            raise self.damage(seq, error.code, detail=error.detail) from error
         if not found:
             raise self.damage(seq, "missing")
         return self.checked(found[0])
@@ -113,7 +113,7 @@ class Rows:
         if known != [(count, total)]:
             raise StoreDamaged(self._connection.path, f"the table {self.table}", "row_count")
 
-    def damage(self, label: object, code: str, detail: str = "") -> StoreDamaged:
+    def damage(self, label: object, code: str, *, detail: str = "") -> StoreDamaged:
         """The error for one of this table's rows."""
         return StoreDamaged(self._connection.path, f"{self.table} {label}", code, detail)
 
@@ -160,7 +160,7 @@ class Records(Rows, Generic[T]):
         try:
             value = unpack(row["record"], self.kind_of(row))
         except UnreadableRecord as error:
-            raise self.damage(row["id"], "unreadable", str(error)) from error
+            raise self.damage(row["id"], "unreadable", detail=str(error)) from error
         if any(row[column] != expected for column, expected in self._lookup(value).items()):
             raise self.damage(row["id"], "wrong_record")
         return value

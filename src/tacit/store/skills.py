@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import Kind, Skill, SkillVersion
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
@@ -86,11 +86,11 @@ class Skills:
         if (stored.status in RECALLABLE) != (transition.after in RECALLABLE):
             self.composites.unrender([stored.version.name])
 
-    def version(self, version_id: str) -> Stored:
+    def version(self, version_id: str) -> StoredVersion:
         """Fetch one version."""
         return self.stored(self._version_row(version_id))
 
-    def of_skill(self, skill_id: str) -> list[Stored]:
+    def of_skill(self, skill_id: str) -> list[StoredVersion]:
         """All versions of a skill, oldest first."""
         self._skill(skill_id)
         rows = [self.versions.at(seq) for seq in self.versions.numbers("skill_id = ?", skill_id)]
@@ -114,7 +114,7 @@ class Skills:
 
     def catalogue(
         self, *, statuses: Collection[Status] | None, kinds: Collection[Kind] | None, name: str
-    ) -> list[Stored]:
+    ) -> list[StoredVersion]:
         """All versions in these statuses and kinds, by name and then arrival."""
         self.count_recallable()
         condition, values = _filters(statuses, kinds)
@@ -172,23 +172,23 @@ class Skills:
         sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
         return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
 
-    def held(self, numbers: Sequence[int]) -> list[Stored]:
+    def held(self, numbers: Sequence[int]) -> list[StoredVersion]:
         """Read the versions in these rows, in that order."""
         rows = self.versions.among(numbers)
         skills = {row["id"]: self.skills.value(row) for row in self.skills.named({row["skill_id"] for row in rows})}
         return [self._stored(row, skills.get(row["skill_id"])) for row in rows]
 
-    def stored(self, row: Values) -> Stored:
+    def stored(self, row: Values) -> StoredVersion:
         """Read the version in a row and check the hash of its content."""
         return self._stored(row, None)
 
-    def _stored(self, row: Values, skill: Skill | None) -> Stored:
+    def _stored(self, row: Values, skill: Skill | None) -> StoredVersion:
         version = self.versions.value(row)
         if not _has_hash(version, row["record"]) or version.id != version.content_id():
             raise self.versions.damage(row["id"], "wrong_content")
         if skill is None:
             skill = self._skill(version.skill_id)
-        return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
+        return StoredVersion(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
     def count_recallable(self) -> int:
         """How many versions are recallable; raises if the index by status and kind has lost or gained rows.

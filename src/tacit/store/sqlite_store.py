@@ -20,7 +20,7 @@ from tacit.domain.ledger import About, E, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Record
 from tacit.domain.skill import Kind, Skill, SkillVersion
-from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, Stored
+from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store import invariants
@@ -162,12 +162,12 @@ class SqliteStore:
             self.vectors.pack_after_removal()
 
     @reads
-    def version(self, version_id: str) -> Stored:
+    def version(self, version_id: str) -> StoredVersion:
         """Fetch one version."""
         return self._skills.version(version_id)
 
     @reads
-    def versions(self, skill_id: str) -> list[Stored]:
+    def versions(self, skill_id: str) -> list[StoredVersion]:
         """All versions of a skill, oldest first."""
         return self._skills.of_skill(skill_id)
 
@@ -179,7 +179,7 @@ class SqliteStore:
     @reads
     def catalogue(
         self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
-    ) -> list[Stored]:
+    ) -> list[StoredVersion]:
         """All versions in these statuses, by name and then arrival."""
         return self._skills.catalogue(statuses=statuses, kinds=kinds, name=name)
 
@@ -370,10 +370,10 @@ class SqliteStore:
             with self._connection.reading():
                 fits = not known or any(holds_anchor(self._connection, anchor) for anchor in known)
         except StoreOutage as error:
-            return [damage_of(ANCHORED, "anchor_unreadable", error.message)]
+            return [damage_of(ANCHORED, "anchor_unreadable", detail=error.message)]
         if fits:
             return []
-        return [damage_of(ANCHORED, "chain_rewritten", f"link {known[0].sequence}")]
+        return [damage_of(ANCHORED, "chain_rewritten", detail=f"link {known[0].sequence}")]
 
     def _known_anchors(self) -> tuple[Anchor, ...]:
         if self._anchors is None or self._connection.path == MEMORY:

@@ -44,9 +44,9 @@ Range = tuple[int, int]
 class DerivedRows(Rows):
     """Sealed rows that can be made again."""
 
-    def damage(self, label: object, code: str, detail: str = "") -> StoreDamaged:
+    def damage(self, label: object, code: str, *, detail: str = "") -> StoreDamaged:
         """The error for one of this table's rows."""
-        error = super().damage(label, code, detail)
+        error = super().damage(label, code, detail=detail)
         error.hint = _REBUILD_HINT
         return error
 

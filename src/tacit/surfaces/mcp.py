@@ -29,7 +29,7 @@ from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.skill_usage import CONNECTION
-from tacit.text.capabilities import HashedContent, beyond, narrowed, needed, parse_allowance
+from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance
 
 
 class Opening(Protocol):
@@ -84,7 +84,7 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
 
 def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     """Whether a skill touches no more than is allowed."""
-    return allowed is None or beyond(needed(HashedContent(content, content.hash())), allowed) == Capabilities()
+    return allowed is None or beyond(needed_capabilities(HashedContent(content, content.hash())), allowed) == Capabilities()
 
 
 def _own_checks(memory: Tacit, use_id: str) -> Verifier:

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Capabilities, SkillContent
-from tacit.domain.trust import Touch
+from tacit.domain.trust import ResourceUse
 from tacit.text import touches
 
 CATEGORIES = tuple(field.name for field in dataclasses.fields(Capabilities))
@@ -39,13 +39,13 @@ class HashedContent:
 
 
 @lru_cache(maxsize=_KEPT)
-def needed(keyed: HashedContent) -> Capabilities:
+def needed_capabilities(keyed: HashedContent) -> Capabilities:
     """Return what a content uses, as capabilities."""
-    return touches.needs(keyed.content, touched(keyed))
+    return touches.needs(keyed.content, resource_uses(keyed))
 
 
 @lru_cache(maxsize=_KEPT)
-def touched(keyed: HashedContent) -> tuple[Touch, ...]:
+def resource_uses(keyed: HashedContent) -> tuple[ResourceUse, ...]:
     """Return every place in a content that uses something outside of it."""
     return touches.touches(keyed.content)
 

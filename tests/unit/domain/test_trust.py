@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.candidate import Finding
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
-from tacit.domain.trust import Approval, Literal, Touched
+from tacit.domain.trust import Approval, ExternalValue, ResourceKind
 from tests.unit.making import NOW, later
 
 APPROVAL = Approval(version_id="v_1", content_hash="h", by="ann", at=NOW)
@@ -45,4 +45,4 @@ def test_an_approval_that_is_read_back_keeps_its_id():
 
 
 def test_a_tick_names_the_kind_and_the_very_text():
-    assert Literal(kind=Touched.HOST, value="example.org", field="body").key == "host:example.org"
+    assert ExternalValue(kind=ResourceKind.HOST, value="example.org", field="body").key == "host:example.org"

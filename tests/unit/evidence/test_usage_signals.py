@@ -82,7 +82,7 @@ def test_learning_again_adds_nothing(store):
     loop.capture(trajectory)
     loop.learn()
     loop.learn()
-    assert publishing.attend(store, usage_signals(store, trajectory)) == 0
+    assert publishing.store_usage_signals(store, usage_signals(store, trajectory)) == 0
     assert len(store.entries(UsageSignal, key=version_id)) == 1
     assert standing(store, version_id)[0] == 1
 
@@ -162,7 +162,7 @@ def test_recall_orders_by_what_was_used(store):
         signal_of = UsageSignal(
             key=ids[last], at=at(60 * number), heeded=True, use_id=f"u_{number}", trajectory_id=f"t_{number}"
         )
-        assert publishing.attend(store, [signal_of]) == 1
+        assert publishing.store_usage_signals(store, [signal_of]) == 1
     again = loop.recall("rotate the signing certificates", keep=False)
     assert again.items[0].name == last
     assert again.items[0].reliability == loop.library.reliability(ids[last]), "no reliability rests on it"

@@ -12,7 +12,7 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import INSTRUCTED, Provenance, filled_fields
+from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, filled_fields
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Span
 from tacit.gate import judge
@@ -215,6 +215,6 @@ def test_the_reason_names_the_place_and_the_thing():
 
 
 def test_an_action_after_reading_instructions_needs_a_person():
-    words = Provenance(trajectory_ids=("t_1",), grounding={INSTRUCTED: (Span("t_1", 4, "observation"), Span("t_2", 7))})
+    words = Provenance(trajectory_ids=("t_1",), grounding={READ_INSTRUCTIONS: (Span("t_1", 4, "observation"), Span("t_2", 7))})
     read = reason_for_person(dataclasses.replace(candidate(), provenance=words))
     assert read == coded(GateReason.READ_INSTRUCTIONS, step=5, attempt="t_1")

@@ -86,8 +86,8 @@ def revised(**fields: object) -> SkillContent:
 def found(revision: SkillContent, *others: SkillContent, before: SkillContent = DEPLOY) -> list[str]:
     held = stored(before, status=Status.TRUSTED)
     made = dataclasses.replace(candidate(revision), revises=held.skill.id)
-    extra_findings = [stored(other, status=Status.TRUSTED) for other in others]
-    return [finding.message for finding in interference(made, [held], extra_findings)]
+    library_findings = [stored(other, status=Status.TRUSTED) for other in others]
+    return [finding.message for finding in interference(made, [held], library_findings)]
 
 
 LOCK = (Condition(text="The migration lock is free"),)
@@ -131,7 +131,7 @@ def test_a_first_version_adds_no_condition() -> None:
 def test_such_a_revision_is_set_apart_and_the_version_before_stays() -> None:
     held = stored(DEPLOY, status=Status.TRUSTED)
     made = dataclasses.replace(candidate(revised(preconditions=LOCK)), revises=held.skill.id, assessment=None)
-    extra_findings = list(interference(made, [held], [stored(DEPENDENT, status=Status.TRUSTED)]))
-    verdict = judge(made, [held], Policy(), at=NOW, extra_findings=extra_findings).verdict
+    library_findings = list(interference(made, [held], [stored(DEPENDENT, status=Status.TRUSTED)]))
+    verdict = judge(made, [held], Policy(), at=NOW, library_findings=library_findings).verdict
     assert verdict.decision is Decision.QUARANTINE
     assert "new_precondition" in verdict.reasons

@@ -30,10 +30,10 @@ from tacit.gate import (
     examine_version,
     is_quotation,
     judge,
-    needs_of,
-    touches_of,
-    unnameable,
-    unquotable,
+    needed_capabilities_of,
+    resource_uses_of,
+    findings_against_section_title,
+    findings_against_quoting,
 )
 from tacit.gate.content_checks import (
     ORDERS_MAX,
@@ -189,13 +189,13 @@ def test_a_stored_version_is_examined_with_its_own_origins_and_provenance():
     seen = examine_version(version)
     assert seen == examine_content(made, version.origins, provenance=version.provenance)
     assert "url:https://api.example.com/x" in {literal.key for literal in seen.literals}
-    assert seen.needs == needs_of(made)
+    assert seen.needs == needed_capabilities_of(made)
 
 
 @pytest.mark.parametrize("host", ["here.example.com", "there.example.com"])
 def test_every_touch_is_reported_with_its_place(host):
     made = content(steps=bash_steps("make", f"curl https://{host}/x"))
-    found = {(touch.field, touch.value) for touch in touches_of(made) if touch.kind == "host"}
+    found = {(touch.field, touch.value) for touch in resource_uses_of(made) if touch.kind == "host"}
     assert found == {("steps.1", host)}
 
 
@@ -204,8 +204,8 @@ def test_a_finding_names_what_is_undeclared_or_new():
     assert undeclared_one == finding("undeclared_capability", field="capabilities", more="hosts a.example")
     one, other = (content(steps=bash_steps(f"curl https://{host}.example.com/x")) for host in ("a", "b"))
     both = content(steps=bash_steps("curl https://a.example.com/x", "curl https://b.example.com/x"))
-    assert list(new_capability(needs_of(both), [one, other])) == [], "what any of them did is not new"
-    [new] = new_capability(needs_of(both), [one])
+    assert list(new_capability(needed_capabilities_of(both), [one, other])) == [], "what any of them did is not new"
+    [new] = new_capability(needed_capabilities_of(both), [one])
     assert new == finding("new_capability", more="hosts b.example.com")
 
 
@@ -481,7 +481,7 @@ def test_whatever_could_be_followed_is_no_quotation(changes: dict[str, object]) 
     ],
 )
 def test_a_passage_that_gives_orders_or_secrets_is_not_quoted(text: str) -> None:
-    found = unquotable(text)
+    found = findings_against_quoting(text)
     assert found
     assert all(each.severity in (Severity.HIGH, Severity.CRITICAL) for each in found)
 
@@ -495,7 +495,7 @@ def test_a_passage_that_gives_orders_or_secrets_is_not_quoted(text: str) -> None
     ],
 )
 def test_ordinary_prose_is_quoted(text: str) -> None:
-    assert unquotable(text) == ()
+    assert findings_against_quoting(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -510,4 +510,4 @@ def test_ordinary_prose_is_quoted(text: str) -> None:
 )
 def test_a_heading_is_looked_at_like_the_text(section: str, text: str, reported: bool) -> None:
     """Of its own, and with what it stands above; the names that we give ourselves are harmless."""
-    assert (unnameable(Passage(index=0, text=text, section=section)) == ()) is reported
+    assert (findings_against_section_title(Passage(index=0, text=text, section=section)) == ()) is reported

@@ -25,9 +25,9 @@ from tacit.gate.duplicates import (
     MAX_EXAMPLES,
     SAME_EFFECT,
     adds_nothing,
-    carries_out,
-    merge,
-    moved,
+    includes_steps_of,
+    merge_contents,
+    remap_path,
     shapes,
     similarity,
 )
@@ -141,7 +141,7 @@ def test_of_the_same_fix_the_wording_is_no_news_but_without_steps_the_text_is():
 def test_a_merge_keeps_the_known_name_and_both_sides_steps_in_order():
     known = content(steps=bash_steps("git pull", "make build", "make test"))
     newcomer = content(name="other", steps=bash_steps("git pull", "make lint", "make test", "git push"))
-    merged = merge(newcomer, known).content
+    merged = merge_contents(newcomer, known).content
     assert merged.name == known.name
     assert [(step.arguments["command"], step.optional) for step in merged.steps] == [
         ("git pull", False),
@@ -155,7 +155,7 @@ def test_a_merge_keeps_the_known_name_and_both_sides_steps_in_order():
 def test_a_shared_step_takes_the_newcomers_wording_and_is_required_only_if_both_say_so():
     known = content(steps=(SkillStep(text="old words", tool="Search"), SkillStep(text="a", tool="A", optional=True)))
     newcomer = content(steps=(SkillStep(text="new words", tool="Search"), SkillStep(text="b", tool="A")))
-    assert merge(newcomer, known).content.steps == (
+    assert merge_contents(newcomer, known).content.steps == (
         SkillStep(text="new words", tool="Search"),
         SkillStep(text="b", tool="A", optional=True),
     )
@@ -179,7 +179,7 @@ def test_a_merge_unites_lists_and_the_known_entry_wins():
         capabilities=Capabilities(commands=("git", "psql"), hosts=("db.example.org",)),
         body="Known.\nFresh.\n\n",
     )
-    merged = merge(newcomer, known).content
+    merged = merge_contents(newcomer, known).content
     assert [(p.name, p.example) for p in merged.parameters] == [("a", "known"), ("b", "")]
     assert merged.preconditions == (Condition(text="clean", check="git status"), Condition(text="up"))
     assert merged.postconditions == known.postconditions
@@ -191,8 +191,8 @@ def test_a_merge_unites_lists_and_the_known_entry_wins():
 
 def test_a_merge_keeps_the_surroundings_that_both_sides_had_where_both_were_noted():
     one, other, silent = (content(surroundings=names) for names in (("dig", "water"), ("water", "sow"), ()))
-    assert merge(other, one).content.surroundings == ("water",)
-    assert merge(silent, one).content.surroundings == merge(one, silent).content.surroundings == ("dig", "water")
+    assert merge_contents(other, one).content.surroundings == ("water",)
+    assert merge_contents(silent, one).content.surroundings == merge_contents(one, silent).content.surroundings == ("dig", "water")
 
 
 def test_a_merge_tells_where_each_sides_parts_went():
@@ -200,29 +200,29 @@ def test_a_merge_tells_where_each_sides_parts_went():
     newcomer = content(
         steps=bash_steps("make lint", "make test"), parameters=(Parameter(name="b"), Parameter(name="a"))
     )
-    merged = merge(newcomer, known)
+    merged = merge_contents(newcomer, known)
     assert merged.from_known == {"steps.0": "steps.0", "steps.1": "steps.2", "parameters.0": "parameters.0"}
-    assert merged.from_newcomer == {
+    assert merged.from_candidate == {
         "steps.0": "steps.1",
         "steps.1": "steps.2",
         "parameters.0": "parameters.1",
         "parameters.1": "parameters.0",
     }
-    assert moved("steps.1.arguments", merged.from_known) == "steps.2.arguments"
-    assert moved("body", merged.from_known) == "body"
+    assert remap_path("steps.1.arguments", merged.from_known) == "steps.2.arguments"
+    assert remap_path("body", merged.from_known) == "body"
 
 
 def test_a_long_known_body_is_never_cut_to_make_room():
     known = content(body="k" * (MAX_BODY + 500))
-    assert merge(content(body="fresh"), known).content.body == known.body
+    assert merge_contents(content(body="fresh"), known).content.body == known.body
     nearly = content(body="k" * (MAX_BODY - 10))
-    merged = merge(content(body="too long to fit in\nfits"), nearly).content.body
+    merged = merge_contents(content(body="too long to fit in\nfits"), nearly).content.body
     assert merged == nearly.body + "\nfits"
 
 
 def test_examples_are_kept_up_to_a_bound():
     known = content(example_queries=tuple(f"known {i}" for i in range(6)))
-    merged = merge(content(example_queries=tuple(f"new {i}" for i in range(6))), known).content
+    merged = merge_contents(content(example_queries=tuple(f"new {i}" for i in range(6))), known).content
     assert len(merged.example_queries) == MAX_EXAMPLES
     assert set(known.example_queries) <= set(merged.example_queries)
 
@@ -231,7 +231,7 @@ def test_examples_are_kept_up_to_a_bound():
 def test_merging_with_an_empty_side_loses_nothing(side):
     known = content(body="Known.", tags=("db",))
     empty = dataclasses.replace(known, **{side: type(getattr(known, side))()})
-    merged = merge(empty, known).content
+    merged = merge_contents(empty, known).content
     if side == "steps":
         assert shapes(merged.steps) == shapes(known.steps)
     else:
@@ -242,20 +242,20 @@ def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
     def run(*tools: str) -> SkillContent:
         return content(steps=tuple(SkillStep(text=tool, tool=tool) for tool in tools))
 
-    merged = merge(run("find", "get", "get", "find", "return"), run("get", "find", "get", "get", "return")).content
+    merged = merge_contents(run("find", "get", "get", "find", "return"), run("get", "find", "get", "get", "return")).content
     assert "return" in {step.tool for step in merged.steps if not step.optional}
-    longer = merge(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
+    longer = merge_contents(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
     assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
 
 
 def test_a_procedure_is_carried_out_by_doing_what_it_requires_in_its_order():
     known = content(steps=(MIGRATE[0], dataclasses.replace(MIGRATE[1], optional=True), MIGRATE[2]))
-    assert carries_out(content(steps=(MIGRATE[0], *bash_steps("git pull"), MIGRATE[2])), known)
-    assert carries_out(content(), known)
-    assert not carries_out(content(steps=MIGRATE[:2]), known)
-    assert not carries_out(content(steps=MIGRATE[::-1]), known)
-    assert not carries_out(content(), content(steps=())), "nothing is required"
-    assert not carries_out(content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE)))
+    assert includes_steps_of(content(steps=(MIGRATE[0], *bash_steps("git pull"), MIGRATE[2])), known)
+    assert includes_steps_of(content(), known)
+    assert not includes_steps_of(content(steps=MIGRATE[:2]), known)
+    assert not includes_steps_of(content(steps=MIGRATE[::-1]), known)
+    assert not includes_steps_of(content(), content(steps=())), "nothing is required"
+    assert not includes_steps_of(content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE)))
 
 
 def test_likeness_weighs_what_is_done_more_than_what_it_is_called():
@@ -299,8 +299,8 @@ def test_shapes_know_the_other_names_of_a_command_and_a_path():
 
 def test_a_merge_unites_the_order_of_names_and_each_stands_once():
     known, new = content(sub_skills=("a", "c", "d")), content(sub_skills=("a", "b", "c"))
-    assert merge(new, known).content.sub_skills == ("a", "b", "c", "d")
-    assert merge(known, content(sub_skills=())).content.sub_skills == ("a", "c", "d")
+    assert merge_contents(new, known).content.sub_skills == ("a", "b", "c", "d")
+    assert merge_contents(known, content(sub_skills=())).content.sub_skills == ("a", "c", "d")
 
 
 def test_a_merge_tells_where_conditions_files_and_examples_went():
@@ -312,11 +312,11 @@ def test_a_merge_tells_where_conditions_files_and_examples_went():
         files=(SkillFile(path="b", content=""),),
         example_queries=tuple(f"new {number}" for number in range(MAX_EXAMPLES)),
     )
-    new_paths = merge(newcomer, known).from_newcomer
+    new_paths = merge_contents(newcomer, known).from_candidate
     assert (new_paths["postconditions.0"], new_paths["postconditions.1"]) == ("postconditions.1", "postconditions.0")
     assert (new_paths["files.0"], new_paths["example_queries.0"]) == ("files.1", "example_queries.1")
     assert new_paths[f"example_queries.{MAX_EXAMPLES - 1}"] == "", "it found no room"
-    assert moved(f"example_queries.{MAX_EXAMPLES - 1}", new_paths) == ""
+    assert remap_path(f"example_queries.{MAX_EXAMPLES - 1}", new_paths) == ""
 
 
 STOPPED, SLOW = Case(conditions=(Condition(text="stopped"),), support=3), Case(conditions=(Condition(text="slow"),))
@@ -364,7 +364,7 @@ class TestConditional:
     def test_what_is_stated_of_when_is_news(self, news):
         assert not adds_nothing(primitive(**news), primitive())
         assert adds_nothing(primitive(), primitive(**news))
-        assert adds_nothing(primitive(**news), merge(primitive(**news), primitive()).content)
+        assert adds_nothing(primitive(**news), merge_contents(primitive(**news), primitive()).content)
 
     def test_counts_alone_are_no_news(self):
         counted = dataclasses.replace(STOPPED, support=9, against=2)
@@ -381,7 +381,7 @@ class TestConditional:
             pitfalls=(Pitfall(text="q"), Pitfall(text="p", count=5)),
             parameters=(Parameter(name="feed", description="new", reading="read_sensor", key="id"),),
         )  # fmt: skip
-        made = merge(new, known)
+        made = merge_contents(new, known)
         assert made.content.cases == (later, SLOW)
         assert made.content.cues == (Cue(term="a", weight=1.0), Cue(term="b", weight=2.0))
         assert made.content.pitfalls == (Pitfall(text="p", count=5), Pitfall(text="q"))
@@ -389,9 +389,9 @@ class TestConditional:
         assert made.content.parameters == (
             Parameter(name="feed", description="known", reading="read_sensor", key="id"),
         )
-        assert moved("cases.0", made.from_newcomer) == "cases.1"
-        assert moved("pitfalls.1", made.from_newcomer) == "pitfalls.0"
-        assert moved("cues", made.from_newcomer) == "cues"
+        assert remap_path("cases.0", made.from_candidate) == "cases.1"
+        assert remap_path("pitfalls.1", made.from_candidate) == "pitfalls.0"
+        assert remap_path("cues", made.from_candidate) == "cues"
 
     def test_the_same_effect_is_as_alike_as_its_subject_adds(self):
         apart = primitive(name="wake-up", description="y", category="other", cases=(SLOW,))
@@ -425,4 +425,4 @@ class TestConditional:
     def test_parameters_keep_what_is_known_of_where_their_values_come_from(self):
         known = primitive(parameters=(Parameter(name="feed", reading="a", key="b"), Parameter(name="other")))
         new = primitive(parameters=(Parameter(name="feed", reading="c", key="d"), Parameter(name="third")))
-        assert merge(new, known).content.parameters == (*known.parameters, Parameter(name="third"))
+        assert merge_contents(new, known).content.parameters == (*known.parameters, Parameter(name="third"))

@@ -10,7 +10,7 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
 from tacit.gate import portability
 from tacit.gate.findings import finding
-from tacit.gate.formation_policy import composition, formation
+from tacit.gate.formation_policy import composition, eligibility
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
 POLICY = Policy()
@@ -19,7 +19,7 @@ CLAIMED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.SELF, reason="the sour
 
 
 def rules(made=None, *, policy=POLICY, **fields):
-    return {finding.rule: finding.severity for finding in formation(candidate(made, **fields), policy)}
+    return {finding.rule: finding.severity for finding in eligibility(candidate(made, **fields), policy)}
 
 
 def test_a_verified_procedure_of_a_recurring_category_is_worth_having():
@@ -28,7 +28,7 @@ def test_a_verified_procedure_of_a_recurring_category_is_worth_having():
 
 def test_a_recurring_word_is_enough_and_is_named():
     made = content(category="", name="deploy-the-site", description="Deployed it")
-    (found,) = formation(candidate(made), POLICY)
+    (found,) = eligibility(candidate(made), POLICY)
     assert (found.rule, found.severity) == ("recurring_keyword", Severity.INFO)
     assert "“deploy”" in found.message
 
@@ -45,7 +45,7 @@ def test_a_one_time_task_weighs_little_but_refuses_under_strict():
 )
 def test_a_procedure_without_verified_success_is_refused_with_the_reason(assessment, rule):
     assert rules(assessment=assessment)[rule] is Severity.HIGH
-    stated = next(f.message for f in formation(candidate(assessment=assessment), POLICY) if f.rule == rule)
+    stated = next(f.message for f in eligibility(candidate(assessment=assessment), POLICY) if f.rule == rule)
     assert stated == (assessment.reason or "nothing shows that the attempt succeeded")
 
 
@@ -63,7 +63,7 @@ ONE_CASE = (Case(conditions=(Condition(text="x"),), support=3),)
 )
 def test_one_step_is_enough_where_successes_show_when_it_is_needed(fields):
     made = content(steps=MIGRATE[:1], category="", name="a", description="b", **fields)
-    found = {finding.rule: finding for finding in formation(candidate(made, provenance=THREE), POLICY)}
+    found = {finding.rule: finding for finding in eligibility(candidate(made, provenance=THREE), POLICY)}
     assert found["primitive"].severity is Severity.INFO
     assert "3 successes" in found["primitive"].message
     assert found["seen_again"].severity is Severity.INFO
@@ -88,7 +88,7 @@ def test_one_step_is_too_little_otherwise(fields, provenance):
 def test_words_from_few_tasks_are_enough_and_their_number_is_reported():
     made = content(steps=MIGRATE[:1], cues=(Cue(term="feed", weight=1.0),))
     few = candidate(made, provenance=Provenance(trajectory_ids=("t_1", "t_2")))
-    found = {finding.rule: finding.message for finding in formation(few, POLICY)}
+    found = {finding.rule: finding.message for finding in eligibility(few, POLICY)}
     assert "2 of the compared tasks" in found["primitive"]
 
 

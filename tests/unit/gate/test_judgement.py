@@ -14,7 +14,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.trajectory import Span
-from tacit.gate import judge, turned_away
+from tacit.gate import judge, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, VERIFIED, bash_steps, candidate, content, stored
 
 STANDARD = Policy()
@@ -291,7 +291,7 @@ def test_every_verdict_names_the_policy_it_was_made_under():
 
 def test_a_trajectory_that_yields_nothing_gets_its_reasons_recorded():
     reasons = [Finding(rule="too_short", message="one step")]
-    verdict = turned_away(reasons, trajectory_id="t_9", name="say hello", policy=STANDARD, at=NOW)
+    verdict = rejection(reasons, trajectory_id="t_9", name="say hello", policy=STANDARD, at=NOW)
     assert (verdict.decision, verdict.relation) == (Decision.REJECT, Relation.NONE)
     assert (verdict.trajectory_ids, verdict.reasons, verdict.name) == (("t_9",), ("too_short",), "say hello")
 

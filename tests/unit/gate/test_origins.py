@@ -159,7 +159,7 @@ def test_of_equal_texts_each_keeps_its_own_origin_in_its_place():
 
 def test_a_persons_words_in_other_dress_stay_theirs_though_others_wrote_next_to_them():
     reported = "Before the tests run curl https://files.our-place.net/i.sh once"
-    extra_findings = {**FIELDS, "description": Origin.EXTERNAL, "body": Origin.USER, "steps": Origin.USER}
-    known = stored(content(description="Something else", body=reported), origins=extra_findings).version
+    library_findings = {**FIELDS, "description": Origin.EXTERNAL, "body": Origin.USER, "steps": Origin.USER}
+    known = stored(content(description="Something else", body=reported), origins=library_findings).version
     edited = content(description="Mine.", body=f"Note: {reported}.")
     assert origins_of_edit(edited, Origin.OPERATOR, [known])["body"] is Origin.USER

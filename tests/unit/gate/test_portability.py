@@ -8,10 +8,10 @@ import pytest
 
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Condition, Parameter, SkillContent, SkillFile, SkillStep
-from tacit.gate.portability import MOST_PER_FIELD, Local, portability, suggest
+from tacit.gate.portability import MOST_PER_FIELD, ProjectFacts, portability, suggest
 from tests.unit.making import MIGRATE, content
 
-SHOP = Local(
+SHOP = ProjectFacts(
     project="web-shop",
     workspace="/srv/build/web-shop",
     remotes=("acme/web-shop",),
@@ -21,7 +21,7 @@ SHOP = Local(
 KEY = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 
 
-def rules(made: SkillContent, local: Local | None = None) -> set[str]:
+def rules(made: SkillContent, local: ProjectFacts | None = None) -> set[str]:
     return {finding.rule for finding in portability(made, *([local] if local else []))}
 
 
@@ -81,22 +81,22 @@ def test_names_of_the_place_it_comes_from_are_known(text: str, rule: str) -> Non
 
 @pytest.mark.parametrize("text", ["edit shop/models.py", "a table of the shop", "run `shop migrate`", "Shop's tables"])
 def test_a_project_with_an_ordinary_name_is_found_where_it_is_spoken_of(text: str) -> None:
-    assert rules(content(body=text), Local(project="shop")) == {"repository"}
-    assert "<REPOSITORY>" in suggest(content(body=text), Local(project="shop")).body
+    assert rules(content(body=text), ProjectFacts(project="shop")) == {"repository"}
+    assert "<REPOSITORY>" in suggest(content(body=text), ProjectFacts(project="shop")).body
 
 
 @pytest.mark.parametrize("text", ["the customer goes to a shop", "the workshop", "the shop-floor", "window shopping"])
 def test_an_ordinary_name_is_left_alone_in_other_words(text: str) -> None:
-    assert rules(content(body=text), Local(project="shop")) == set()
+    assert rules(content(body=text), ProjectFacts(project="shop")) == set()
 
 
 def test_a_project_that_is_called_as_many_are_is_found_in_paths_only() -> None:
-    plain = Local(project="backend")
+    plain = ProjectFacts(project="backend")
     assert rules(content(body="restart the backend"), plain) == set()
     assert rules(content(body="edit backend/models.py"), plain) == {"repository"}
 
 
-CHECKOUT = Local(
+CHECKOUT = ProjectFacts(
     has_file=frozenset({"stamp.py", "bin/release", ".synced", "tools/gen.tpl.py", "README.md"}).__contains__
 )
 

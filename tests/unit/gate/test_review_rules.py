@@ -14,8 +14,8 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
-from tacit.domain.trust import Approval, Examination, Literal, Touched
-from tacit.gate import Review, approve, decide, has_severe_findings, holds, makes_recallable, needs_attention, unticked
+from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
+from tacit.gate import Review, approve, decide, has_severe_findings, check_approval, makes_recallable, needs_attention, unconfirmed_values
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import new_finding
 from tests.raising import raises
@@ -92,8 +92,8 @@ def test_a_decision_without_a_reason_says_who_decided():
 
 
 POLICY = Policy()
-HOST = Literal(kind=Touched.HOST, value="api.example.com", field="steps.1")
-VARIABLE = Literal(kind=Touched.VARIABLE, value="API_TOKEN", field="body")
+HOST = ExternalValue(kind=ResourceKind.HOST, value="api.example.com", field="steps.1")
+VARIABLE = ExternalValue(kind=ResourceKind.VARIABLE, value="API_TOKEN", field="body")
 ODD = Finding(rule="odd", message="an odd line", severity=Severity.MEDIUM, field="body", line=3)
 SEEN = Examination(
     findings=(ODD,), needs=Capabilities(hosts=("api.example.com",)), literals=(HOST, VARIABLE), checks=("ours 1",)
@@ -107,7 +107,7 @@ def approved(seen: Examination = SEEN, ticked=TICKS) -> Approval:
 
 
 def reasons(approval: Approval, seen: Examination = SEEN, *, version=WAITS.version, policy: Policy = POLICY):
-    return holds(approval, version, examination=seen, policy=policy).reasons
+    return check_approval(approval, version, examination=seen, policy=policy).reasons
 
 
 def test_an_approval_keeps_all_that_was_before_the_persons_eyes():
@@ -131,7 +131,7 @@ def test_without_every_tick_it_is_refused_with_the_list_and_what_to_do(ticked):
     for key in ticked:
         assert key not in refused.value.message
     assert f"tacit review {WAITS.version.id} --approve --tick KEY" in refused.value.hint
-    assert [literal.key for literal in unticked(SEEN, ticked)] == [literal.key for literal in missing]
+    assert [literal.key for literal in unconfirmed_values(SEEN, ticked)] == [literal.key for literal in missing]
 
 
 def test_no_command_that_ticks_everything_is_handed_out():
@@ -151,13 +151,13 @@ def test_a_tick_for_something_that_is_not_there_is_a_mistake():
 
 
 def test_a_tick_of_a_part_is_no_tick_of_the_whole():
-    longer = Literal(kind=Touched.URL, value="https://api.example.com/v1", field="body")
+    longer = ExternalValue(kind=ResourceKind.URL, value="https://api.example.com/v1", field="body")
     with raises(GateRefusal, "confirmation_missing"):
         approved(dataclasses.replace(SEEN, literals=(HOST, longer)), ticked=(HOST.key,))
 
 
 def test_an_approval_holds_while_nothing_changes():
-    holding = holds(approved(), WAITS.version, examination=SEEN, policy=POLICY)
+    holding = check_approval(approved(), WAITS.version, examination=SEEN, policy=POLICY)
     assert holding
     assert holding.reasons == ()
     assert not holding.is_severe
@@ -192,7 +192,7 @@ def test_it_does_not_hold_under_another_policy():
     ],
 )
 def test_a_finding_of_weight_that_was_not_shown_ends_it(found, is_new, is_severe):
-    holding = holds(
+    holding = check_approval(
         approved(), WAITS.version, examination=dataclasses.replace(SEEN, findings=(ODD, found)), policy=POLICY
     )
     assert bool(holding.reasons) is is_new

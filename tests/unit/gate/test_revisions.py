@@ -13,7 +13,7 @@ from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Sever
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import (
-    INSTRUCTED,
+    READ_INSTRUCTIONS,
     Case,
     Condition,
     Cue,
@@ -26,11 +26,11 @@ from tacit.domain.skill import (
     SkillVersion,
     filled_fields,
 )
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
 from tacit.gate import GateResult, judge
 from tacit.gate.findings import finding
-from tacit.gate.revisions import edited_sentences
+from tacit.gate.revisions import changed_step_texts
 from tests.unit.making import MIGRATE, NOW, PROJECT, candidate, content, stored
 
 OPEN = Policy(strictness=Strictness.OPEN)
@@ -55,7 +55,7 @@ MINING = "tacit.mining/1"
 
 def version(
     made: SkillContent, *, by: str = MINING, status: Status = Status.TRIAL, sequence: int = 1, model: str = ""
-) -> Stored:
+) -> StoredVersion:
     made_by = SkillVersion(
         skill_id=SKILL.id,
         content=made,
@@ -63,7 +63,7 @@ def version(
         provenance=Provenance(made_by=by, model=model, grounding={"body": (Span("t_0", 1),)}),
         created_at=NOW,
     )
-    return Stored(skill=SKILL, version=made_by, status=status, sequence=sequence)
+    return StoredVersion(skill=SKILL, version=made_by, status=status, sequence=sequence)
 
 
 def mined(made: SkillContent, **fields: Any) -> Candidate:
@@ -74,7 +74,7 @@ def mined(made: SkillContent, **fields: Any) -> Candidate:
     return candidate(made, **{"provenance": provenance, "revises": SKILL.id, "origins": origins, **fields})
 
 
-def judged(made: SkillContent, known: list[Stored], *, policy: Policy = OPEN) -> GateResult:
+def judged(made: SkillContent, known: list[StoredVersion], *, policy: Policy = OPEN) -> GateResult:
     return judge(mined(made), known, policy, at=NOW)
 
 
@@ -299,15 +299,15 @@ def test_words_that_reported_a_reader_what_to_do_are_remembered_of_both_accounts
     ours, theirs = Span("t_1", 4, "observation"), Span("t_0", 2, "observation")
     newer, held = mined(SECOND), version(FIRST)
     if sides[0]:
-        reported = {**newer.provenance.grounding, INSTRUCTED: (ours,)}
+        reported = {**newer.provenance.grounding, READ_INSTRUCTIONS: (ours,)}
         newer = dataclasses.replace(newer, provenance=dataclasses.replace(newer.provenance, grounding=reported))
     if sides[1]:
-        heard = dataclasses.replace(held.version.provenance, grounding={INSTRUCTED: (theirs, ours)})
+        heard = dataclasses.replace(held.version.provenance, grounding={READ_INSTRUCTIONS: (theirs, ours)})
         held = dataclasses.replace(held, version=dataclasses.replace(held.version, provenance=heard))
     found = judge(newer, [held], OPEN, at=NOW).version
     assert found
     expected = {(True, True): (ours, theirs), (True, False): (ours,), (False, True): (theirs, ours)}.get(sides)
-    assert found.provenance.grounding.get(INSTRUCTED) == expected
+    assert found.provenance.grounding.get(READ_INSTRUCTIONS) == expected
 
 
 def test_an_edit_of_the_words_alone_is_replaced_in_nothing() -> None:
@@ -322,7 +322,7 @@ BEFORE = content()
 def changed(number: int, **fields: Any) -> list[Finding]:
     """What is said of an edit of one step."""
     steps = [replace(step, **fields) if at == number else step for at, step in enumerate(MIGRATE)]
-    return list(edited_sentences(content(steps=tuple(steps)), BEFORE))
+    return list(changed_step_texts(content(steps=tuple(steps)), BEFORE))
 
 
 def test_the_step_is_named_by_its_number_and_its_field():
@@ -331,7 +331,7 @@ def test_the_step_is_named_by_its_number_and_its_field():
 
 
 def test_a_sentence_that_was_kept_is_no_news():
-    assert list(edited_sentences(BEFORE, BEFORE)) == []
+    assert list(changed_step_texts(BEFORE, BEFORE)) == []
     assert changed(0, arguments={"command": "make other"}) == []
     assert changed(0, tool="Shell") == []
 
@@ -343,20 +343,20 @@ def test_a_sentence_that_was_rewritten_with_its_call_is_no_news():
 
 def test_a_step_without_a_call_may_say_what_it_likes():
     before, after = content(steps=(SkillStep(text="Think"),)), content(steps=(SkillStep(text="Think twice"),))
-    assert list(edited_sentences(after, before)) == []
+    assert list(changed_step_texts(after, before)) == []
 
 
 def test_steps_that_were_added_or_left_out_are_compared_with_nothing():
-    assert list(edited_sentences(content(steps=MIGRATE[:1]), BEFORE)) == []
-    assert list(edited_sentences(content(steps=(*MIGRATE, SkillStep(text="x", tool="Bash"))), BEFORE)) == []
+    assert list(changed_step_texts(content(steps=MIGRATE[:1]), BEFORE)) == []
+    assert list(changed_step_texts(content(steps=(*MIGRATE, SkillStep(text="x", tool="Bash"))), BEFORE)) == []
 
 
 def test_steps_are_known_again_by_their_call_wherever_they_stand_now():
     first, second = replace(MIGRATE[0], text="Once"), replace(MIGRATE[0], text="Once more")
     before = content(steps=(first, MIGRATE[1], second))
-    assert list(edited_sentences(content(steps=(MIGRATE[1], second)), before)) == []
-    assert list(edited_sentences(content(steps=(second, MIGRATE[1], first)), before)) == []
-    moved = list(edited_sentences(content(steps=(MIGRATE[1], replace(first, text="Twice"))), content(steps=(first,))))
+    assert list(changed_step_texts(content(steps=(MIGRATE[1], second)), before)) == []
+    assert list(changed_step_texts(content(steps=(second, MIGRATE[1], first)), before)) == []
+    moved = list(changed_step_texts(content(steps=(MIGRATE[1], replace(first, text="Twice"))), content(steps=(first,))))
     assert [found.field for found in moved] == ["steps.1"]
 
 

@@ -14,9 +14,9 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
-from tacit.gate import GateResult, composition, judge, turned_away, twin_of
+from tacit.gate import GateResult, composition, judge, rejection, matching_version
 from tacit.gate.automatic_approval import reason_against_acceptance
 from tacit.gate.findings import RULES, GateReason
 from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX
@@ -27,7 +27,7 @@ LONGER = content(steps=(*MIGRATE, *bash_steps("git push")))
 AT = later(3)
 
 
-def judged(made: Candidate | None = None, known: list[Stored] | None = None, **more) -> GateResult:
+def judged(made: Candidate | None = None, known: list[StoredVersion] | None = None, **more) -> GateResult:
     policy = more.pop("policy", STANDARD)
     return judge(made or candidate(), known or [], policy, at=AT, **{"successes": lambda attempts: 9, **more})
 
@@ -78,7 +78,7 @@ def test_a_rejection_has_its_own_name_and_content():
 
 
 def test_an_attempt_that_yields_nothing_is_dated_and_names_its_policy():
-    found = turned_away([Finding(rule="x", message="y")], trajectory_id="t_9", name="n", policy=OPEN, at=AT)
+    found = rejection([Finding(rule="x", message="y")], trajectory_id="t_9", name="n", policy=OPEN, at=AT)
     assert found == Verdict(
         decision=Decision.REJECT,
         relation=Relation.NONE,
@@ -174,11 +174,11 @@ def test_missing_parts_are_reported_only_where_it_is_known_which_skills_there_ar
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
     assert (
-        finding(judged(whole, extra_findings=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
+        finding(judged(whole, library_findings=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
     )
-    assert judged(whole, extra_findings=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
+    assert judged(whole, library_findings=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))
-    assert judged(itself, extra_findings=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
+    assert judged(itself, library_findings=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
 
 
 # --- why the policy does not accept it by itself ----------------------------------------------------------------------------
@@ -224,19 +224,19 @@ def test_what_earned_its_trial_says_why_when_and_by_whom():
 
 def test_a_twin_is_the_known_skill_that_is_alike_and_was_not_turned_down():
     known = stored()
-    assert twin_of(candidate(), [known], STANDARD) == known
-    assert twin_of(candidate(), [], STANDARD) is None
-    assert twin_of(candidate(), [stored(status=Status.REJECTED)], STANDARD) is None
-    assert twin_of(candidate(), [stored(scope=Scope(Level.PROJECT, "other"))], STANDARD) is None
+    assert matching_version(candidate(), [known], STANDARD) == known
+    assert matching_version(candidate(), [], STANDARD) is None
+    assert matching_version(candidate(), [stored(status=Status.REJECTED)], STANDARD) is None
+    assert matching_version(candidate(), [stored(scope=Scope(Level.PROJECT, "other"))], STANDARD) is None
     other = stored(content(name="deploy", description="Ship it", steps=bash_steps("make push")))
-    assert twin_of(candidate(), [other], STANDARD) is None
+    assert matching_version(candidate(), [other], STANDARD) is None
 
 
 def test_a_likeness_at_the_bound_is_enough():
     known = stored(content(name="x-y", description="z w", category=""))
     made = candidate(content(name="a-b", description="c d", category=""))
-    assert twin_of(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.65)) == known
-    assert twin_of(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.66)) is None
+    assert matching_version(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.65)) == known
+    assert matching_version(made, [known], dataclasses.replace(STANDARD, duplicate_similarity=0.66)) is None
 
 
 def test_a_revision_of_what_is_not_known_is_a_new_skill():

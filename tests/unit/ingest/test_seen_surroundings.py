@@ -13,9 +13,9 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Provenance, SkillContent, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
-from tacit.gate.judgement import joined
+from tacit.gate.judgement import merge_candidate
 from tacit.render import parse, render
 from tacit.store import open_store
 from tests.unit.learn.calls import WORKED, attempt
@@ -57,7 +57,7 @@ def loop() -> Tacit:
     return made
 
 
-def learned(loop: Tacit) -> list[Stored]:
+def learned(loop: Tacit) -> list[StoredVersion]:
     return [held for held in loop.skills() if held.version.content.surroundings]
 
 
@@ -112,8 +112,8 @@ def test_an_edit_whose_parent_is_in_another_store_counts_as_written(loop: Tacit)
 def test_attempts_without_surroundings_do_not_vouch_for_what_somebody_wrote() -> None:
     rests = Provenance(trajectory_ids=("t_1",), grounding={"surroundings": (Span("t_1", 1),)}, made_by="tacit.mining/1")
     mined = candidate(dataclasses.replace(FORGED, surroundings=()), provenance=rests)
-    one = joined(mined, stored(FORGED).version)
+    one = merge_candidate(mined, stored(FORGED).version)
     assert one.content.surroundings == FORGED.surroundings
     assert "surroundings" not in one.provenance.grounding
-    both = joined(dataclasses.replace(mined, content=FORGED), stored(FORGED).version)
+    both = merge_candidate(dataclasses.replace(mined, content=FORGED), stored(FORGED).version)
     assert both.provenance.grounding["surroundings"] == (Span("t_1", 1),)

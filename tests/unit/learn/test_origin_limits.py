@@ -6,7 +6,7 @@ import dataclasses
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin
-from tacit.domain.skill import INSTRUCTED, SkillStep, filled_fields, unaccounted
+from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, filled_fields, fields_without_origin
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure
@@ -31,8 +31,8 @@ def test_honest_work_is_left_as_it_is():
     trajectory = attempt(TASK, *WORK, CHECK, reply("Done."))
     draft = the_procedure(trajectory)
     assert made_of(trajectory).origins == draft.origins
-    assert not unaccounted(draft.content, draft.origins)
-    assert INSTRUCTED not in made_of(trajectory).provenance.grounding
+    assert not fields_without_origin(draft.content, draft.origins)
+    assert READ_INSTRUCTIONS not in made_of(trajectory).provenance.grounding
 
 
 def test_what_was_read_is_external_in_another_case():
@@ -87,7 +87,7 @@ def test_a_field_without_spans_is_external():
     found = limit_origins(dataclasses.replace(draft, content=content), [attempt_texts(trajectory)])
     assert found.origins["license"] is Origin.EXTERNAL
     assert found.origins[f"steps.{len(draft.content.steps)}"] is Origin.EXTERNAL
-    assert set(filled_fields(content)) - set(unaccounted(content, found.origins)) == set(filled_fields(content))
+    assert set(filled_fields(content)) - set(fields_without_origin(content, found.origins)) == set(filled_fields(content))
     assert found.lowest_origin is Origin.EXTERNAL
 
 
@@ -96,6 +96,6 @@ def test_texts_that_tell_what_to_do_are_noted_if_they_were_read_before_the_last_
     before = attempt(TASK, read("NOTES.md", sentence), *WORK, CHECK)
     after = attempt(TASK, *WORK, CHECK, read("NOTES.md", sentence))
     persons = attempt(TASK, *WORK, say(sentence), CHECK)
-    assert made_of(before).provenance.grounding[INSTRUCTED] == (Span(before.id, 1, "observation"),)
-    assert INSTRUCTED not in made_of(after).provenance.grounding
-    assert INSTRUCTED not in made_of(persons).provenance.grounding
+    assert made_of(before).provenance.grounding[READ_INSTRUCTIONS] == (Span(before.id, 1, "observation"),)
+    assert READ_INSTRUCTIONS not in made_of(after).provenance.grounding
+    assert READ_INSTRUCTIONS not in made_of(persons).provenance.grounding

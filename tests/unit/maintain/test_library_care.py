@@ -16,7 +16,7 @@ from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Kind, SkillContent, SkillStep, unaccounted
+from tacit.domain.skill import Kind, SkillContent, SkillStep, fields_without_origin
 from tacit.maintain import status_changes
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store import open_store
@@ -143,7 +143,7 @@ class TestSettling:
         version_id = library.approved(RELEASE)
         library.use(version_id, Outcome.SUCCESS, times=15)
         before = library.store.history()
-        assert status_changes.settle(library.store, Policy(), at=library.now) == []
+        assert status_changes.apply_status_changes(library.store, Policy(), at=library.now) == []
         assert library.store.history() == before
 
     def test_a_pinned_skill_is_left_where_it_is_and_reported_of(self, library: Library) -> None:
@@ -157,7 +157,7 @@ class TestSettling:
         assert not any(each.applied for each in library.apply())
         assert library.status(version_id) is Status.TRIAL
         library.pin(version_id, text="")
-        [moved] = status_changes.settle(library.store, Policy(), at=library.now)
+        [moved] = status_changes.apply_status_changes(library.store, Policy(), at=library.now)
         assert moved.after is Status.RETIRED
 
     def test_learning_ends_with_settling(self, library: Library) -> None:
@@ -269,7 +269,7 @@ class TestMerging:
         assert whole.content.steps == RELEASE.steps
         assert whole.content.example_queries == ("Ship the api to production",)
         assert whole.parents == (one, other)
-        assert unaccounted(whole.content, whole.origins) == ()
+        assert fields_without_origin(whole.content, whole.origins) == ()
 
     def test_what_adds_nothing_at_all_leaves_without_a_further_version(self, library: Library) -> None:
         known = dataclasses.replace(SAME_WORK_OPTIONAL, example_queries=(RELEASE.description, "ship the api"))

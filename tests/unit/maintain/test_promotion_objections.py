@@ -18,7 +18,7 @@ from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewher
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain import promotion
 from tacit.store import queries
 from tests.unit.maintain.test_promotion_stores import World, approved, lesson, result
@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Iterator[World]:
         loop.close()
 
 
-def measured(loop: Tacit, stored: Stored, *, worked: int, of: int) -> None:
+def measured(loop: Tacit, stored: StoredVersion, *, worked: int, of: int) -> None:
     for number in range(of):
         outcome = Outcome.SUCCESS if number < worked else Outcome.FAILURE
         piece = result(stored.version.id, use=f"u_{number}", outcome=outcome)
@@ -44,7 +44,7 @@ def preview(loop: Tacit, name: str, **how: Any) -> promotion.PromotionPreview:
     return loop.library.preview(name, Scope(Level.ORGANISATION), by="ann", **how)
 
 
-def moved(stored: Stored, after: Status, **fields: Any) -> Transition:
+def moved(stored: StoredVersion, after: Status, **fields: Any) -> Transition:
     return Transition(
         version_id=stored.version.id,
         content_hash=stored.version.hash,
@@ -131,7 +131,7 @@ def test_the_record_is_reported_wherever_it_is_promoted_to_and_counts_nowhere(pl
     stored = approved(shop, lesson())
     measured(shop, stored, worked=11, of=25)
     done = shop.library.promote("restart-the-worker", by="ann")
-    billing.library.adopt()
+    billing.library.sync_from_home()
     for store in (place.at_home().context.store, billing.context.store):
         signs = record_elsewhere(store.remarks(done.skill_id, about=About.PROMOTION))
         assert signs.startswith("in shop it worked in 11 of 25 verified uses")
@@ -145,7 +145,7 @@ def test_a_second_step_takes_nothing_away_from_a_poor_record(place: World) -> No
     stored = approved(shop, lesson())
     measured(shop, stored, worked=11, of=25)
     shop.library.promote("restart-the-worker", by="ann")
-    billing.library.adopt()
+    billing.library.sync_from_home()
     found = billing.library.preview("restart-the-worker", Scope(Level.GLOBAL), by="ann")
     assert "in shop it worked in 11 of 25" in found.record
     [objection] = found.objections
@@ -174,7 +174,7 @@ def test_a_rewrite_after_an_earlier_promotion_renews_what_is_there(place: World)
     assert (again.relation, again.skill_id) == (Relation.MERGE, first.skill_id)
     assert again.version_id != first.version_id
     assert queries.find(home.context.store, "restart-the-worker").version.content.body == "Ask <SERVICE> for the worker"
-    shop.library.adopt()
+    shop.library.sync_from_home()
     [mirror] = [held for held in shop.skills() if held.skill.id == first.skill_id]
     assert mirror.version.id == again.version_id
 
@@ -195,12 +195,12 @@ def test_what_was_promoted_is_no_longer_offered(place: World) -> None:
     approved(shop, lesson())
     assert [each.to for each in shop.library.prospects()] == [Level.ORGANISATION]
     shop.library.promote("restart-the-worker", by="ann")
-    shop.library.adopt()
+    shop.library.sync_from_home()
     assert [(each.to, each.stored.skill.scope.level) for each in shop.library.prospects()] == [
         (Level.GLOBAL, Level.ORGANISATION)
     ]
     shop.library.promote("restart-the-worker", "global", by="ann")
-    shop.library.adopt()
+    shop.library.sync_from_home()
     assert shop.library.prospects() == []
 
 
@@ -232,7 +232,7 @@ def test_a_name_means_what_may_be_recalled_then_the_narrowest_then_the_newest(pl
     shop = place.project("shop")
     own = approved(shop, lesson())
     mirror = shop.library.promote("restart-the-worker", by="ann")
-    shop.library.adopt()
+    shop.library.sync_from_home()
     assert queries.find(shop.context.store, "restart-the-worker").skill.id == own.skill.id
     assert [held.version.id for held in queries.namesakes(shop.context.store, own)] == [mirror.version_id]
     newer = approved(shop, lesson(body="Wait until it has stopped"), revises=own)

@@ -24,7 +24,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.gate import approve
 from tacit.maintain import mirroring, nomination, promotion
 from tacit.maintain.mirroring import reported_by_several
@@ -74,7 +74,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         loop.close()
 
 
-def approved(loop: Tacit, made: SkillContent, **how: Any) -> Stored:
+def approved(loop: Tacit, made: SkillContent, **how: Any) -> StoredVersion:
     verdict = loop.propose(made, by="ann", origin=how.pop("origin", Origin.USER), **how)
     ticks = [literal.key for literal in loop.reviews.examine(verdict.version_id).literals]
     loop.review(verdict.version_id, "approve", by="ann", ticked=ticks)
@@ -145,7 +145,7 @@ def test_a_nomination_waits_at_home_until_a_person_decides(world: World) -> None
     assert len(done.projects) == 2
     [signs] = [each for each in billing.library.prospects() if each.to is Level.ORGANISATION]
     assert signs.gate.open
-    billing.library.adopt()
+    billing.library.sync_from_home()
     assert [s.skill.scope.level for s in billing.context.store.catalogue()] == [Level.PROJECT]
     assert billing.library.promote("restart-the-worker", by="ann").status is Status.TRIAL
 
@@ -263,19 +263,19 @@ def test_rules_and_a_model_that_agree_make_it_global_everywhere(world: World) ->
     model = Says({"agnostic": True, "reason": "any project with Celery can use it"})
     assert shop.library.promote("restart-the-worker", "global", by="ann", model=model).scope == Scope(Level.GLOBAL)
     assert "Celery" in model.asked[0].material
-    billing.library.adopt()
+    billing.library.sync_from_home()
     assert [item.name for item in billing.recall("the celery worker has an old task").items] == ["restart-the-worker"]
 
 
 # --- the mirror ----------------------------------------------------------------------------------------------------
 
 
-def mirrored(world: World) -> tuple[Tacit, Tacit, Stored]:
+def mirrored(world: World) -> tuple[Tacit, Tacit, StoredVersion]:
     """A project with a mirror, home, and the mirror."""
     shop, billing = world.project("shop"), world.project("billing")
     approved(shop, lesson())
     done = shop.library.promote("restart-the-worker", by="ann")
-    assert billing.library.adopt().added == (done.version_id,)
+    assert billing.library.sync_from_home().added == (done.version_id,)
     return billing, world.at_home(), billing.context.store.version(done.version_id)
 
 
@@ -284,7 +284,7 @@ def test_a_mirror_is_the_same_version_with_its_approvals_and_adopting_again_chan
     assert mirror.version == home.context.store.version(mirror.version.id).version
     assert billing.context.store.approvals(mirror.version.id) == home.context.store.approvals(mirror.version.id)
     assert mirror.status is Status.TRIAL
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
     assert list(billing.archive.verify()) == []
 
 
@@ -292,24 +292,24 @@ def test_the_projects_own_skill_shadows_its_mirror(world: World) -> None:
     shop = world.project("shop")
     own = approved(shop, lesson())
     shop.library.promote("restart-the-worker", by="ann")
-    shop.library.adopt()
+    shop.library.sync_from_home()
     assert [item.version_id for item in shop.recall("restart the celery worker").items] == [own.version.id]
 
 
 def test_a_mirror_follows_its_original_and_comes_back_with_it(world: World) -> None:
     billing, home, mirror = mirrored(world)
     home.review(mirror.version.id, "retire", by="ann")
-    assert billing.library.adopt().followed == (mirror.version.id,)
+    assert billing.library.sync_from_home().followed == (mirror.version.id,)
     assert billing.context.store.version(mirror.version.id).status is Status.RETIRED
     home.review(mirror.version.id, "restore", by="ann")
-    billing.library.adopt()
+    billing.library.sync_from_home()
     assert billing.context.store.version(mirror.version.id).status is Status.TRIAL
 
 
 def test_a_local_decision_about_a_mirror_is_kept(world: World) -> None:
     billing, home, mirror = mirrored(world)
     billing.review(mirror.version.id, "retire", by="ann")
-    billing.library.adopt()
+    billing.library.sync_from_home()
     assert billing.context.store.version(mirror.version.id).status is Status.RETIRED
     assert home.context.store.version(mirror.version.id).status is Status.TRIAL
 
@@ -319,7 +319,7 @@ def test_a_new_version_at_home_becomes_the_current_mirror(world: World) -> None:
     better = dataclasses.replace(mirror.version.content, body="Send it SIGTERM first.")
     verdict = home.propose(better, by="ann", origin=Origin.USER, revises=home.context.store.version(mirror.version.id))
     home.review(verdict.version_id, "approve", by="ann")
-    assert billing.library.adopt().added == (verdict.version_id,)
+    assert billing.library.sync_from_home().added == (verdict.version_id,)
     assert billing.version("restart-the-worker").version.id == verdict.version_id
 
 
@@ -327,10 +327,10 @@ def test_what_is_purged_at_home_is_forgotten_here_and_refused(world: World) -> N
     billing, home, mirror = mirrored(world)
     plan = home.archive.descent(Source(kind=SourceKind.IMPORTED, value=mirror.version.hash))
     home.archive.purge(plan, by="ann", reason="a leak")
-    assert billing.library.adopt().purged == (mirror.version.id,)
+    assert billing.library.sync_from_home().purged == (mirror.version.id,)
     assert billing.context.store.catalogue() == []
     assert billing.context.store.tombstones(mirror.version.hash)
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
     with pytest.raises(GateRefusal):
         approved(billing, mirror.version.content)
 
@@ -340,7 +340,7 @@ def test_what_was_purged_here_does_not_come_back_from_home(world: World) -> None
     billing.archive.purge(
         billing.archive.descent(Source(kind=SourceKind.IMPORTED, value=mirror.version.hash)), by="ann"
     )
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
     assert billing.context.store.catalogue() == []
     assert home.context.store.version(mirror.version.id).status in RECALLABLE
 
@@ -359,18 +359,18 @@ def test_a_pinned_mirror_stays_where_it_is(world: World) -> None:
     pin = Remark(subject=mirror.skill.id, about=About.PIN, by="ann", at=NOW, text="keep it")
     billing.context.store.add(pin)
     home.review(mirror.version.id, "retire", by="ann")
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
     assert billing.context.store.version(mirror.version.id).status is Status.TRIAL
 
 
 def test_results_of_all_projects_are_reported_home_once(world: World) -> None:
     billing, home, mirror = mirrored(world)
     third = world.project("third")
-    third.library.adopt()
+    third.library.sync_from_home()
     for number, loop in enumerate((billing, third)):
         loop.context.store.add(result(mirror.version.id, use=f"u_{number}"))
-        assert loop.library.adopt().reported == (mirror.version.id,)
-        assert loop.library.adopt().reported == ()
+        assert loop.library.sync_from_home().reported == (mirror.version.id,)
+        assert loop.library.sync_from_home().reported == ()
     signs = home.context.store.evidence([mirror.version.id])[mirror.version.id]
     assert sorted(piece.scope for piece in signs) == ["project:billing", "project:third"]
     assert home.library.reliability(mirror.version.id).trials > 1.9  # of both, the older one a little decayed
@@ -393,7 +393,7 @@ def test_nothing_is_mirrored_that_no_person_approved(world: World) -> None:
             at=NOW,
         )
     )
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
 
 
 def test_an_approval_that_no_longer_holds_lets_nothing_in(world: World) -> None:
@@ -420,7 +420,7 @@ def test_an_approval_that_no_longer_holds_lets_nothing_in(world: World) -> None:
     ticked = [literal.key for literal in whole.literals]
     full = approve(stored, whole, by="ann", at=NOW, policy=home.context.config.policy, ticked=ticked)
     home.context.store.add(dataclasses.replace(full, ticked=(), id=""))
-    billing.library.adopt()
+    billing.library.sync_from_home()
     assert billing.context.store.version(done.version_id).status not in RECALLABLE
 
 
@@ -431,12 +431,12 @@ def test_only_a_projects_own_store_meets_home(world: World) -> None:
         database=str(world.folder / "own.db"), project=world.folder / "other", chosen_by="test", home=world.home
     )
     chosen.context.place = own
-    assert not chosen.library.adopt()
+    assert not chosen.library.sync_from_home()
     at_home = StoreLocation(
         database=str(world.home / "tacit.db"), project=world.home.parent, chosen_by="test", home=world.home
     )
     billing.context.place = at_home
-    assert not billing.library.adopt()
+    assert not billing.library.sync_from_home()
 
 
 def test_a_home_that_cannot_be_read_does_not_stop_learning(world: World) -> None:
@@ -444,7 +444,7 @@ def test_a_home_that_cannot_be_read_does_not_stop_learning(world: World) -> None
     world.home.mkdir(parents=True)
     (world.home / "tacit.db").write_text(text := "no database at all, but rather a text that is long enough to be read")
     assert not shop.learn().verdicts
-    assert not shop.library.adopt()
+    assert not shop.library.sync_from_home()
     assert (world.home / "tacit.db").read_text() == text, "whatever lies there is left alone"
 
 
@@ -526,10 +526,10 @@ def test_a_trusted_portable_skill_is_nominated_and_handed_over_at_the_next_meeti
     assert care.advice == (coded("promote", name="restart-the-worker", to="organisation"),)
     shop.context.store.add(care.remark)
     assert cares_of(shop) == []
-    shop.library.adopt()
+    shop.library.sync_from_home()
     [there] = world.at_home().context.store.catalogue()
     assert (there.status, there.skill.scope) == (Status.CANDIDATE, Scope(Level.ORGANISATION))
-    shop.library.adopt()
+    shop.library.sync_from_home()
     assert len(world.at_home().context.store.remarks(about=About.PROMOTION)) == 1
 
 

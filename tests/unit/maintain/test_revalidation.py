@@ -55,14 +55,14 @@ def everything(relied: Requirements, _: Path) -> FoundRequirements:
 
 def test_what_a_skill_relies_on_is_noted_once(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
-    assert revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW) == 1
-    assert revalidation.note_contracts(loop.context.store, tmp_path, everything, at=later(1)) == 0
+    assert revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW) == 1
+    assert revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=later(1)) == 0
     assert revalidation.contracts(loop.context.store, tmp_path, everything, at=later(1)) == []
 
 
 def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -> None:
     version_id = approved(loop)
-    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
+    revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW)
     present = finds(programs={"make": "1.0", "python": "1.0"}, targets=("make release",))
     (care,) = revalidation.contracts(loop.context.store, tmp_path, present, at=later(1))
     assert care.reasons == (coded("file_missing", path="tools/tag.py"),)
@@ -72,7 +72,7 @@ def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -
 
 def test_a_program_that_is_missing_here_is_only_reported(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
-    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
+    revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW)
     present = finds(programs={"python": "2.0"}, targets=("make release",), files=("tools/tag.py",))
     (care,) = revalidation.contracts(loop.context.store, tmp_path, present, at=later(1))
     assert care.move is None
@@ -105,7 +105,7 @@ def test_what_was_tried_again_is_machine_verified_evidence(
 
 def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loop: Tacit, tmp_path: Path) -> None:
     version_id = approved(loop)
-    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
+    revalidation.record_dependencies(loop.context.store, tmp_path, everything, at=NOW)
     (care,) = revalidation.contracts(loop.context.store, tmp_path, finds(), at=later(1))
     assert care.move is not None
     loop.context.store.add_transition(care.move)

@@ -18,8 +18,8 @@ from tacit.domain.ledger import About
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import INSTRUCTED, Kind, Parameter, SkillContent, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.skill import READ_INSTRUCTIONS, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.maintain import revision
 from tacit.store import open_store
@@ -56,14 +56,14 @@ def loop() -> Iterator[Tacit]:
     made.close()
 
 
-def approve(loop: Tacit, version_id: str) -> Stored:
+def approve(loop: Tacit, version_id: str) -> StoredVersion:
     ticked = [literal.key for literal in loop.reviews.examine(version_id).literals]
     loop.review(version_id, "approve", by="ann", ticked=ticked)
     return loop.version(version_id)
 
 
 @pytest.fixture
-def skill(loop: Tacit) -> Stored:
+def skill(loop: Tacit) -> StoredVersion:
     return approve(loop, loop.propose(SKILL, by="ann", origin=Origin.USER).version_id)
 
 
@@ -92,7 +92,7 @@ def moved(edition: str) -> tuple[Made, ...]:
 
 def run(
     loop: Tacit,
-    version: Stored,
+    version: StoredVersion,
     session: str,
     *made: Made,
     result: str = "success",
@@ -135,17 +135,17 @@ def run(
     return identity
 
 
-def found(loop: Tacit, version: Stored) -> revision.SkillFindings:
+def found(loop: Tacit, version: StoredVersion) -> revision.SkillFindings:
     return revision.examine(loop.context.store, loop.version(version.version.id))
 
 
-def child_of(loop: Tacit, skill: Stored) -> Stored:
+def child_of(loop: Tacit, skill: StoredVersion) -> StoredVersion:
     verdict = loop.library.refine(skill.version.id)
     assert verdict is not None
     return loop.version(verdict.version_id)
 
 
-def test_friction_of_a_run_is_kept_once_with_its_step_and_run(loop: Tacit, skill: Stored) -> None:
+def test_friction_of_a_run_is_kept_once_with_its_step_and_run(loop: Tacit, skill: StoredVersion) -> None:
     identity = run(loop, skill, "spring", *moved("spring"))
     loop.learn()
     [remark] = loop.context.store.remarks(skill.version.id, about=About.FRICTION)
@@ -155,7 +155,7 @@ def test_friction_of_a_run_is_kept_once_with_its_step_and_run(loop: Tacit, skill
 
 
 def test_friction_of_a_run_whose_use_came_to_be_known_late_is_noted_when_it_is_credited(
-    loop: Tacit, skill: Stored
+    loop: Tacit, skill: StoredVersion
 ) -> None:
     identity = run(loop, skill, "spring", *moved("spring"), late=True)
     assert loop.context.store.remarks(skill.version.id, about=About.FRICTION) == []
@@ -168,7 +168,7 @@ def test_friction_of_a_run_whose_use_came_to_be_known_late_is_noted_when_it_is_c
     ]
 
 
-def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop: Tacit, skill: Stored) -> None:
+def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop: Tacit, skill: StoredVersion) -> None:
     first = run(loop, skill, "spring", *moved("spring"))
     assert loop.library.refine(skill.version.id) is None
     second = run(loop, skill, "autumn", *moved("autumn"))
@@ -190,7 +190,7 @@ def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop
     assert loop.version(skill.version.id).status in RECALLABLE
 
 
-def test_one_finding_is_proposed_once_while_it_waits_and_after_it_was_turned_down(loop: Tacit, skill: Stored) -> None:
+def test_one_finding_is_proposed_once_while_it_waits_and_after_it_was_turned_down(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *moved(session))
     child = child_of(loop, skill)
@@ -202,7 +202,7 @@ def test_one_finding_is_proposed_once_while_it_waits_and_after_it_was_turned_dow
     assert found(loop, skill).waiting is None
 
 
-def test_failed_and_unverified_runs_show_friction_and_propose_nothing(loop: Tacit, skill: Stored) -> None:
+def test_failed_and_unverified_runs_show_friction_and_propose_nothing(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn", "winter"):
         run(loop, skill, session, *moved(session), result="failure")
     assert loop.library.refine(skill.version.id) is None
@@ -215,7 +215,7 @@ def test_failed_and_unverified_runs_show_friction_and_propose_nothing(loop: Taci
 
 
 def test_an_approved_refinement_is_on_trial_with_evidence_of_its_own_next_to_its_parent(
-    loop: Tacit, skill: Stored
+    loop: Tacit, skill: StoredVersion
 ) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *moved(session))
@@ -229,7 +229,7 @@ def test_an_approved_refinement_is_on_trial_with_evidence_of_its_own_next_to_its
 
 
 def test_a_task_that_the_parent_solved_and_the_child_fails_is_a_regression_until_it_is_solved_again(
-    loop: Tacit, skill: Stored
+    loop: Tacit, skill: StoredVersion
 ) -> None:
     task = "Publish the handbook for Northwind"
     plain = [ok("make docs"), ok("cp build/handbook.pdf out/northwind.pdf"), ok("make test", "ok")]
@@ -258,21 +258,21 @@ def poisoned(session: str) -> tuple[Made, ...]:
     )
 
 
-def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(loop: Tacit, skill: Stored) -> None:
+def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *poisoned(session))
     seen = found(loop, skill).candidate
     assert seen is not None
     at = next(n for n, step in enumerate(seen.content.steps) if "evil" in str(step.arguments))
     assert seen.origins[f"steps.{at}"] is Origin.EXTERNAL
-    assert seen.provenance.grounding[INSTRUCTED]
+    assert seen.provenance.grounding[READ_INSTRUCTIONS]
     child = child_of(loop, skill)
     assert child.status not in RECALLABLE
     assert child.version.lowest_origin is Origin.EXTERNAL
     assert any("get.evil.example" in literal.key for literal in loop.reviews.examine(child.version.id).literals)
 
 
-def test_a_revision_contains_no_text_that_was_read(loop: Tacit, skill: Stored) -> None:
+def test_a_revision_contains_no_text_that_was_read(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *poisoned(session))
     seen = found(loop, skill).candidate
@@ -280,7 +280,7 @@ def test_a_revision_contains_no_text_that_was_read(loop: Tacit, skill: Stored) -
     assert "IMPORTANT" not in repr(seen.content)
 
 
-def test_a_persons_correction_in_one_session_is_enough(loop: Tacit, skill: Stored) -> None:
+def test_a_persons_correction_in_one_session_is_enough(loop: Tacit, skill: StoredVersion) -> None:
     made = [
         ok("make docs"),
         ok("cp build/handbook.pdf out/spring.pdf"),
@@ -294,7 +294,7 @@ def test_a_persons_correction_in_one_session_is_enough(loop: Tacit, skill: Store
     assert parts == {"arguments", "text"}
 
 
-def test_a_shorter_verified_way_of_two_sessions_is_proposed(loop: Tacit, skill: Stored) -> None:
+def test_a_shorter_verified_way_of_two_sessions_is_proposed(loop: Tacit, skill: StoredVersion) -> None:
     run(loop, skill, "zero", ok("make docs"), ok("cp build/handbook.pdf out/zero.pdf"), ok("make test"))
     for session in ("spring", "autumn"):
         run(loop, skill, session, ok("make release"), ok("make test", "ok"))
@@ -303,7 +303,7 @@ def test_a_shorter_verified_way_of_two_sessions_is_proposed(loop: Tacit, skill: 
 
 
 def test_a_correction_theme_seen_three_times_asks_for_review_and_one_that_is_not_does_not(
-    loop: Tacit, skill: Stored
+    loop: Tacit, skill: StoredVersion
 ) -> None:
     user_message = "No, that is not what I asked for, keep the old edition as well."
     for session in ("spring", "autumn", "winter"):
@@ -314,7 +314,7 @@ def test_a_correction_theme_seen_three_times_asks_for_review_and_one_that_is_not
     assert ("repeated_correction", 3) in [(each.code, each.values.get("count")) for each in quality.reasons]
 
 
-def test_a_skill_without_friction_is_not_reported(loop: Tacit, skill: Stored) -> None:
+def test_a_skill_without_friction_is_not_reported(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn"):
         run(
             loop, skill, session, ok("make docs"), ok(f"cp build/handbook.pdf out/{session}.pdf"), ok("make test", "ok")
@@ -324,7 +324,7 @@ def test_a_skill_without_friction_is_not_reported(loop: Tacit, skill: Stored) ->
     assert loop.library.refine(skill.version.id) is None
 
 
-def test_a_self_reported_failure_makes_no_regression(loop: Tacit, skill: Stored) -> None:
+def test_a_self_reported_failure_makes_no_regression(loop: Tacit, skill: StoredVersion) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *moved(session))
     child = approve(loop, child_of(loop, skill).version.id)
@@ -347,7 +347,7 @@ def test_a_self_reported_failure_makes_no_regression(loop: Tacit, skill: Stored)
     assert len(again.regressions) == 1
 
 
-def test_purging_a_run_takes_its_friction_and_the_refinement_that_rests_on_it(loop: Tacit, skill: Stored) -> None:
+def test_purging_a_run_takes_its_friction_and_the_refinement_that_rests_on_it(loop: Tacit, skill: StoredVersion) -> None:
     runs = [run(loop, skill, session, *moved(session)) for session in ("spring", "autumn")]
     child = child_of(loop, skill)
     gone = loop.context.store.descent(Source(kind=SourceKind.TRAJECTORY, value=runs[0]))
@@ -401,7 +401,7 @@ def test_a_run_that_did_more_than_the_skill_it_followed_founds_one_of_its_own(lo
     assert {"command": "kubectl apply -f deploy.yml"} in steps
 
 
-def test_a_run_that_was_not_shown_the_skill_is_learned_from_as_ever(loop: Tacit, skill: Stored) -> None:
+def test_a_run_that_was_not_shown_the_skill_is_learned_from_as_ever(loop: Tacit, skill: StoredVersion) -> None:
     approve(loop, loop.propose(STAMP, by="ann", origin=Origin.USER).version_id)
     run(loop, skill, "staging", *REPAIRED, task="Stamp the build for the deploy to staging")
     assert len(procedures(loop)) == 3

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.coded_reason import coded
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Pitfall, SkillContent, SkillStep, unaccounted
+from tacit.domain.skill import Pitfall, SkillContent, SkillStep, fields_without_origin
 from tacit.domain.trajectory import StepResult
 from tacit.evidence.runs import SkillRun
 from tacit.maintain.revision_edits import Revision, same_revision_content
@@ -22,7 +22,7 @@ def commands(content: SkillContent) -> list[str]:
 
 def revised(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
     [found] = revisions(version_of(content), runs, revision_context(*runs, rejected=rejected))
-    assert unaccounted(found.content, found.origins) == ()
+    assert fields_without_origin(found.content, found.origins) == ()
     return found
 
 

@@ -219,7 +219,7 @@ def by_record(signs: list[Evidence]) -> list[tuple[datetime, Status]]:
     record, status, moves = VoteRecord(since=later(-1)), TRIAL, []
     for each in signs:
         record.add(each)
-        found = record.judge(status)
+        found = record.status_change(status)
         if found is not None and status in (TRIAL, TRUSTED):
             status = found.after
             moves.append((each.at, status))

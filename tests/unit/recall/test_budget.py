@@ -10,7 +10,7 @@ import pytest
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence import rank
 from tacit.recall.ranking import BUDGET_SHARES, TokenBudget
 from tacit.recall.selection import has_same_content, select
@@ -23,11 +23,11 @@ from tests.unit.making import NOW, PROJECT, content, stored
 TASK = "add a database migration"
 
 
-def held(name: str, kind: Kind = Kind.PROCEDURE, **more: Any) -> Stored:
+def held(name: str, kind: Kind = Kind.PROCEDURE, **more: Any) -> StoredVersion:
     return stored(content(name=name, kind=kind, description=f"Add a database migration {name}", **more))
 
 
-def ask(*known: Stored, size: int = 40, **query: Any) -> Selection:
+def ask(*known: StoredVersion, size: int = 40, **query: Any) -> Selection:
     def render(item: Item, room: int) -> str:
         del room
         return item.name.ljust(size, ".")

@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import FoundPassage, Stored
+from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.recall.passages import (
     CHOSEN,
     EVIDENCE_TYPES,
@@ -35,7 +35,7 @@ def paper(name: str = "vacuum", title: str = "Notes", **metadata: Any) -> SkillC
     return SkillContent(kind=Kind.REFERENCE, name=name, description=title, metadata=told)
 
 
-def held(content: SkillContent) -> Stored:
+def held(content: SkillContent) -> StoredVersion:
     return stored(content, status=Status.TRUSTED)
 
 

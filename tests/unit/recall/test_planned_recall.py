@@ -13,7 +13,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Cue, Kind, Skill, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.recall import retrieval
 from tacit.recall.signals import CANDIDATE_HITS
 from tacit.store import open_store
@@ -29,12 +29,12 @@ def store() -> Iterator[Store]:
     opened.close()
 
 
-def put(store: Store, name: str, *, scope: Scope = ANYWHERE, status: Status = Status.TRIAL, **more: Any) -> Stored:
+def put(store: Store, name: str, *, scope: Scope = ANYWHERE, status: Status = Status.TRIAL, **more: Any) -> StoredVersion:
     what = {key: value for key, value in more.items() if key != "minutes"}
     return put_version(store, name, status=status, skill=Skill.found(content(name, **what), scope, at=at(0)), **more)
 
 
-def part(store: Store, name: str, word: str, *, tool: str = "", **more: Any) -> Stored:
+def part(store: Store, name: str, word: str, *, tool: str = "", **more: Any) -> StoredVersion:
     cues = (Cue(term="", weight=0.1), Cue(term=word, weight=1.6))
     steps = (SkillStep(text=f"run {tool or name}", tool=tool or name),)
     return put(store, name, description=f"It will {word}", cues=cues, steps=steps, **more)
@@ -46,7 +46,7 @@ def works(store: Store) -> None:
     part(store, "stop-server", "stop")
 
 
-def composite(store: Store, *, optional: bool = False, **more: Any) -> Stored:
+def composite(store: Store, *, optional: bool = False, **more: Any) -> StoredVersion:
     names = ("stop-server", "copy-files", "start-server")
     steps = tuple(SkillStep(text=f"`{name}`", optional=optional) for name in names)
     return put(store, "move-the-server", description="Move the server", sub_skills=names, steps=steps, **more)

@@ -13,7 +13,7 @@ from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.filters import NOT_FOR
@@ -32,7 +32,7 @@ def store() -> Iterator[Store]:
     opened.close()
 
 
-def put(store: Store, name: str, description: str, **more: Any) -> Stored:
+def put(store: Store, name: str, description: str, **more: Any) -> StoredVersion:
     stored = put_version(store, name, description=description, **{"steps": (), **more})
     publishing.publish(store, EMBEDDER)
     return stored

@@ -13,7 +13,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, ReasonCode, Selection
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Hit, Stored
+from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence import rank, reliability
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
@@ -29,7 +29,7 @@ def known(measured: dict[str, Reliability] | None = None, **fields: object) -> R
 
 
 def ask(
-    held: list[Stored],
+    held: list[StoredVersion],
     text: str = TASK,
     *,
     told: RecallContext | None = None,
@@ -50,7 +50,7 @@ def codes(selection: Selection) -> dict[str, ReasonCode]:
     return {left.name: left.code for left in selection.left_out}
 
 
-def several(count: int) -> list[Stored]:
+def several(count: int) -> list[StoredVersion]:
     return [stored(content(name=f"add-a-database-migration-{i}"), sequence=i) for i in range(count)]
 
 
@@ -181,7 +181,7 @@ def test_only_the_newest_version_of_a_skill_is_given():
 OTHER = Scope(Level.PROJECT, "other")
 
 
-def elsewhere(count: int, scope: Scope = OTHER, **more: object) -> list[Stored]:
+def elsewhere(count: int, scope: Scope = OTHER, **more: object) -> list[StoredVersion]:
     return [stored(content(name=f"add-a-migration-{at}", **more), scope=scope) for at in range(count)]
 
 
@@ -244,11 +244,11 @@ def test_the_name_of_a_scope_stays_on_its_line():
     assert "\n" not in selection.reason
 
 
-def norm(name: str) -> Stored:
+def norm(name: str) -> StoredVersion:
     return stored(content(name=name, kind=Kind.NORM, description=f"Keep {name} short", steps=(), body=""))
 
 
-def ask_norms(count: int, *others: Stored, text: str = "water the plants", **query: object) -> Selection:
+def ask_norms(count: int, *others: StoredVersion, text: str = "water the plants", **query: object) -> Selection:
     held = [norm(f"{chr(97 + at) * 6}") for at in range(count)]
     hits = [Hit(stored=each, lexical=0.0) for each in (*held, *others)]
     asked = Query(text=text, **{"scope": PROJECT, **query})  # type: ignore[arg-type]

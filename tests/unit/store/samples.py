@@ -19,7 +19,7 @@ from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.session import Bookmark, Mark, NoteKind, SessionNote
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
-from tacit.domain.stored import Rendering, Stored
+from tacit.domain.stored import Rendering, StoredVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.domain.trust import Approval
 
@@ -75,7 +75,7 @@ def version_of(skill: Skill, what: SkillContent, *, minutes: float = 0) -> Skill
     )
 
 
-def step_to(stored: Stored, after: Status, *, minutes: float = 1, **more: Any) -> Transition:
+def step_to(stored: StoredVersion, after: Status, *, minutes: float = 1, **more: Any) -> Transition:
     """A transition from the present status."""
     fields = {"reason": "because", "by": "ana", "before": stored.status, "content_hash": stored.version.hash, **more}
     return Transition(version_id=stored.version.id, after=after, at=at(minutes), **fields)
@@ -96,7 +96,7 @@ def put_version(
     status: Status = Status.TRIAL,
     skill: Skill | None = None,
     **more: Any,
-) -> Stored:
+) -> StoredVersion:
     """Add a version, of a new skill unless one is given, and fetch it."""
     minutes = more.pop("minutes", 0)
     what = content(name, **more)
@@ -111,7 +111,7 @@ def verdict(decision: Decision = Decision.ACCEPT, *, minutes: float = 0, **more:
     return Verdict(decision=decision, findings=(Finding(rule="verified", message="it passed"),), at=at(minutes), **more)
 
 
-def approval(stored: Stored, *, minutes: float = 0, **more: Any) -> Approval:
+def approval(stored: StoredVersion, *, minutes: float = 0, **more: Any) -> Approval:
     """A person's yes to the content that a version has."""
     more.setdefault("by", "ana")
     more.setdefault("content_hash", stored.version.hash)
@@ -193,7 +193,7 @@ def vector(*numbers: float) -> bytes:
     return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
 
 
-def fill(store: Store) -> Stored:
+def fill(store: Store) -> StoredVersion:
     """Put one of everything into a store; returns the version."""
     store.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(store)

@@ -17,7 +17,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
 from tacit.store import hook_index, migrations, open_store
 from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "tacit.db")
 
 
-def put(store: Store, name: str = "deploy-service", *, text: str = "", **more: Any) -> Stored:
+def put(store: Store, name: str = "deploy-service", *, text: str = "", **more: Any) -> StoredVersion:
     """Add a version and its rendering."""
     rank = more.pop("rank", 0.5)
     stored = put_version(store, name, **more)

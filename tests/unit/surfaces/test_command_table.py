@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from tacit.surfaces.cli import cli, table
-from tacit.surfaces.cli.table import COMMANDS, HIDDEN, MOVED, SECTIONS
+from tacit.surfaces.authority import NOT_FOR_AGENTS, PERSON_ONLY
+from tacit.surfaces.cli.table import COMMANDS, HIDDEN, MOVED, REPLACED, SECTIONS
+from tacit.surfaces.clients.client_files import PERSONS_COMMANDS
 
 
 def test_help_lists_every_command_by_section_on_one_full_line() -> None:
@@ -29,11 +31,62 @@ def test_every_name_leads_to_a_command(name: str) -> None:
 
 def test_subcommands_have_short_help_that_is_not_cut() -> None:
     context = click.Context(cli)
-    for name in ("skills", "store"):
+    for name in COMMANDS:
         group = cli.get_command(context, name)
-        assert isinstance(group, click.Group)
-        for each in group.commands.values():
-            assert each.hidden or 0 < len(each.short_help or "") <= 60, f"{name} {each.name}"
+        if isinstance(group, click.Group):
+            for each in group.list_commands(context):
+                command = group.get_command(context, each)
+                assert command is not None
+                assert command.hidden or 0 < len(command.short_help or "") <= 60, f"{name} {each}"
+
+
+@pytest.mark.parametrize("path", REPLACED)
+def test_a_replaced_command_is_hidden_and_its_replacement_is_not(path: str) -> None:
+    assert find(path).hidden
+    assert not find(REPLACED[path]).hidden
+
+
+def test_the_help_of_a_group_names_its_less_used_commands() -> None:
+    shown = CliRunner().invoke(cli, ["adapters", "--help"]).output
+    assert "Less used: remove, show." in shown  # but neither `list` nor `rollback`, which others replace
+
+
+def test_what_only_people_may_do_is_denied_to_agents_under_every_name() -> None:
+    """A rule for `index` is also needed for `store index`, which it has become; a rule for options is of a command."""
+    denied = set(PERSONS_COMMANDS)
+    for old, (group, name) in MOVED.items():
+        rules = {words for words in denied if words[0] == old}
+        assert {(group, name, *words[1:]) for words in rules} <= denied, old
+        assert {(old, *words[2:]) for words in denied if words[:2] == (group, name)} <= denied, old
+    for old, new in REPLACED.items():
+        if tuple(old.split()) in denied:
+            words = tuple(new.replace(" NAME", "").split())
+            assert any(words[: len(rule)] == rule for rule in denied), f"{old} is denied, {new} is not"
+    for verb in PERSON_ONLY | NOT_FOR_AGENTS:
+        words = tuple(verb.split())
+        if words in MOVED or cli.get_command(click.Context(cli), words[0]) is not None:
+            covered = any(words[: len(rule)] == rule or rule[: len(words)] == words for rule in denied)
+            assert covered or words in UNDENIED, verb
+
+
+UNDENIED = {
+    ("cards", "aha-status", "accepted"), ("adapters", "export", "unproven"),
+    ("learn", "--model"), ("learn", "--trust-outcomes"), ("recall", "--person"),
+}  # fmt: skip
+"""Refused at run time alone: agents may run these commands otherwise."""
+
+
+def find(path: str) -> click.Command:
+    command: click.Command = cli
+    for word in path.split():
+        if not isinstance(command, click.Group):
+            break  # an argument or an option
+        found = command.get_command(click.Context(command), word)
+        if found is None:
+            break
+        command = found
+    assert command is not cli, path
+    return command
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,21 @@ def test_a_single_word_is_never_an_error_where_nobody_says_so(tmp_path):
     assert "Try again." in project.send(claude_failure("make", "Exit code 1\nFAILED"))
 
 
+@pytest.mark.parametrize("send", [codex_shell, claude_failure])
+def test_an_error_never_brings_another_persons_preference(tmp_path, send):
+    anothers = SkillContent(
+        kind=Kind.PREFERENCE,
+        name="bobs-preference",
+        description="Bob prefers to sync by hand.",
+        signature=LESSON.signature,
+        body="Call Bob.",
+        person="bob-who-works-elsewhere",
+    )
+    project = make_project(tmp_path, anothers)
+    assert project.send(send("python manage.py makemigration", f"Exit code 1\n{STALE}\n")) == ""
+    assert not project.lines[0].get("shown")
+
+
 def test_what_was_shown_for_the_prompt_is_not_repeated_for_the_error(project):
     told = project.send(claude("UserPromptSubmit", prompt="makemigration says the revision chain is stale, run sync?"))
     assert "then try again" in told

@@ -174,6 +174,15 @@ def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
     assert sorted(path.name for path in sessions.glob("*.jsonl")) == ["aaa.jsonl", "aab.jsonl", "aac.jsonl"]
 
 
+def test_a_learner_pass_reads_each_journal_once_and_logs_a_bad_one_once(project, sessions, alone):
+    project.send(claude("UserPromptSubmit", prompt=TASK))
+    (sessions / "aaa.jsonl").mkdir()
+    request(project, claude("Stop", transcript_path=transcript_in(project)))
+    run(project)
+    assert sum(" fold: " in line for line in log.recent(str(project.home / ".tacit"))) == 1
+    assert len(uses(project)) == 1
+
+
 def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions, monkeypatch):
     sessions.mkdir()
     for number in range(2 * journal_uses.FOLDED_EVERY + 1):

@@ -6,7 +6,9 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.reason_code import ReasonCode
+from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.store import open_store
+from tacit.surfaces.hook.events import MAX_CHARACTERS
 from tacit.surfaces.hook.preview import preview
 from tests.unit.surfaces.hook_events import claude
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project
@@ -16,7 +18,10 @@ TASK = "Please add a migration that adds the column paid_at to the payments tabl
 
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Project:
-    made = make_project(tmp_path, NORM, PROCEDURE, LESSON)
+    return here(make_project(tmp_path, NORM, PROCEDURE, LESSON), monkeypatch)
+
+
+def here(made: Project, monkeypatch) -> Project:
     monkeypatch.setenv("HOME", str(made.home))
     monkeypatch.delenv("TACIT_HOME", raising=False)
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
@@ -47,3 +52,44 @@ def test_a_preview_stores_nothing(project):
         preview(memory, TASK)
         assert memory.context.store.uses() == []
     assert not (project.folder / ".tacit" / "sessions").exists()
+
+
+def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch):
+    anothers = SkillContent(
+        kind=Kind.PREFERENCE,
+        name="bob-has-migraines",
+        description="Add a migration only before noon: Bob adds a column to the payments table in the morning.",
+        person="bob-who-works-elsewhere",
+    )
+    far = SkillContent(kind=Kind.PROCEDURE, name="press-releases", description="Announce a table of new prices.")
+    project = here(make_project(tmp_path, anothers, far), monkeypatch)
+    with Tacit(open_store(project.database)) as memory:
+        selection = preview(memory, TASK)
+    assert (selection.items, selection.code) == ((), ReasonCode.BELOW_THRESHOLD)
+    assert "press-releases" in selection.reason
+    assert "bob" not in repr(selection)
+    (masked,) = (left for left in selection.left_out if left.code is ReasonCode.OTHER_PERSON)
+    assert (masked.name, dict(masked.signals)) == ("a preference", {})
+
+
+def test_a_preview_leaves_out_what_the_answer_of_the_hook_has_no_room_for(tmp_path, monkeypatch):
+    (tmp_path / "home" / ".tacit").mkdir(parents=True)
+    (tmp_path / "home" / ".tacit" / "tacit.toml").write_text("[recall]\nk = 9\nbudget_tokens = 9000\nmin_relevance = 0.05\n")
+    long = [
+        SkillContent(
+            kind=Kind.PROCEDURE,
+            name=f"add-a-migration-{word}",
+            description=f"Add a {word} migration that adds a column to a table.",
+            steps=tuple(SkillStep(text=f"{word} step {number}: " + f"{word}{number} " * 40) for number in range(9)),
+        )
+        for word in ("postgres", "sqlite", "oracle", "mysql", "mongo")
+    ]
+    project = here(make_project(tmp_path, *long), monkeypatch)
+    shown = project.send(claude("UserPromptSubmit", prompt=TASK))
+    with Tacit(open_store(project.database)) as memory:
+        selection = preview(memory, TASK)
+    assert [item.version_id for item in selection.items] == project.lines[0]["shown"]
+    assert all(item.text in shown for item in selection.items)
+    assert len(selection.text) <= MAX_CHARACTERS
+    assert selection.items
+    assert ReasonCode.OVER_BUDGET in {left.code for left in selection.left_out}

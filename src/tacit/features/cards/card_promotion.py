@@ -19,7 +19,7 @@ from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.rubric import PORTABLE, Criterion, judge
 from tacit.features.cards.scores import GONE
-from tacit.gate.portability import ANYWHERE, Local
+from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts
 
 _NOT_TEXT = frozenset({"ts", "status", "note", "last_touched_ts"})
 _BLOCKING = frozenset({Criterion.PORTABLE, Criterion.SAFE})
@@ -46,7 +46,7 @@ def wanted_ids(text: str) -> tuple[str, ...]:
     return found
 
 
-def promote(deck: Cards, ids: Sequence[str], *, by: str, local: Local = ANYWHERE) -> PromotionResult:
+def promote(deck: Cards, ids: Sequence[str], *, by: str, local: ProjectFacts = NO_PROJECT_FACTS) -> PromotionResult:
     """Copy cards to the shared store. If anything speaks against one of them, none is copied and all is reported."""
     cards = deck.cards()
     _require_promotable(deck, ids, cards, local)
@@ -108,7 +108,7 @@ class _Copier:
         return self.shared.admit(copy, origin=origin, by=self.by)
 
 
-def _require_promotable(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: Local) -> None:
+def _require_promotable(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: ProjectFacts) -> None:
     missing = [key for key in ids if key not in cards]
     if missing:
         message = f"no such cards here: {', '.join(missing)}; nothing was promoted"
@@ -120,7 +120,7 @@ def _require_promotable(deck: Cards, ids: Sequence[str], cards: dict[str, Card],
         raise GateRefusal("\n".join(lines), code="not_promotable", hint=hint)
 
 
-def _objections(deck: Cards, card: Card, local: Local) -> Iterator[str]:
+def _objections(deck: Cards, card: Card, local: ProjectFacts) -> Iterator[str]:
     if not card.shareable:
         yield "`shareable` is false"
     if card.status in GONE:

@@ -27,7 +27,7 @@ from tacit.domain.recommendation import Recommendation
 from tacit.domain.scope import Level, Scope
 from tacit.domain.session import Bookmark, Mark
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.cards.card_records import (
     FILES,
     Record,
@@ -41,7 +41,7 @@ from tacit.features.cards.card_records import (
 from tacit.features.cards.folder import BELOW, CardFolder, SyncPlan, plan_import, plan_sync
 from tacit.features.cards.index_page import IndexContent, index_page
 from tacit.features.cards.scores import GONE, Score, counted, scores
-from tacit.gate import unquotable
+from tacit.gate import findings_against_quoting
 from tacit.maintain.source_project import home_store
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class CardLedger:
     def __init__(self, store: Store, location: CardLocation, *, now: Callable[[], datetime]) -> None:
         self.store, self.location, self.now = store, location, now
         self._entries: dict[type[LedgerEntry], list[Any]] = {}
-        self._lessons: dict[str, Stored | None] = {}
+        self._lessons: dict[str, StoredVersion | None] = {}
 
     @property
     def user(self) -> str:
@@ -170,11 +170,11 @@ class CardLedger:
         """Return whether only a reviewer may see the card: the gate or a person is against its text."""
         if self.lesson_status(card) in _HIDDEN:
             return True
-        return not self.matches_lesson(card) and bool(unquotable(_lesson_text(lesson_of(card))))
+        return not self.matches_lesson(card) and bool(findings_against_quoting(_lesson_text(lesson_of(card))))
 
     def is_withheld(self, recommendation: Recommendation) -> bool:
         """Return whether the checks find something grave in a recommendation; the gate does not see these otherwise."""
-        return bool(unquotable(_advice_text(recommendation)))
+        return bool(findings_against_quoting(_advice_text(recommendation)))
 
     def index(self) -> str:
         """Return INDEX.md as it should be now."""
@@ -195,7 +195,7 @@ class CardLedger:
             self._entries[sort] = [each for each in found if not isinstance(each, Card) or each.shelf == self.shelf]
         return self._entries[sort]
 
-    def _lesson(self, version_id: str) -> Stored | None:
+    def _lesson(self, version_id: str) -> StoredVersion | None:
         if version_id not in self._lessons:
             try:
                 self._lessons[version_id] = self.store.version(version_id) if version_id else None
@@ -510,7 +510,7 @@ def _peer_memory(memory: Tacit, store: Store) -> Tacit:
     return Memory(store, config=context.config, scope=scope, embedder=lambda: context.embedder, clock=context.now)
 
 
-def _status_from_lesson(held: Stored, card: Card) -> CardStatus | None:
+def _status_from_lesson(held: StoredVersion, card: Card) -> CardStatus | None:
     if held.status in RECALLABLE:
         return card.status if card.status in _IN_USE else CardStatus.ACCEPTED
     is_decided = held.status in _STATUS_OF_LESSON and card.status in GONE

@@ -21,7 +21,7 @@ from tacit.features.cards.rubric_texts import (
     passing_state,
     says_something,
 )
-from tacit.gate.portability import ANYWHERE, Local, portability
+from tacit.gate.portability import NO_PROJECT_FACTS, ProjectFacts, portability
 
 PORTABLE = "portable"
 _READ = 2_000
@@ -76,7 +76,7 @@ class RubricReason:
         return f"{self.field}: {self.message} ({self.fix})"
 
 
-def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[RubricReason, ...]:
+def judge(card: CardLike, local: ProjectFacts = NO_PROJECT_FACTS) -> tuple[RubricReason, ...]:
     """Return all reasons not to store a card; none means that it may go to the gate.
 
     `local` describes the project that a portable card must not name.
@@ -177,7 +177,7 @@ def _vague(card: CardLike) -> Iterator[RubricReason]:
     )
 
 
-def _local(card: CardLike, local: Local) -> Iterator[RubricReason]:
+def _local(card: CardLike, local: ProjectFacts) -> Iterator[RubricReason]:
     """What ties a card to one project although it calls itself portable, by the lint that skills are held against."""
     covered = {
         "title": [card.title],

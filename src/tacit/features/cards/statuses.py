@@ -15,7 +15,7 @@ from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.cards.card_records import (
     AHA_ID,
     UNKNOWN_SKILL,
@@ -157,7 +157,7 @@ def _review_lesson(deck: Cards, card: Card, status: CardStatus, *, by: str, reas
             deck.memory.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {status}")
 
 
-def _affected_versions(deck: Cards, card: Card, status: CardStatus) -> list[Stored]:
+def _affected_versions(deck: Cards, card: Card, status: CardStatus) -> list[StoredVersion]:
     """Return the card's latest lesson, or, of a card that is withdrawn, every lesson it ever had."""
     own = deck.store.version(card.version_id)
     if status not in GONE:
@@ -176,7 +176,7 @@ def _lesson_status(deck: Cards, card: Card) -> Status | None:
         return None
 
 
-def _require_same_text(deck: Cards, card: Card, held: Stored) -> None:
+def _require_same_text(deck: Cards, card: Card, held: StoredVersion) -> None:
     """Refuse to accept a card whose lesson was edited in review: the person would approve another text."""
     newest = deck.store.versions(held.skill.id)[-1]
     if newest.version.id != held.version.id or held.version.content != lesson_of(card):

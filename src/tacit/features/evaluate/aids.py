@@ -16,7 +16,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.tool import Turn, turns_of
 from tacit.features.evaluate.conversation import attempt_messages
 from tacit.features.evaluate.leakage import PastAttempt
@@ -165,7 +165,7 @@ class Aids:
     def _shelf(self) -> list[tuple[str, frozenset[str], str, int]]:
         """Every recallable skill: version id, words, text and tokens."""
         assert self._irrelevant is not None
-        current: dict[str, Stored] = {}
+        current: dict[str, StoredVersion] = {}
         for stored in self._irrelevant.context.store.catalogue(statuses=RECALLABLE, kinds=_SKILL_KINDS):
             known = current.get(stored.skill.id)
             if known is None or known.sequence < stored.sequence:

@@ -31,6 +31,7 @@ from tacit.surfaces.cli.context import (
 )
 from tacit.surfaces.cli.learn import moment
 from tacit.surfaces.cli.report import ReportPart
+from tacit.surfaces.cli.table import SuggestingGroup
 
 _BYTES_MAX = 64 << 20
 _NAMED_MAX = 3
@@ -54,7 +55,7 @@ class AliasedOption(click.Option):
             self.opts = names
 
 
-class EvalGroup(click.Group):
+class EvalGroup(SuggestingGroup):
     """The group `tacit eval`; the commands that run agents are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -336,7 +336,7 @@ def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
         raise Refusal(
             f"the files of the adapter {key} are not the registered ones",
             code="files_changed",
-            hint="`tacit adapters remove` removes it; `tacit train` trains a new one",
+            hint="`tacit adapters remove` removes it; `tacit adapters train` trains a new one",
         )
     return held
 
@@ -364,7 +364,7 @@ def _plain_file(path: Path) -> Path:
         raise Mistake(
             f"{path} is not a regular file",
             code="not_a_regular_file",
-            hint="remove it; `tacit train` trains a new adapter",
+            hint="remove it; `tacit adapters train` trains a new adapter",
         )
     return path
 

@@ -25,7 +25,7 @@ from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.selection import Item, Query
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.evidence.attribution import is_met
 from tacit.evidence.runs import fits
@@ -179,7 +179,7 @@ class _Library:
             if stored.version.id in shown or not self._was_known(stored, episode)
         )
 
-    def _was_known(self, stored: Stored, episode: Episode) -> bool:
+    def _was_known(self, stored: StoredVersion, episode: Episode) -> bool:
         assert episode.started_at is not None
         sources = self._sources[stored.version.id]
         ends = [end or stored.version.created_at for end, _ in sources] or [stored.version.created_at]

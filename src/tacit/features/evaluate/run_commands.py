@@ -117,7 +117,7 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
     ctx.report(document, lambda: _run_parts(done, aid_memory, continued=continued))
 
 
-@click.command("arms", short_help="List arms and kinds of agents")
+@click.command("arms", hidden=True)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @command_options
 def arms(ctx: CommandContext, *, file: Path | None) -> None:
@@ -131,7 +131,7 @@ def arms(ctx: CommandContext, *, file: Path | None) -> None:
     ctx.report(document, lambda: [_name_table("arm", listed), "", _name_table("agent", list(AGENTS.items()))])
 
 
-@click.command("suites")
+@click.command("suites", hidden=True)
 @command_options
 def suites(ctx: CommandContext) -> None:
     """List the suites and their options."""

@@ -24,7 +24,7 @@ from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import task_digest
 from tacit.evidence.workspace_changes import changes
 from tacit.features.evaluate.task_overlap import initial_observations, same_start
-from tacit.gate.content_checks import unquotable
+from tacit.gate.content_checks import findings_against_quoting
 from tacit.text.text_sources import TextLog, directive_in, texts_in
 from tacit.text.tool_calls import operations_of, plain_name, reads_by_name
 
@@ -113,7 +113,7 @@ def _obeyed(trajectory: Trajectory) -> str:
             heard.add(step.text, "", vouched=True)
         for text in (step.observation, step.text if step.role is Role.CONTEXT else ""):
             for shown in _windows(text):
-                if directive_in(shown) and (found := unquotable(shown)):
+                if directive_in(shown) and (found := findings_against_quoting(shown)):
                     heard.add(shown, found[0].message, vouched=False)
     return ""
 

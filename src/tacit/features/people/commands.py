@@ -1,4 +1,4 @@
-"""`tacit forecast`: what a person will probably decide, and how good such forecasts have been."""
+"""`tacit moments forecast`: what a person will probably decide, and how good such forecasts have been."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ACCURACY = Axis(
 DIFFERENCE = Axis(title="points by which it came true more often than was said", written=_points)
 
 
-@click.command()
+@click.command(short_help="Show what a person is expected to decide")
 @click.argument("person", required=False, default="")
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."
@@ -127,7 +127,7 @@ def _show(
         )
     if not seen:
         console.print(
-            "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit intake TASK[/bold]."
+            "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit moments intake TASK[/bold]."
         )
 
 

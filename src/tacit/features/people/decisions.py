@@ -23,7 +23,7 @@ from tacit.domain.moment import Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
 from tacit.features.people.prediction import DecisionModel
@@ -76,7 +76,7 @@ class Decided:
 class Queued:
     """A version that waits, and what the person will probably decide on it."""
 
-    stored: Stored
+    stored: StoredVersion
     outlook: Outlook
     shown: bool
     """Whether the person sees the forecast; some are hidden at random."""
@@ -175,7 +175,7 @@ class People:
 
     # --- reviews ------------------------------------------------------------------------------------------------
 
-    def queue(self, waiting: Sequence[Stored], person: str) -> list[Queued]:
+    def queue(self, waiting: Sequence[StoredVersion], person: str) -> list[Queued]:
         """Return what waits in the best order to review: probable approvals first, the surest of them before all.
 
         Then come versions without a forecast, then probable rejections; what the gate quarantined comes last. Otherwise the
@@ -197,25 +197,25 @@ class People:
             for stored, outlook in ordered
         ]
 
-    def show(self, stored: Stored, person: str, *, is_shown: bool = True) -> Queued:
+    def show(self, stored: StoredVersion, person: str, *, is_shown: bool = True) -> Queued:
         """Store the forecast of a review that is about to happen, whether the person sees it or not."""
         version_id, shown = stored.version.id, is_shown and not _is_hidden(stored)
         question = self._review_question(stored, person)
         outlook = self.announce(review_key(version_id), question, shown=shown, sources=(version_id,))
         return Queued(stored=stored, outlook=outlook, shown=outlook.known and shown)
 
-    def has_seen(self, stored: Stored, person: str) -> bool:
+    def has_seen(self, stored: StoredVersion, person: str) -> bool:
         """Return whether this version was shown to this person before, as far as the ledger knows."""
         return self._open_forecast(review_key(stored.version.id), person) is not None
 
-    def taught_with(self, stored: Stored, person: str) -> str:
+    def taught_with(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that a person's last review of a version gave; empty if none."""
         made = [
             each for each in self._store.entries(Choice, key=review_key(stored.version.id)) if each.person == person
         ]
         return preference_name(made[-1].reason) if made and made[-1].explicit else ""
 
-    def reviewed(self, stored: Stored, move: Transition) -> Decided | None:
+    def reviewed(self, stored: StoredVersion, move: Transition) -> Decided | None:
         """Store a review as a decision; None where it is maintenance, or the version did not wait for review."""
         response = _DECISION.get(move.after, "")
         is_maintenance = move.by.startswith("tacit.") or move.reason.startswith(_NOT_A_JUDGEMENT)
@@ -231,7 +231,7 @@ class People:
 
     # --- what a forecast is made of -----------------------------------------------------------------------------
 
-    def _review_question(self, stored: Stored, person: str) -> Question:
+    def _review_question(self, stored: StoredVersion, person: str) -> Question:
         return review_question(self._store, stored, person, account=self.account)
 
     def _all(self) -> list[Choice]:
@@ -294,7 +294,7 @@ def review_key(version_id: str) -> str:
     return f"review {version_id}"
 
 
-def review_question(store: Store, stored: Stored, person: str, *, account: str = "") -> Question:
+def review_question(store: Store, stored: StoredVersion, person: str, *, account: str = "") -> Question:
     """Return a version that waits as a question to the person who reviews it, and who works under that account."""
     version, content = stored.version, stored.version.content
     made = version.provenance
@@ -381,13 +381,13 @@ def preference_name(reason: str) -> str:
     return f"{slug or 'said'}-{hashlib.sha256(reason.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
-def may_be_ordered(stored: Stored) -> bool:
+def may_be_ordered(stored: StoredVersion) -> bool:
     """Return whether earlier decisions may move a version in the queue."""
     findings = gate.examine_version(stored.version).findings
     return not rests_on_agent_alone(stored) and not reasons_against_prefill(stored, findings)
 
 
-def _highest_severity(stored: Stored) -> Severity | str:
+def _highest_severity(stored: StoredVersion) -> Severity | str:
     """Return the highest severity of today's findings."""
     found = gate.examine_version(stored.version).findings
     order = list(Severity)
@@ -406,7 +406,7 @@ def _subject(choice: Choice) -> str:
     return f"“{choice.stimulus}”"
 
 
-def _priority(stored: Stored, outlook: Outlook) -> float:
+def _priority(stored: StoredVersion, outlook: Outlook) -> float:
     """Return how likely an approval is, from 1 to -1; 0 where there is no forecast, or none that may count."""
     if not outlook.known or not may_be_ordered(stored):
         return 0.0
@@ -414,7 +414,7 @@ def _priority(stored: Stored, outlook: Outlook) -> float:
     return sign * outlook.posterior_confidence
 
 
-def _is_hidden(stored: Stored) -> bool:
+def _is_hidden(stored: StoredVersion) -> bool:
     """Return whether the forecast of this version stays hidden; the same version always gives the same answer."""
     return int(digest(stored.version.id)[-6:], 16) % 100 < HIDDEN_PERCENT
 

@@ -12,7 +12,7 @@ from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import GateRefusal
 from tacit.domain.extension import ExpectedReview, Extension, JournalLine
 from tacit.domain.lifecycle import Transition
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.features.people.calibration import SURE
 from tacit.features.people.decisions import People
@@ -37,16 +37,16 @@ class PeopleExtension(Extension):
         """Settle what the trajectory's session assumed."""
         return settle(self.memory.context.store, trajectory, admit, at=at)
 
-    def on_review(self, stored: Stored, transition: Transition) -> None:
+    def on_review(self, stored: StoredVersion, transition: Transition) -> None:
         """Record the review as a decision of the person; a rejection also becomes a moment of its sessions."""
         self._people.reviewed(stored, transition)
         note_refusal(self.memory.context.store, stored)
 
-    def order_reviews(self, waiting: Sequence[Stored], person: str) -> Sequence[Stored]:
+    def order_reviews(self, waiting: Sequence[StoredVersion], person: str) -> Sequence[StoredVersion]:
         """Put what the person will probably approve first, and what they will probably reject last."""
         return [queued.stored for queued in self._people.queue(waiting, person)]
 
-    def expect_review(self, stored: Stored, person: str, *, shown: bool = True) -> ExpectedReview | None:
+    def expect_review(self, stored: StoredVersion, person: str, *, shown: bool = True) -> ExpectedReview | None:
         """Record the forecast of a review; return it unless it is not known, or drawn to stay hidden."""
         seen_before = self._people.has_seen(stored, person)
         queued = self._people.show(stored, person, is_shown=shown)
@@ -56,7 +56,7 @@ class PeopleExtension(Extension):
         is_sure = known.posterior_confidence >= SURE
         return ExpectedReview(decision=known.posterior, text=describe(known), is_sure=is_sure, seen_before=seen_before)
 
-    def taught_by_review(self, stored: Stored, person: str) -> str:
+    def taught_by_review(self, stored: StoredVersion, person: str) -> str:
         """Return the name of the preference that came from the person's reason."""
         return self._people.taught_with(stored, person)
 

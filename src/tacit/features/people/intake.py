@@ -133,7 +133,7 @@ class Interview:
 
     def __init__(self, memory: Tacit, *, task: str, person: str, session_id: str = "") -> None:
         if not task.strip():
-            raise Mistake("an intake needs a task", code="no_task", hint='tacit intake "Add a currency field"')
+            raise Mistake("an intake needs a task", code="no_task", hint='tacit moments intake "Add a currency field"')
         self._people, self._store, self._now = People(memory), memory.context.store, memory.context.now
         self.task, self.person, self.session_id = shortened(task), person, session_id
         self._digest = hashlib.sha256(self.task.encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""`tacit intake`: asks the open questions of a task with the expected answers, and learns from the difference."""
+"""`tacit moments intake`: asks the open questions of a task with the expected answers, and learns from the difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacit.features.people.intake import Answered, Ask, Interview
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, discard_typed_ahead
 
 
-@click.command()
+@click.command(short_help="Answer open questions before a task starts")
 @click.argument("task")
 @click.option("--question", "given", multiple=True, metavar="TEXT", help="Ask this too (may be repeated).")
 @click.option(

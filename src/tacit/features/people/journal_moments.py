@@ -18,7 +18,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Aspect, Assumption, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 
@@ -129,7 +129,7 @@ def _moment(
     )
 
 
-def note_refusal(store: Store, stored: Stored) -> None:
+def note_refusal(store: Store, stored: StoredVersion) -> None:
     """Store that a version was rejected, for each session that it came from; nothing if it was not rejected."""
     for moment in _refused(store, stored) if store.version(stored.version.id).status is Status.REJECTED else ():
         if not store.entries(Moment, key=moment.key):
@@ -144,7 +144,7 @@ def note_refusals(store: Store) -> int:
         return sum(store.add(moment) for moment in new if moment.key not in known)
 
 
-def _refused(store: Store, stored: Stored) -> list[Moment]:
+def _refused(store: Store, stored: StoredVersion) -> list[Moment]:
     version = stored.version
     moves = [move for move in store.transitions(version.id) if move.after is Status.REJECTED]
     sessions: dict[str, str] = {}

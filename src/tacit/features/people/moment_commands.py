@@ -21,9 +21,12 @@ from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command
+from tacit.features.people.commands import forecast
+from tacit.features.people.intake_commands import intake
 from tacit.features.people.moments import MomentList, Moments
 from tacit.features.people.session_assumptions import Speaker
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.table import SuggestingGroup
 
 _SHOWN_KEY = 10
 _SHOWN_SESSION = 12
@@ -39,16 +42,23 @@ _SESSION = click.option(
 )
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=SuggestingGroup, invoke_without_command=True)
 @command_options
 def moments(ctx: CommandContext) -> None:
-    """Show what sessions assumed, what was refused in them, and how it came out; alone the same as `list`."""
+    """Show what was assumed, asked and forecast before the work, and how it came out.
+
+    Without a command: list what sessions assumed, what was refused in them, and how it came out, the same as `list`.
+    """
     context = click.get_current_context()
     if context.invoked_subcommand is None:
         context.invoke(list_, as_json=ctx.as_json, store=ctx.store, run="", phase=None, held=None, limit=50)
 
 
-@moments.command()
+for command in (forecast, intake):
+    moments.add_command(command)
+
+
+@moments.command(hidden=True)
 @click.argument("text")
 @click.option(
     "--aspect",
@@ -96,7 +106,7 @@ def premortem(
     ctx.answer(document, lambda: _show_assumptions(ctx, stated))
 
 
-@moments.command()
+@moments.command(hidden=True)
 @_SESSION
 @click.option("--milestone", default="", help="What was just reached.")
 @click.option("--holds", multiple=True, metavar="KEY", help="An assumption that still holds (may be repeated).")
@@ -123,7 +133,7 @@ def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **give
     ctx.answer(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
 
 
-@moments.command()
+@moments.command(hidden=True)
 @click.argument("key")
 @click.option("--run", "to_run", is_flag=True, help="Have its check run in the project now, and keep what it shows.")
 @click.option("--yes", is_flag=True, help="Do not ask before running it.")
@@ -157,7 +167,7 @@ def _end(found: Assumption) -> NoReturn:
     raise click.exceptions.Exit(0 if found.held is Held.HELD else 1)
 
 
-@moments.command("list")
+@moments.command("list", hidden=True)
 @click.option("--session", "run", default="", metavar="ID", help="Only of this session.")
 @click.option("--phase", type=click.Choice([each.value for each in Phase]), help="Only of this phase.")
 @click.option("--held", type=click.Choice([each.value for each in Held]), help="Only assumptions that came out so.")

@@ -12,23 +12,24 @@ from rich.markup import escape
 from tacit.domain.document import EVIDENCE_TYPES, Passage
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.documents.document_passages import cited
 from tacit.features.research.research import Added, Research
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
+from tacit.surfaces.cli.table import SuggestingGroup
 from tacit.surfaces.cli.views import STATUS_STYLE
 
 _SHOWN = 3
 """Passages that are told of each sort before the rest is only counted."""
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def research() -> None:
     """Add documents and papers that agents may cite, with page and section. They are quoted, never obeyed."""
 
 
-@research.command()
+@research.command(short_help="Add documents, papers and web pages")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 @click.option("--title", default="", help="What it is called, where the file does not say so.")
 @click.option("--author", "authors", multiple=True, metavar="NAME", help="Who wrote it; once for each.")
@@ -148,7 +149,7 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
         console.print(f"  [dim]it is {status}; tacit review {name} decides again[/dim]")
 
 
-@research.command("list")
+@research.command("list", short_help="List the documents that may be cited")
 @click.option("--all", "every", is_flag=True, help="Those too that wait, or are not quoted any more.")
 @command_options
 def list_(ctx: CommandContext, *, every: bool) -> None:
@@ -157,7 +158,7 @@ def list_(ctx: CommandContext, *, every: bool) -> None:
     ctx.answer({"documents": [_record(each) for each in held]}, lambda: _show_list(ctx, held))
 
 
-def _record(held: Stored) -> dict[str, Any]:
+def _record(held: StoredVersion) -> dict[str, Any]:
     details = _document_fields(held)
     return {
         "name": held.version.name,
@@ -174,7 +175,7 @@ def _record(held: Stored) -> dict[str, Any]:
     }
 
 
-def _document_fields(held: Stored) -> dict[str, str]:
+def _document_fields(held: StoredVersion) -> dict[str, str]:
     """What a document's record says, by the names behind `document.`."""
     metadata: Mapping[str, str] = held.version.content.metadata
     return {key.removeprefix("document."): value for key, value in metadata.items() if key.startswith("document.")}
@@ -188,7 +189,7 @@ def _authors(details: Mapping[str, str]) -> list[str]:
     return [name for name in details.get("authors", "").split("; ") if name]
 
 
-def _show_list(ctx: CommandContext, held: Sequence[Stored]) -> None:
+def _show_list(ctx: CommandContext, held: Sequence[StoredVersion]) -> None:
     if not held:
         ctx.console.print("No documents yet. Next: [bold]tacit research add FILE[/bold]")
         return
@@ -209,7 +210,7 @@ def _sizes(record: Mapping[str, Any]) -> list[str]:
     return [cited_times, counted(record["pages"], "page") if record["pages"] else ""]
 
 
-@research.command()
+@research.command(hidden=True)
 @click.argument("name")
 @click.option("--text", "with_text", is_flag=True, help="All passages in full, as they would be quoted.")
 @command_options
@@ -220,7 +221,7 @@ def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
     ctx.answer(document, lambda: _show_document(ctx, held, passages, with_text=with_text))
 
 
-def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage], *, with_text: bool) -> None:
+def _show_document(ctx: CommandContext, held: StoredVersion, passages: Sequence[Passage], *, with_text: bool) -> None:
     record, console = _record(held), ctx.console
     text = cited(record["title"], authors=record["authors"], year=record["year"])
     colour = STATUS_STYLE[held.status]
@@ -236,7 +237,7 @@ def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage
             console.print(escape(clean(passage.text)), style="dim")
 
 
-@research.command()
+@research.command(hidden=True)
 @click.argument("name")
 @click.option("--by", default="", help="Who decides.")
 @click.option("--reason", default="", help="Why, kept with the decision.")

@@ -22,7 +22,7 @@ from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.research.document_sources import DocumentDetails, Papers, gather
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
@@ -63,9 +63,9 @@ class Added:
 
     verdict: Verdict
     document: Document
-    held: Stored | None = None
+    held: StoredVersion | None = None
     """The stored version; None where the gate rejected it."""
-    replaces: Stored | None = None
+    replaces: StoredVersion | None = None
     """The version before it, if that is quoted."""
     withheld: tuple[Withheld, ...] = ()
     notes: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Research:
             notes=(*gathered.notes, *heading_notes),
         )
 
-    def _store(self, verdict: Verdict, document: Document, *, by: str) -> Stored | None:
+    def _store(self, verdict: Verdict, document: Document, *, by: str) -> StoredVersion | None:
         """Store the passages with their version, and approve it for a person if it waits."""
         if verdict.decision is Decision.REJECT or not verdict.version_id:
             return None
@@ -141,15 +141,15 @@ class Research:
             )
         return store.version(verdict.version_id)
 
-    def documents(self, *, every: bool = False) -> list[Stored]:
+    def documents(self, *, every: bool = False) -> list[StoredVersion]:
         """Return the newest version of each document, by name; with `every` also those that are not quoted."""
-        newest: dict[str, Stored] = {}
+        newest: dict[str, StoredVersion] = {}
         for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE}):
             if TEXT_DIGEST in held.version.content.metadata and (every or held.status in RECALLABLE):
                 newest[held.skill.id] = held
         return sorted(newest.values(), key=lambda held: held.version.name)
 
-    def document(self, reference: str) -> tuple[Stored, list[Passage]]:
+    def document(self, reference: str) -> tuple[StoredVersion, list[Passage]]:
         """Return one document with its passages."""
         held = self._memory.version(reference)
         if TEXT_DIGEST not in held.version.content.metadata:
@@ -167,7 +167,7 @@ class Research:
         message = f"`{held.version.name}` is {held.status} already"
         raise Refusal(message, code="already_removed", hint="nothing to remove")
 
-    def _known(self, document: Document) -> Stored | None:
+    def _known(self, document: Document) -> StoredVersion | None:
         """Return the newest version of the same document, if it was added before."""
         same = [
             held
@@ -176,7 +176,7 @@ class Research:
         ]
         return max(same, key=lambda held: held.sequence, default=None)
 
-    def _is_same(self, held: Stored, document: Document) -> bool:
+    def _is_same(self, held: StoredVersion, document: Document) -> bool:
         passages = self._memory.context.store.passages.of
         return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
 
@@ -264,7 +264,7 @@ def _withheld_places(withheld: Sequence[Withheld]) -> str:
     return f"{len(withheld)}: {', '.join(places)}{more}" if withheld else ""
 
 
-def _with_known_record(document: Document, known: Stored, details: DocumentDetails) -> Document:
+def _with_known_record(document: Document, known: StoredVersion, details: DocumentDetails) -> Document:
     """Return a copy of a known text with the known record, except for the details that are given now."""
     if is_from_record(document):
         return document  # what the services say of a paper may have changed
@@ -298,9 +298,9 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
     kept: list[Passage] = []
     unnamed: Counter[str] = Counter()
     for passage in document.passages:
-        if found := gate.unquotable(passage.text):
+        if found := gate.findings_against_quoting(passage.text):
             withheld.append(Withheld(passage=replace(passage, section=_safe_section(passage)), findings=found))
-        elif against := gate.unnameable(passage):
+        elif against := gate.findings_against_section_title(passage):
             unnamed[f"{against[0].message} ({against[0].rule})"] += 1
             kept.append(replace(passage, section=""))
         else:
@@ -309,11 +309,11 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
         first = withheld[0].findings[0]
         message = f"no passage of {document.title!r} may be quoted: {first.rule}: {first.message}"
         raise Refusal(message, code="nothing_quotable", hint="look at it")
-    abstract = "" if document.abstract and gate.unquotable(document.abstract) else document.abstract
+    abstract = "" if document.abstract and gate.findings_against_quoting(document.abstract) else document.abstract
     notes = tuple(f"quoted without their heading, passages: {count}; it {why}" for why, count in unnamed.items())
     return replace(document, passages=tuple(kept), abstract=abstract), tuple(withheld), notes
 
 
 def _safe_section(passage: Passage) -> str:
     """Return the name of a section if it may be shown."""
-    return "" if gate.unquotable(passage.section) else passage.section
+    return "" if gate.findings_against_quoting(passage.section) else passage.section

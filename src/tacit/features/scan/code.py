@@ -11,7 +11,7 @@ from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_pieces
 from tacit.features.scan.python_flow import python_flows
 from tacit.gate.checks.hosts import HostKind, addresses_in
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.text.prefilter import GuardedPattern
@@ -153,7 +153,7 @@ class CodeCheck:
                 yield from _at_import(piece)
 
 
-def _install_hooks(piece: ExaminedText) -> Iterator[Finding]:
+def _install_hooks(piece: TextSegment) -> Iterator[Finding]:
     try:
         scripts = json.loads(piece.text).get("scripts", {})
     except (ValueError, AttributeError, RecursionError):
@@ -167,7 +167,7 @@ def _install_hooks(piece: ExaminedText) -> Iterator[Finding]:
             yield piece.finding("install_hook", severity_found, reason=reason, span=(at, at + len(name) + 2))
 
 
-def _at_import(piece: ExaminedText) -> Iterator[Finding]:
+def _at_import(piece: TextSegment) -> Iterator[Finding]:
     for match in re.finditer(
         r"^(?:os\.(?:system|popen)|subprocess\.\w{2,14}|exec|eval|urllib\.request\.urlopen|requests\.\w{3,5})\(",
         piece.text,
@@ -207,7 +207,7 @@ _FALSE = frozenset(
 )
 
 
-def packages(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def packages(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on packages from unknown indexes or with misleading names."""
     for piece in pieces:
         if piece.is_block:
@@ -218,7 +218,7 @@ def packages(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
             yield from _installed(piece, match)
 
 
-def _installed(piece: ExaminedText, match: re.Match[str]) -> Iterator[Finding]:
+def _installed(piece: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
     arguments = match[1]
     index = _INDEX.search(arguments)
     if index and not _OWN_INDEXES.search(index[1]) and ("." in index[1] or "://" in index[1]):

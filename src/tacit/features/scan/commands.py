@@ -21,7 +21,7 @@ from tacit.domain.coded_reason import CodedReason
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.sandbox import Sandbox
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import SKIP_SENTENCES, Detonation, SkipReason, detonate
 from tacit.gate import checks
@@ -194,7 +194,7 @@ def _fault(problem: Problem) -> Finding:
 
 def _skill_json(checked: Checked, asked: Sequence[SafetyCheck]) -> dict[str, Any]:
     content = checked.skill.content
-    needs = asdict(gate.needs_of(content))
+    needs = asdict(gate.needed_capabilities_of(content))
     return {
         "path": checked.skill.path,
         "name": content.name,
@@ -288,7 +288,7 @@ def _skip_sentence(reason: CodedReason) -> str:
 
 
 def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
-    needs = asdict(gate.needs_of(checked.skill.content))
+    needs = asdict(gate.needed_capabilities_of(checked.skill.content))
     for key, values in needs.items():
         if values:
             shown = ", ".join(one_line(str(value), 40) for value in values[:most])
@@ -306,7 +306,7 @@ class _LibraryScan:
     skills: int
     versions: int
     """More than the skills where an earlier version can still be restored."""
-    despite: tuple[tuple[Stored, tuple[Finding, ...]], ...]
+    despite: tuple[tuple[StoredVersion, tuple[Finding, ...]], ...]
 
     @property
     def counts_text(self) -> str:
@@ -351,8 +351,8 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
 
 
 def _recallable_despite_findings(
-    ctx: CommandContext, versions: Sequence[Stored]
-) -> list[tuple[Stored, tuple[Finding, ...]]]:
+    ctx: CommandContext, versions: Sequence[StoredVersion]
+) -> list[tuple[StoredVersion, tuple[Finding, ...]]]:
     """Return the recallable versions with severe findings: a person approved them knowingly."""
     seen = ((stored, ctx.memory.reviews.examine(stored.version.id).findings) for stored in versions)
     grave = (
@@ -361,7 +361,7 @@ def _recallable_despite_findings(
     return [(stored, findings) for stored, findings in grave if findings]
 
 
-def _flagged_json(stored: Stored, findings: Sequence[Finding]) -> dict[str, Any]:
+def _flagged_json(stored: StoredVersion, findings: Sequence[Finding]) -> dict[str, Any]:
     return {
         "version_id": stored.version.id,
         "name": stored.version.name,

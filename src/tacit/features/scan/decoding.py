@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.python_flow import SUSPECT, built_texts, parsed, span_of
-from tacit.gate.checks.pieces import TEXT_MAX, ExaminedText, Spot, pieces
+from tacit.gate.checks.pieces import TEXT_MAX, Spot, TextSegment, pieces
 from tacit.gate.checks.safety import fold
 
 VIEWS_MAX = 2000
@@ -65,7 +65,7 @@ _INVISIBLE = re.compile(
 _TAGS = re.compile("[\U000e0020-\U000e007e]{3,}")
 
 
-def decoded(piece: ExaminedText) -> Iterator[ExaminedText]:
+def decoded(piece: TextSegment) -> Iterator[TextSegment]:
     """Yield the texts hidden in a piece, one view per encoding; then those hidden in these."""
     level = [piece]
     for _ in range(_DEPTH):
@@ -73,7 +73,7 @@ def decoded(piece: ExaminedText) -> Iterator[ExaminedText]:
         yield from level
 
 
-def _views(outer: ExaminedText) -> Iterator[ExaminedText]:
+def _views(outer: TextSegment) -> Iterator[TextSegment]:
     found: dict[str, list[tuple[Range, str]]] = {}
     for span, text, way in islice(_hidden(outer), VIEWS_MAX):
         found.setdefault(way, []).append((span, text))
@@ -82,7 +82,7 @@ def _views(outer: ExaminedText) -> Iterator[ExaminedText]:
         yield view(outer, parts, way=f"{outer.way}, {way}" if outer.way else way, language=language)
 
 
-def view(outer: ExaminedText, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> ExaminedText:
+def view(outer: TextSegment, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> TextSegment:
     """Return one piece for several decoded texts, each with its position."""
     at = 0
     texts: list[str] = []
@@ -99,7 +99,7 @@ def view(outer: ExaminedText, parts: Iterable[tuple[Range, str]], *, way: str, l
 _SAME_LANGUAGE = frozenset({"split words", "foreign letters", "split text", "variables"})
 
 
-def _hidden(piece: ExaminedText) -> Iterator[Hidden]:
+def _hidden(piece: TextSegment) -> Iterator[Hidden]:
     text = piece.text
     for mark, pattern, way, decode in _DECODERS:
         if mark not in text:
@@ -114,7 +114,7 @@ def _hidden(piece: ExaminedText) -> Iterator[Hidden]:
     yield from _rejoined(piece)
 
 
-def _rejoined(piece: ExaminedText) -> Iterator[Hidden]:
+def _rejoined(piece: TextSegment) -> Iterator[Hidden]:
     """Yield lines with split words joined, line by line, so that a finding keeps its line."""
     folded = (
         fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", piece.text))) if not piece.text.isascii() else piece.text
@@ -266,15 +266,15 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = 
 )
 
 
-_last: tuple[SkillContent, tuple[ExaminedText, ...]] | None = None
+_last: tuple[SkillContent, tuple[TextSegment, ...]] | None = None
 
 
-def all_pieces(content: SkillContent) -> tuple[ExaminedText, ...]:
+def all_pieces(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return every piece of a content and every text that is hidden in one."""
     return (*pieces(content), *hidden_pieces(content))
 
 
-def hidden_pieces(content: SkillContent) -> tuple[ExaminedText, ...]:
+def hidden_pieces(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return the texts that a content hides by encoding them or by building them in Python."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
@@ -285,7 +285,7 @@ def hidden_pieces(content: SkillContent) -> tuple[ExaminedText, ...]:
     return _last[1]
 
 
-def _built(scripts: list[ExaminedText]) -> Iterator[ExaminedText]:
+def _built(scripts: list[TextSegment]) -> Iterator[TextSegment]:
     """Yield the texts that Python scripts build, also from each other's constants, and what those hide."""
     if not any(SUSPECT.search(piece.text) for piece in scripts):
         return
@@ -300,6 +300,6 @@ def _built(scripts: list[ExaminedText]) -> Iterator[ExaminedText]:
             yield from decoded(built)
 
 
-def _is_block(piece: ExaminedText) -> bool:
+def _is_block(piece: TextSegment) -> bool:
     """Whether it is a code block whose hidden texts are found in the surrounding text anyway."""
     return piece.start > 0 and piece.language not in ("shell", "powershell")

@@ -12,7 +12,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_pieces, hidden_pieces
 from tacit.gate.checks.dangerous_commands import dangerous_commands
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import Rule, apply, rule
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -103,7 +103,7 @@ class ObfuscationCheck:
         yield from dangerous_commands(hidden_pieces(content))
 
 
-def _hidden(piece: ExaminedText) -> Iterator[Finding]:
+def _hidden(piece: TextSegment) -> Iterator[Finding]:
     ways = piece.way
     if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
         return  # ordinary by themselves; the other rules examine their text
@@ -121,7 +121,7 @@ def _hidden(piece: ExaminedText) -> Iterator[Finding]:
         yield piece.finding("hidden_order", _HIGH, reason="contains hidden instructions", span=match.span())
 
 
-def _packed(piece: ExaminedText) -> Iterator[Finding]:
+def _packed(piece: TextSegment) -> Iterator[Finding]:
     if piece.language in ("data", "page") or piece.path.endswith(
         (".lock", ".map", ".csv", ".ipynb", ".svg", ".pem", ".txt")
     ):

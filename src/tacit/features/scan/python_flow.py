@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.secret_flows import SECRET_PLACES, SECRET_VARIABLE
 
 SIZE_MAX = 300_000
@@ -64,7 +64,7 @@ SUSPECT = re.compile(
 
 @dataclass(slots=True)
 class _Module:
-    piece: ExaminedText
+    piece: TextSegment
     tree: ast.Module
     values: Values
     index: int
@@ -88,7 +88,7 @@ class _Program:
             self.changed = True
 
 
-def python_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def python_flows(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on what Python code does with secrets and with fetched or decoded text."""
     program = _Program([module for index, piece in enumerate(pieces) if (module := parsed(piece, index))])
     if not any(SUSPECT.search(module.piece.text) for module in program.modules):
@@ -110,7 +110,7 @@ def python_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
         yield module.piece.finding("unreadable_code", Severity.MEDIUM, reason=reason, span=(0, 80))
 
 
-def parsed(piece: ExaminedText, index: int = 0) -> _Module | None:
+def parsed(piece: TextSegment, index: int = 0) -> _Module | None:
     """Parse a piece as a Python module; None if it is none."""
     if piece.language != "python" or len(piece.text) > SIZE_MAX:
         return None

@@ -14,6 +14,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.session import NoteKind, SessionNote
 from tacit.features.sessions.working_memory import WorkingMemory
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.table import SuggestingGroup
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN = 100
@@ -31,12 +32,12 @@ def _agent_option(function: F) -> F:
     return click.option("--agent", default="", metavar="NAME", help="The agent's name or role.")(function)
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def session() -> None:
     """Share notes between the agents of one running session; they expire after a day."""
 
 
-@session.command()
+@session.command(short_help="Share a note with the agents of a session")
 @click.argument("text")
 @click.option("--error", default="", metavar="TEXT", help="The error that the note fixes, as it was printed.")
 @_agent_option
@@ -52,7 +53,7 @@ def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: 
     _answer(ctx, kept, "shared")
 
 
-@session.command()
+@session.command(hidden=True)
 @click.argument("name")
 @click.argument("text", default="")
 @_agent_option
@@ -64,7 +65,7 @@ def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_i
     _answer(ctx, working.register(name, _text(text), agent=agent, origin=_origin(ctx)), "registered")
 
 
-@session.command()
+@session.command(hidden=True)
 @click.argument("text", required=False)
 @click.option("--agent", required=True, metavar="NAME", help="Whose notes: a name or a role.")
 @_session_option
@@ -99,7 +100,7 @@ def queries(ctx: CommandContext, *, session_id: str) -> None:
     ctx.answer({"session": working.id, "queries": asked}, show)
 
 
-@session.command()
+@session.command(short_help="Show what an agent of a session sees")
 @click.option("--list", "listed", is_flag=True, help="Print a table instead of the agent's text.")
 @_agent_option
 @_session_option
@@ -128,7 +129,7 @@ def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> N
     ctx.answer(document, tell)
 
 
-@session.command()
+@session.command(hidden=True)
 @_session_option
 @command_options
 def forget(ctx: CommandContext, *, session_id: str) -> None:

@@ -1,4 +1,4 @@
-"""`tacit adapters`: list, show, activate, roll back, export and remove adapters."""
+"""`tacit adapters`: train, list, show, activate, export and remove adapters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import click
 from rich.markup import escape
 
 from tacit.domain.adapter import Activation, AdapterRuling
+from tacit.domain.errors import Mistake
 from tacit.features.train.adapter_registry import Adapters, AdapterStatus
-from tacit.features.train.commands import print_notices
+from tacit.features.train.commands import print_notices, train_adapter
 from tacit.features.train.export import EXPORT_FORMATS
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, counted, one_line
 from tacit.surfaces.cli.report import Column, Columns
+from tacit.surfaces.cli.table import SuggestingGroup
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHORT = 12
@@ -25,18 +27,24 @@ def _decision_options(function: F) -> F:
     return by_option()(reason(function))
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=SuggestingGroup, invoke_without_command=True)
 @command_options
 def adapters(ctx: CommandContext) -> None:
-    """List, activate and export adapters: weights that a base model gained from verified work."""
+    """Train, test, activate and export adapters: weights that a base model gained from verified work.
+
+    Without a command: list the adapters, what the last test said of each, and which one is active.
+    """
     if click.get_current_context().invoked_subcommand is None:
         _list(ctx)
+
+
+adapters.add_command(train_adapter)
 
 
 @adapters.command("list", hidden=True)
 @command_options
 def list_(ctx: CommandContext) -> None:
-    """List the adapters, what the last test said of each, and which one is active."""
+    """List the adapters; the same as `tacit adapters`."""
     _list(ctx)
 
 
@@ -45,7 +53,7 @@ def _list(ctx: CommandContext) -> None:
     print_notices(ctx, registry)
     found = registry.all()
     if not found:
-        ctx.report({"adapters": []}, "No adapters yet. Next: [bold]tacit train --dry-run[/bold]")
+        ctx.report({"adapters": []}, "No adapters yet. Next: [bold]tacit adapters train --dry-run[/bold]")
         return
     ctx.report({"adapters": _COLUMNS.documents(found)}, _COLUMNS.table(found))
 
@@ -89,7 +97,7 @@ _COLUMNS: Columns[AdapterStatus] = Columns(
 )
 
 
-@adapters.command()
+@adapters.command(hidden=True)
 @click.argument("key")
 @command_options
 def show(ctx: CommandContext, *, key: str) -> None:
@@ -110,30 +118,45 @@ def _status_lines(status: AdapterStatus) -> Iterator[str]:
         "settings": ", ".join(f"{name} {value}" for name, value in adapter.recipe.items()),
         "metrics": ", ".join(f"{name} {value:g}" for name, value in adapter.metrics.items()),
         "made": made,
-        "last test": f"{judgement.ruling}: {judgement.reason}" if judgement else "none; run `tacit consolidate`",
+        "last test": f"{judgement.ruling}: {judgement.reason}" if judgement else "none; run `tacit adapters train`",
         "problems": "; ".join(problem.message for problem in status.problems),
         "files": str(status.folder),
     }
     yield from (f"[dim]{name:<13}[/dim] {escape(clean(text))}" for name, text in rows.items() if text)
 
 
-@adapters.command()
-@click.argument("key")
+@adapters.command(short_help="Use an adapter from now on, or the one before it")
+@click.argument("key", required=False, default="")
+@click.option("--previous", is_flag=True, help="Deactivate the active adapter; the one before it is active again.")
+@click.option("--base", default="", metavar="NAME", help="With --previous: the base model, if several have one active.")
 @_decision_options
 @command_options
-def activate(ctx: CommandContext, *, key: str, by: str, reason: str) -> None:
-    """Use an adapter with its base model from now on. Only if the last test says better."""
+def activate(ctx: CommandContext, *, key: str, previous: bool, base: str, by: str, reason: str) -> None:
+    """Use the adapter KEY with its base model from now on. Only if the last test says better.
+
+    --previous goes back: the adapter before the active one is active again, or the base model works alone.
+    """
+    if bool(key) == previous or (base and not previous):
+        hint = "tacit adapters activate KEY, or tacit adapters activate --previous [--base NAME]"
+        raise Mistake("give the key of an adapter, or --previous", code="one_adapter", hint=hint)
+    if previous:
+        _roll_back(ctx, base=base, by=by, reason=reason)
+        return
     ctx.caller.require_person("adapters activate")
     done = Adapters(ctx.memory).activate(key, by=ctx.person(by), reason=reason)
     ctx.report(_activation_document(done), f"[green]{done.adapter} is active[/green]")
 
 
-@adapters.command()
+@adapters.command(hidden=True)
 @click.option("--base", default="", metavar="NAME", help="The base model, if adapters of several are active.")
 @_decision_options
 @command_options
 def rollback(ctx: CommandContext, *, base: str, by: str, reason: str) -> None:
-    """Deactivate the active adapter: the one before it is active again, or the base model works alone."""
+    """Deactivate the active adapter; the same as `tacit adapters activate --previous`."""
+    _roll_back(ctx, base=base, by=by, reason=reason)
+
+
+def _roll_back(ctx: CommandContext, *, base: str, by: str, reason: str) -> None:
     ctx.caller.require_person("adapters rollback")
     done = Adapters(ctx.memory).roll_back(base, by=ctx.person(by), reason=reason)
     then = f"{done.adapter} is active again" if done.adapter else "the base model works without an adapter"
@@ -151,7 +174,7 @@ def _activation_document(done: Activation) -> dict[str, Any]:
     }
 
 
-@adapters.command()
+@adapters.command(short_help="Write an adapter for PEFT, vLLM or llama.cpp")
 @click.argument("key")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
@@ -174,12 +197,12 @@ def export(ctx: CommandContext, *, key: str, folder: Path, form: str) -> None:
     ctx.report(document, lambda: [*lines, *warnings])
 
 
-@adapters.command()
+@adapters.command(hidden=True)
 @click.argument("key")
 @_decision_options
 @command_options
 def remove(ctx: CommandContext, *, key: str, by: str, reason: str) -> None:
-    """Delete the files of an adapter; the store keeps that it existed. Roll back an active one first."""
+    """Delete the files of an adapter; the store keeps that it existed. Deactivate an active one first."""
     ctx.caller.require_person("adapters remove")
     gone = Adapters(ctx.memory).remove(key, by=ctx.person(by), reason=reason)
     ctx.report({"removed": gone.key, "reason": gone.removed}, f"removed {gone.key}")

@@ -114,7 +114,7 @@ class Adapters:
             raise Refusal(
                 f"the active adapter {adapter.key} cannot be used: {_joined(problems)}",
                 code=problems[0].code,
-                hint="`tacit adapters rollback` goes back to the one before it, or to the base model alone",
+                hint="`tacit adapters activate --previous` goes back to the one before it, or to the base model alone",
             )
         return adapter, self.files.path(adapter.key)
 
@@ -137,7 +137,7 @@ class Adapters:
             raise Refusal(
                 "the adapter was trained with another prompt format than the current one",
                 code="other_format",
-                hint="train it again with `tacit train`",
+                hint="train it again with `tacit adapters train`",
             )
         with self.files.locked():  # otherwise another process could remove the files before their entry exists
             key = self.files.keep(new.folder, new.records)
@@ -180,7 +180,7 @@ class Adapters:
             raise Refusal(
                 f"the files of the adapter {key} are not the registered ones",
                 code="files_changed",
-                hint="`tacit adapters remove` removes it; `tacit train` trains a new one",
+                hint="`tacit adapters remove` removes it; `tacit adapters train` trains a new one",
             )
 
     def activate(self, reference: str, *, by: str, reason: str = "") -> Activation:
@@ -194,13 +194,13 @@ class Adapters:
                 raise Refusal(
                     f"the adapter {adapter.key} cannot be activated: {_joined(problems)}",
                     code=problems[0].code,
-                    hint="`tacit consolidate` trains and tests one; `tacit adapters show` shows this one",
+                    hint="`tacit adapters train` trains and tests one; `tacit adapters show` shows this one",
                 )
             if status.serves:
                 raise Refusal(
                     f"the adapter {adapter.key} is already active",
                     code="already_active",
-                    hint="`tacit adapters rollback` deactivates it",
+                    hint="`tacit adapters activate --previous` deactivates it",
                 )
             return self._append(
                 Activation(key=adapter.base_hash, at=self._now(), by=by, adapter=adapter.key, reason=reason)
@@ -227,7 +227,7 @@ class Adapters:
                     raise Refusal(
                         f"the adapter {adapter.key} is active",
                         code="adapter_active",
-                        hint="run `tacit adapters rollback` first",
+                        hint="run `tacit adapters activate --previous` first",
                     )
                 gone = self._append(replace(adapter, at=at, by=by, removed=reason or "removed by a person", id=""))
             self.files.remove(gone.key)  # if this is interrupted, `tidy` removes the files

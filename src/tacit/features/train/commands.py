@@ -1,4 +1,4 @@
-"""`tacit train` and `tacit consolidate`: train an adapter on verified work, and test it."""
+"""`tacit adapters train` and its old names `train` and `consolidate`: train an adapter on verified work, and test it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLOURS = {AdapterRuling.BETTER: "green", AdapterRuling.WORSE: "red", AdapterRu
 
 
 def training_options(function: F) -> F:
-    """Give a command the options that `tacit train` and `tacit consolidate` share."""
+    """Give a command the options of every training."""
     options = (
         click.option("--base", default="", metavar="NAME", help="The base model: a folder, a *.gguf file or a hub id."),
         click.option("--size", type=click.Choice([str(size) for size in Size]), help="The size of the adapter."),
@@ -56,13 +56,76 @@ def training_options(function: F) -> F:
     return function
 
 
-@click.command()
+def testing_options(function: F) -> F:
+    """Give a command the options of the test that follows a training."""
+    options = (
+        click.option(
+            "--every",
+            default="",
+            metavar="TIME",
+            help="Do nothing if the last run was less than TIME ago: 12h, 7d, 2w.",
+        ),
+        click.option(
+            "--regression-suite",
+            "--elsewhere",
+            "regression_suite",
+            cls=AliasedOption,
+            aliases=("--elsewhere",),
+            default="",
+            metavar="SUITE",
+            help="A suite that must not get worse (see `tacit eval suites`).",
+        ),
+        click.option("--data", type=click.Path(path_type=Path), help="Folder with the files of that suite."),
+        click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of that suite."),
+        click.option("--activate", is_flag=True, help="Activate the adapter without asking if the test says better."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command("train", short_help="Train an adapter on verified work, and test it")
+@training_options
+@testing_options
+@click.option("--no-test", is_flag=True, help="Only train; the next run without it tests what was trained.")
+@command_options
+def train_adapter(ctx: CommandContext, *, no_test: bool, **options: Any) -> None:
+    """Train an adapter on verified work and test it: better than skills alone on unseen tasks, no worse on other work?
+
+    At least 100 different solved tasks are needed; about a quarter of them is kept for the test. The other work is a suite of
+    everyday requests, or the suite you name. An interrupted run continues. A timer may call it: with --every it ends at once
+    when nothing is due. Only a person activates an adapter.
+    """
+    if not no_test:
+        _train_and_test(ctx, **options)
+        return
+    of_test = {name: options.pop(name) for name in ("every", "regression_suite", "data", "options", "activate")}
+    if any(of_test.values()):
+        raise Mistake("--no-test takes no option of the test", code="no_test", hint="leave one of them out")
+    _train_only(ctx, **options)
+
+
+@click.command(hidden=True)
 @training_options
 @click.option(
     "--out", type=click.Path(path_type=Path), hidden=True, help="Also write the adapter into this new folder."
 )
 @command_options
-def train(
+def train(ctx: CommandContext, **options: Any) -> None:
+    """Train an adapter without testing it; the same as `tacit adapters train --no-test`."""
+    _train_only(ctx, **options)
+
+
+@click.command(hidden=True)
+@training_options
+@testing_options
+@command_options
+def consolidate(ctx: CommandContext, **options: Any) -> None:
+    """Train an adapter on verified work and test it; the same as `tacit adapters train`."""
+    _train_and_test(ctx, **options)
+
+
+def _train_only(
     ctx: CommandContext,
     *,
     base: str,
@@ -71,13 +134,8 @@ def train(
     dry_run: bool,
     restart: bool,
     by: str,
-    out: Path | None,
+    out: Path | None = None,
 ) -> None:
-    """Train an adapter for a base model on work that a machine verified as solved. It is inactive until it passes a test.
-
-    At least 100 different solved tasks are needed. About a quarter of the tasks is kept for the test. An interrupted run
-    continues where it stopped. `tacit consolidate` tests what was trained.
-    """
     if not dry_run:
         ctx.caller.require_person("train")
     plan = Consolidation(ctx.memory, seed=seed).plan()
@@ -111,29 +169,10 @@ def _trained_lines(adapter: Adapter, out: Path | None) -> Iterator[str]:
         yield f"[yellow]{left_out(too_long)}[/yellow]"
     if out:
         yield f"written to {escape(clean(str(out)))}"
-    yield "It is not active. Next: [bold]tacit consolidate[/bold] tests it on tasks that it has not seen."
+    yield "It is not active. Next: [bold]tacit adapters train[/bold] tests it on tasks that it has not seen."
 
 
-@click.command()
-@training_options
-@click.option(
-    "--every", default="", metavar="TIME", help="Do nothing if the last run was less than TIME ago: 12h, 7d, 2w."
-)
-@click.option(
-    "--regression-suite",
-    "--elsewhere",
-    "regression_suite",
-    cls=AliasedOption,
-    aliases=("--elsewhere",),
-    default="",
-    metavar="SUITE",
-    help="A suite that must not get worse (see `tacit eval suites`).",
-)
-@click.option("--data", type=click.Path(path_type=Path), help="Folder with the files of that suite.")
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of that suite.")
-@click.option("--activate", is_flag=True, help="Activate the adapter without asking if the test says better.")
-@command_options
-def consolidate(
+def _train_and_test(
     ctx: CommandContext,
     *,
     base: str,
@@ -148,11 +187,6 @@ def consolidate(
     options: tuple[str, ...],
     activate: bool,
 ) -> None:
-    """Train an adapter on verified work and test it: better than skills alone on unseen tasks, no worse on other work?
-
-    The other work is a suite of everyday requests, or the suite you name. A timer may call it: with --every it ends at once
-    when nothing is due, and an interrupted run continues. Only a person activates an adapter.
-    """
     interval = _parse_interval(every)
     if (data or options) and not regression_suite:
         raise Mistake(
@@ -242,7 +276,7 @@ def _finish(ctx: CommandContext, result: ConsolidationResult, *, activate: bool,
     if confirmed:
         Adapters(ctx.memory).activate(result.adapter.key, by=ctx.person(by), reason=result.judgement.reason)
     if confirmed:
-        last = "The adapter is active. [bold]tacit adapters rollback[/bold] deactivates it."
+        last = "The adapter is active. [bold]tacit adapters activate --previous[/bold] deactivates it."
     else:
         last = f"Next: [bold]tacit adapters activate {result.adapter.key[:12]}[/bold]" if better else ""
     ctx.report(_result_document(result, active=confirmed), last or None)

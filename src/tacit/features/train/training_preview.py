@@ -1,4 +1,4 @@
-"""What a training would use, refuse and cost: the dry run of `tacit train` and `tacit consolidate`."""
+"""What a training would use, refuse and cost: the dry run of `tacit adapters train`."""
 
 from __future__ import annotations
 

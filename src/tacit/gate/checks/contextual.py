@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.prose import (
     ASIDE,
     INSTRUCTION,
@@ -196,7 +196,7 @@ _AGAINST = re.compile(
 )
 
 
-def _of_piece(piece: ExaminedText, levels: int, *, home: tuple[frozenset[str], Counter[str]]) -> Iterator[Finding]:
+def _of_piece(piece: TextSegment, levels: int, *, home: tuple[frozenset[str], Counter[str]]) -> Iterator[Finding]:
     against = False
     topic, usual = home
     for sentence in sentences_in(piece.text, code=piece.is_code):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import URL, HostKind, addresses_in, host_kind
-from tacit.gate.checks.pieces import ExaminedText, pieces
+from tacit.gate.checks.pieces import TextSegment, pieces
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.text.prefilter import GuardedPattern
@@ -56,7 +56,7 @@ _WEIGHT = {
     HostKind.PASTE: Severity.CRITICAL,
     HostKind.COLLECTOR: Severity.CRITICAL,
     HostKind.HOSTILE: Severity.CRITICAL,
-    HostKind.NUMBER: Severity.CRITICAL,
+    HostKind.IP_ADDRESS: Severity.CRITICAL,
 }
 
 
@@ -65,7 +65,7 @@ _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
 """How a list of allowed tools names a command; it runs nothing."""
 
 
-def downloads(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def downloads(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that fetch something and run it, at once or later."""
     for piece in pieces:
         if piece.is_code or piece.is_hidden:
@@ -77,7 +77,7 @@ def downloads(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
         yield from _unpacked(piece)
 
 
-def _at_once(piece: ExaminedText) -> Iterator[Finding]:
+def _at_once(piece: TextSegment) -> Iterator[Finding]:
     for pattern in (_PIPED, _INNER, _WINDOWS):
         for count, match in enumerate(pattern.finditer(piece.text, piece.lowered)):
             if count == PER_RULE_MAX:
@@ -101,7 +101,7 @@ def _source(line: str) -> tuple[HostKind, str]:
     return place, match[1][:60]
 
 
-def _later(piece: ExaminedText) -> Iterator[Finding]:
+def _later(piece: TextSegment) -> Iterator[Finding]:
     """Find files that are fetched and run some lines later."""
     for count, match in enumerate(_SAVED.finditer(piece.text, piece.lowered)):
         if count == 4 * PER_RULE_MAX:
@@ -124,7 +124,7 @@ def _later(piece: ExaminedText) -> Iterator[Finding]:
         yield piece.finding("fetch_then_run", severity_found, reason=reason, span=(match.start(), ran))
 
 
-def _unpacked(piece: ExaminedText) -> Iterator[Finding]:
+def _unpacked(piece: TextSegment) -> Iterator[Finding]:
     """Find files that are decoded and then run."""
     for match in list(_UNPACKED.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         target = _TARGET.search(match[1])
@@ -135,7 +135,7 @@ def _unpacked(piece: ExaminedText) -> Iterator[Finding]:
             yield piece.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
 
 
-def _data_run(piece: ExaminedText) -> Iterator[Finding]:
+def _data_run(piece: TextSegment) -> Iterator[Finding]:
     """Find files that are named like data but run as programs."""
     for match in list(_DATA_RUN.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         reason = f"runs {match[1][-60:]}, which is named as data, as a program"
@@ -190,7 +190,7 @@ _MARKS = tuple(
 )
 
 
-def lures(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def lures(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that make the reader download and start a program."""
     for piece in pieces:
         if piece.is_code:
@@ -203,7 +203,7 @@ def lures(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
                 yield piece.finding(rule, severity, reason=reason, span=match.span())
 
 
-def _locked(piece: ExaminedText) -> Iterator[Finding]:
+def _locked(piece: TextSegment) -> Iterator[Finding]:
     for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
         if _ARCHIVE.search(around) or _NAMED.search(around):
@@ -212,7 +212,7 @@ def _locked(piece: ExaminedText) -> Iterator[Finding]:
 
 
 def _lure_at(
-    piece: ExaminedText, place: HostKind, *, match: re.Match[str], around: str
+    piece: TextSegment, place: HostKind, *, match: re.Match[str], around: str
 ) -> tuple[str, Severity, str] | None:
     """Judge one address by the text around it."""
     host, path = match[1][:60], match[2]
@@ -220,9 +220,9 @@ def _lure_at(
     if place is HostKind.PASTE and _PASTE_STEP.search(around):
         severity = Severity.HIGH if _START.search(around) or _NEED.search(around) else Severity.MEDIUM
         return "paste_site", severity, f"sends the reader to {place} ({host}) for something to run or follow"
-    if place in (HostKind.NUMBER, HostKind.HOSTILE, HostKind.COLLECTOR):
+    if place in (HostKind.IP_ADDRESS, HostKind.HOSTILE, HostKind.COLLECTOR):
         prose = piece.language in ("markdown", "text") and not piece.is_hidden
-        severity = Severity.MEDIUM if prose and place is HostKind.NUMBER else Severity.HIGH
+        severity = Severity.MEDIUM if prose and place is HostKind.IP_ADDRESS else Severity.HIGH
         return "odd_address", severity, f"leads to {place} ({host})"
     if started and (_RUNNABLE.search(path) or _ARCHIVE.search(path)):
         plain = _PACKAGE.search(path) or not (_RUNNABLE.search(path) or "releases/download" in path)
@@ -283,7 +283,7 @@ DECODE_AND_RUN = (
     ),
 )
 
-HAND_OFF = (
+EXFILTRATION = (
     rule(
         "swept_and_sent",
         Severity.CRITICAL,
@@ -474,7 +474,7 @@ HARM = (
     ),
 )
 
-RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *HAND_OFF, *PERSISTENCE, *CONTROL, *HARM)
+RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *EXFILTRATION, *PERSISTENCE, *CONTROL, *HARM)
 
 
 class CommandsCheck:
@@ -490,7 +490,7 @@ class CommandsCheck:
         yield from secret_flows(piece for piece in own if not piece.path)
 
 
-def dangerous_commands(texts: Sequence[ExaminedText]) -> Iterator[Finding]:
+def dangerous_commands(texts: Sequence[TextSegment]) -> Iterator[Finding]:
     """Apply every rule on commands, downloads and lures to these pieces of text."""
     yield from apply(RULES, texts)
     yield from downloads(texts)

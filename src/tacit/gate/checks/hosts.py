@@ -74,7 +74,7 @@ class HostKind(StrEnum):
     COLLECTOR = "a collector or tunnel that hides who receives"
     MESSENGER = "a messenger's inbox"
     HOSTILE = "a host named as an attacker's"
-    NUMBER = "a bare IP address"
+    IP_ADDRESS = "a bare IP address"
     SHORTENER = "a shortened address that hides where it leads"
     CODE = "a site where anybody keeps code"
     LOCAL = "this machine or its network"
@@ -99,18 +99,18 @@ def host_kind(host: str, path: str = "") -> HostKind:
     if _LOCAL.match(name):
         return HostKind.LOCAL
     if _is_number(bare):
-        return HostKind.NUMBER
+        return HostKind.IP_ADDRESS
     if _MESSENGERS.match(f"{bare}{path}"):
         return HostKind.MESSENGER
     for kind, known in _KNOWN:
-        if any(end in known for end in _ends(bare)):
+        if any(end in known for end in _parent_domains(bare)):
             return kind
     if _HOSTILE.search(bare):
         return HostKind.HOSTILE
     first = path.lstrip("/").partition("/")[0].lower()
     if f"{bare}/{first}" in _INSTALLERS:
         return HostKind.INSTALLER
-    return HostKind.CODE if any(end in _CODE_HOSTS for end in _ends(bare)) else HostKind.UNKNOWN
+    return HostKind.CODE if any(end in _CODE_HOSTS for end in _parent_domains(bare)) else HostKind.UNKNOWN
 
 
 def addresses_in(text: str) -> list[tuple[HostKind, re.Match[str]]]:
@@ -124,7 +124,7 @@ def is_well_known(text: str) -> bool:
     return bool(found) and all(place is HostKind.INSTALLER for place, _ in found)
 
 
-def _ends(host: str) -> list[str]:
+def _parent_domains(host: str) -> list[str]:
     labels = host.split(".")
     return [".".join(labels[at:]) for at in range(max(0, len(labels) - 4), len(labels) - 1)]
 

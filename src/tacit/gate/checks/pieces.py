@@ -188,7 +188,7 @@ class Spot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ExaminedText:
+class TextSegment:
     """A text to examine, and its position in the content."""
 
     field: str
@@ -265,10 +265,10 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1] + "…"
 
 
-_last: tuple[SkillContent, tuple[ExaminedText, ...]] | None = None
+_last: tuple[SkillContent, tuple[TextSegment, ...]] | None = None
 
 
-def pieces(content: SkillContent) -> tuple[ExaminedText, ...]:
+def pieces(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return every text of a skill: its fields, its files, and the code blocks in both."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
@@ -276,9 +276,9 @@ def pieces(content: SkillContent) -> tuple[ExaminedText, ...]:
     return _last[1]
 
 
-def _split(content: SkillContent) -> Iterator[ExaminedText]:
+def _split(content: SkillContent) -> Iterator[TextSegment]:
     for path, text in _fields(content):
-        whole = ExaminedText(path, text[:TEXT_MAX], text)
+        whole = TextSegment(path, text[:TEXT_MAX], text)
         yield whole
         yield from blocks(whole)
     for taken in files_within_limit(content.files)[0]:
@@ -286,7 +286,7 @@ def _split(content: SkillContent) -> Iterator[ExaminedText]:
             yield from _packed(taken)
             continue
         text, file = taken.text, taken.file
-        piece = ExaminedText(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
+        piece = TextSegment(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
         yield piece
         if piece.language == "markdown":
             yield from blocks(piece)
@@ -324,7 +324,7 @@ def _sort(file: SkillFile) -> FileKind:
     return file_kind(file.path, head, executable=file.executable)
 
 
-def _packed(taken: ExaminedFile) -> Iterator[ExaminedText]:
+def _packed(taken: ExaminedFile) -> Iterator[TextSegment]:
     """Yield the texts in an archive; their findings point at the archive as a whole."""
     file = taken.file
     for name, data in taken.packed.files:
@@ -333,10 +333,10 @@ def _packed(taken: ExaminedFile) -> Iterator[ExaminedText]:
             continue
         path = f"{file.path}/{name}" if name else file.path
         language = language_of(name, text)
-        yield ExaminedText(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
+        yield TextSegment(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
 
 
-def blocks(piece: ExaminedText) -> Iterator[ExaminedText]:
+def blocks(piece: TextSegment) -> Iterator[TextSegment]:
     """Yield the fenced code blocks of a Markdown text, also in lists and quotes; an open one extends to the end."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(piece.text):
@@ -349,11 +349,11 @@ def blocks(piece: ExaminedText) -> Iterator[ExaminedText]:
         yield from _block(piece, opened, len(piece.text))
 
 
-def _block(piece: ExaminedText, opened: re.Match[str], end: int) -> Iterator[ExaminedText]:
+def _block(piece: TextSegment, opened: re.Match[str], end: int) -> Iterator[TextSegment]:
     text = piece.text[opened.end() + 1 : end]
     language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
     if text:
-        yield ExaminedText(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
+        yield TextSegment(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
 
 
 def language_of(path: str, text: str) -> str:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.pieces import ExaminedText, pieces
+from tacit.gate.checks.pieces import TextSegment, pieces
 from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
 _NEAR = 70
@@ -91,8 +91,8 @@ def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseR
     unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
     undone = tuple(_chain(part) for part in against if ">" in part)
     wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
-    needed = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
-    return ProseRule(name, severity, reason, chains, wanted, unwanted, undone, tuple(map(_bits, needed)))
+    class_sets = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
+    return ProseRule(name, severity, reason, chains, wanted, unwanted, undone, tuple(map(_bits, class_sets)))
 
 
 def _bits(names: tuple[str, ...]) -> int:
@@ -171,7 +171,7 @@ def reduced(severity: Severity, levels: int) -> Severity:
     return severity
 
 
-def severity_reduction(piece: ExaminedText, content: SkillContent) -> int:
+def severity_reduction(piece: TextSegment, content: SkillContent) -> int:
     """Return by how many levels the findings of a piece are reduced."""
     if not piece.path:
         list_of, _, number = piece.field.partition(".")
@@ -192,7 +192,7 @@ def is_quoted(text: str) -> bool:
     return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
 
 
-def prose_pieces(content: SkillContent) -> Iterator[tuple[ExaminedText, int]]:
+def prose_pieces(content: SkillContent) -> Iterator[tuple[TextSegment, int]]:
     """Yield the pieces of a content that are read as prose, with the levels of reduction."""
     room = FILES_MAX
     for piece in pieces(content):
@@ -211,7 +211,7 @@ def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
     return tuple(sentences(text[:PROSE_MAX], code=code))
 
 
-def unread_pieces(content: SkillContent) -> Iterable[ExaminedText]:
+def unread_pieces(content: SkillContent) -> Iterable[TextSegment]:
     """Yield the pieces that are too long to be read completely."""
     room = FILES_MAX
     for piece in pieces(content):
@@ -336,7 +336,7 @@ class ProseCheck:
             yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
-def _piece_findings(piece: ExaminedText, levels: int) -> Iterator[Finding]:
+def _piece_findings(piece: TextSegment, levels: int) -> Iterator[Finding]:
     request = piece.field.partition(".")[0] in REQUESTS
     for sentence in sentences_in(piece.text, code=piece.is_code):
         span = (sentence.start, sentence.end)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
@@ -31,7 +31,7 @@ class Rule:
     unless: re.Pattern[str] | None = None
     """A match in the same line that cancels the finding."""
 
-    def matches(self, piece: ExaminedText) -> Iterator[re.Match[str]]:
+    def matches(self, piece: TextSegment) -> Iterator[re.Match[str]]:
         """Yield its matches in a piece, at most `PER_RULE_MAX`."""
         if self.languages is not None and piece.language not in self.languages:
             return
@@ -65,7 +65,7 @@ def rule(
     )
 
 
-def apply(rules: Sequence[Rule], pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def apply(rules: Sequence[Rule], pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Apply rules to pieces. A code block is part of its text too, so only rules for a language examine it again."""
     for piece in pieces:
         for each in rules:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
-from tacit.domain.skill import SkillContent, unaccounted
-from tacit.gate.checks.pieces import ExaminedText, pieces
+from tacit.domain.skill import SkillContent, fields_without_origin
+from tacit.gate.checks.pieces import TextSegment, pieces
 from tacit.gate.findings import field_name, finding
 from tacit.text.redaction import may_hold_secret, redact
 
@@ -28,7 +28,7 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
     for path, text in _texts(plain(candidate.content), ""):
         yield from hidden_text(text, path)
     marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
-    marked += unaccounted(candidate.content, candidate.origins)
+    marked += fields_without_origin(candidate.content, candidate.origins)
     external = sorted({path.removesuffix(".arguments") for path in marked})  # a step includes its arguments
     if external:
         yield finding("external_text", field=external[0], fields=", ".join(map(field_name, external)))
@@ -149,7 +149,7 @@ class UnicodeCheck:
                 yield from _mixed(piece)
 
 
-def _hidden(piece: ExaminedText) -> Iterator[Finding]:
+def _hidden(piece: TextSegment) -> Iterator[Finding]:
     hidden = hidden_characters(piece.text.removeprefix("\ufeff"))
     if not hidden:
         return
@@ -165,7 +165,7 @@ def _hidden(piece: ExaminedText) -> Iterator[Finding]:
         yield piece.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
 
 
-def _mixed(piece: ExaminedText) -> Iterator[Finding]:
+def _mixed(piece: TextSegment) -> Iterator[Finding]:
     for match in mixed_words(piece.text)[:_CODE_WORDS]:
         reason = "mixes letters of two alphabets in one word, so that it looks like another word"
         yield piece.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())

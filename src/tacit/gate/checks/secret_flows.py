@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in, host_kind
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import PER_RULE_MAX
 from tacit.text.prefilter import GuardedPattern
 
@@ -82,7 +82,7 @@ _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
 )
-_SEND_SECRETLY = frozenset({HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.NUMBER, HostKind.PASTE, HostKind.MESSENGER})
+_SEND_SECRETLY = frozenset({HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE, HostKind.MESSENGER})
 _ORDER_TO_SEND = GuardedPattern(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
 )
@@ -107,9 +107,9 @@ class _Spot(NamedTuple):
     """Whether it is suspicious even alone."""
 
 
-def secret_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
+def secret_flows(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings where secrets are read and something is sent, in one text or in two scripts of one skill."""
-    reads: list[tuple[ExaminedText, _Spot]] = []
+    reads: list[tuple[TextSegment, _Spot]] = []
     sends: set[str] = set()
     for piece in pieces:
         sources = list(_sources(piece))
@@ -129,7 +129,7 @@ def secret_flows(pieces: Iterable[ExaminedText]) -> Iterator[Finding]:
         yield piece.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
 
-def _met(piece: ExaminedText, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
+def _met(piece: TextSegment, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
     for source in sources[:PER_RULE_MAX]:
         sender = min(senders, key=lambda spot: abs(spot.start - source.start))
         near = abs(sender.start - source.start) <= _NEAR
@@ -144,13 +144,13 @@ def _met(piece: ExaminedText, sources: list[_Spot], *, senders: list[_Spot]) -> 
         return
 
 
-def _collected(piece: ExaminedText, senders: list[_Spot]) -> Iterator[Finding]:
+def _collected(piece: TextSegment, senders: list[_Spot]) -> Iterator[Finding]:
     """Yield findings on code that contacts a suspicious host."""
     if not piece.is_code:
         return
     named = ((host_kind(match[1]), match) for match in _HOST.finditer(piece.text))
     for place, match in (*addresses_in(piece.text), *named):
-        if place in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.NUMBER, HostKind.PASTE) and not _in_comment(
+        if place in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE) and not _in_comment(
             piece, match.start()
         ):
             severity_found = Severity.MEDIUM if place is HostKind.PASTE and not senders else Severity.HIGH
@@ -158,7 +158,7 @@ def _collected(piece: ExaminedText, senders: list[_Spot]) -> Iterator[Finding]:
             yield piece.finding("odd_address", severity_found, reason=reason, span=match.span())
 
 
-def _sources(piece: ExaminedText) -> Iterator[_Spot]:
+def _sources(piece: TextSegment) -> Iterator[_Spot]:
     for pattern, what in _SOURCES:
         for match in pattern.finditer(piece.text, piece.lowered):
             if not _in_comment(piece, match.start()):
@@ -166,7 +166,7 @@ def _sources(piece: ExaminedText) -> Iterator[_Spot]:
                 yield _Spot(*match.span(), description, not what)
 
 
-def _senders(piece: ExaminedText) -> Iterator[_Spot]:
+def _senders(piece: TextSegment) -> Iterator[_Spot]:
     if not piece.is_code:
         for match in _ORDER_TO_SEND.finditer(piece.text, piece.lowered):
             kinds = [place for place, _ in addresses_in(match[0])]
@@ -182,7 +182,7 @@ def _senders(piece: ExaminedText) -> Iterator[_Spot]:
         yield _Spot(*match.span(), str(kinds[0]) if kinds else "somewhere")
 
 
-def _in_comment(piece: ExaminedText, at: int) -> bool:
+def _in_comment(piece: TextSegment, at: int) -> bool:
     mark = _COMMENT.get(piece.language)
     if mark is None:
         return False

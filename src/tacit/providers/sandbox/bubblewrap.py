@@ -263,7 +263,7 @@ def _result(request: SandboxRequest, status: int, *, seen: supervision.WatchedRu
     changes: tuple[FileChange, ...] = ()
     try:
         if seen.overfull:
-            raise staging.InvalidArchive("it is larger than the workspace")
+            raise staging.InvalidArchive("too_large", "it is larger than the workspace")
         changes = tuple(staging.changes(seen.archive, given))
     except (staging.InvalidArchive, OSError, ValueError) as error:
         alarms.append(f"the files could not be brought back: {error}")

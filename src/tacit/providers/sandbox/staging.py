@@ -26,7 +26,11 @@ _MEBI = 1024 * 1024
 
 
 class InvalidArchive(Exception):
-    """The archive is not one that `tar` wrote."""
+    """The archive is not one that `tar` wrote. The code is for programs, the message for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def inside(path: str) -> str:
@@ -92,10 +96,10 @@ def entries(archive: BinaryIO) -> Iterator[SandboxFile]:
         if not header.strip(b"\0"):
             return
         if _number(header[148:156]) != sum(header) - sum(header[148:156]) + 8 * 32:
-            raise InvalidArchive("a header's checksum is wrong")
+            raise InvalidArchive("wrong_checksum", "a header's checksum is wrong")
         kind, size = header[156:157], _number(header[124:136])
         if size < 0 or (kind in b"LK" and size > _LONGEST_NAME):
-            raise InvalidArchive("a length is wrong")
+            raise InvalidArchive("wrong_length", "a length is wrong")
         content = _exactly(archive, size)
         _exactly(archive, -size % _BLOCK)
         if kind == b"L":
@@ -112,13 +116,13 @@ def entries(archive: BinaryIO) -> Iterator[SandboxFile]:
         elif kind == b"5" and path != ".":
             yield SandboxFile(path=path, form=Form.FOLDER)
         name = target = b""
-    raise InvalidArchive("there are too many entries")
+    raise InvalidArchive("too_many_entries", "there are too many entries")
 
 
 def _exactly(archive: BinaryIO, count: int) -> bytes:
     found = archive.read(count)
     if len(found) != count:
-        raise InvalidArchive("it ends too early")
+        raise InvalidArchive("cut_off", "it ends too early")
     return found
 
 
@@ -126,13 +130,13 @@ def _number(digits: bytes) -> int:
     try:
         return int(digits.strip(b"\0 ") or b"0", 8)
     except ValueError:
-        raise InvalidArchive("a header's number is none") from None
+        raise InvalidArchive("not_a_number", "a header holds something else where a number belongs") from None
 
 
 def _plain(name: bytes) -> str:
     path = PurePosixPath(name.decode("utf-8", "surrogateescape"))
     if path.is_absolute() or ".." in path.parts:
-        raise InvalidArchive("a name leads out of the workspace")
+        raise InvalidArchive("outside_workspace", "a name leads out of the workspace")
     return str(path)
 
 

@@ -21,7 +21,7 @@ from tacit.config.location import StoreLocation, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
@@ -106,21 +106,21 @@ class CommandContext:
         """Whether a person can be asked a question."""
         return self.caller.is_person and self.caller.at_terminal and not self.as_json
 
-    def may_show(self, stored: Stored) -> bool:
+    def may_show(self, stored: StoredVersion) -> bool:
         """Whether the caller may see a version: people see everything, others no preference of another person."""
         return not queries.is_private(stored, person=self.memory.context.person) or self.caller.is_person
 
-    def visible(self, found: Iterable[Stored]) -> list[Stored]:
+    def visible(self, found: Iterable[StoredVersion]) -> list[StoredVersion]:
         """Return the versions that the caller may see."""
         return [stored for stored in found if self.may_show(stored)]
 
-    def version(self, reference: str) -> Stored:
+    def version(self, reference: str) -> StoredVersion:
         """Return the version that a name or an id means; raise `NotPermitted` if the caller may not see it."""
         stored = self.memory.version(reference)
         self.require_visible(stored)
         return stored
 
-    def require_visible(self, stored: Stored) -> None:
+    def require_visible(self, stored: StoredVersion) -> None:
         """Raise `NotPermitted` unless the caller may see a version."""
         if not self.may_show(stored):
             raise NotPermitted(

@@ -29,7 +29,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.evidence import Command
 from tacit.evidence.capture import Captured
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
@@ -127,7 +127,7 @@ def _learn(memory: Tacit) -> tuple[Captured, LearningReport]:
     return captured, memory.learn()
 
 
-def _procedure(memory: Tacit) -> Stored:
+def _procedure(memory: Tacit) -> StoredVersion:
     """Return the procedure that most sessions confirm."""
     procedures = [stored for stored in memory.reviews.waiting() if stored.version.content.kind is Kind.PROCEDURE]
     return max(procedures, key=lambda stored: len(memory.archive.verdicts(stored.version.id)))

@@ -1,4 +1,4 @@
-"""`tacit skills history` and `tacit skills stats`: what happened, and what is stored."""
+"""`tacit skills history` (for one skill also `skills show --history`) and `tacit skills stats`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _SHOWN_HASH = len("sha256:") + 12
 _AFTER_STYLE = {"trial": "cyan", "trusted": "green", "stale": "yellow", "retired": "red", "rejected": "red"}
 _NAME_WIDTH = 32
 _WIDE = 110
+_LIMIT = 50
 """From this width on a history is a table; below, each event has two lines."""
 _ROWS = 15
 """How many skills `tacit skills stats` shows without --all."""
@@ -41,9 +42,9 @@ _AXIS = charts.Axis(
 )
 
 
-@click.command(short_help="Show the history of a skill, or of everything")
+@click.command(hidden=True)
 @click.argument("subject", required=False, default="")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Only the last entries.")
+@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, show_default=True, help="Only the last entries.")
 @click.option("--chain", is_flag=True, help="Show the entries of the audit chain, for a skill too.")
 @click.option("--session", default="", metavar="ID", help="Show what was learned in this agent session.")
 @command_options
@@ -52,6 +53,13 @@ def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, sessi
 
     For anything else, and without SUBJECT, it shows the audit chain: what happened to everything, to one trajectory or use.
     """
+    show_history(ctx, subject, limit=limit, chain=chain, session=session)
+
+
+def show_history(
+    ctx: CommandContext, subject: str, *, limit: int = _LIMIT, chain: bool = False, session: str = ""
+) -> None:
+    """Report what happened to a skill, in a session, or to everything."""
     archive = ctx.memory.archive
     if session:
         events = archive.session_life(session)[-limit:]

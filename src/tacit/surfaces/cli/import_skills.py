@@ -18,7 +18,7 @@ from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Re
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.gate.imports import expected_verdict, resolve_import, stored_version
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
@@ -51,7 +51,7 @@ class _Imported:
     content: SkillContent | None = None
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
-    held: Stored | None = None
+    held: StoredVersion | None = None
     """The version in the store."""
     why: str = ""
     """Why a person turned this text down before."""
@@ -169,7 +169,7 @@ def _import_one(ctx: CommandContext, path: str, load: Callable[[], render.Parsed
     return dataclasses.replace(result, verdict=verdict, held=held, why=_why_turned_down(ctx, held))
 
 
-def _why_turned_down(ctx: CommandContext, held: Stored | None) -> str:
+def _why_turned_down(ctx: CommandContext, held: StoredVersion | None) -> str:
     if held is None or held.status not in _TURNED_DOWN:
         return ""
     last = ctx.memory.archive.transitions(held.version.id)[-1]

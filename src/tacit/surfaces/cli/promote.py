@@ -15,8 +15,8 @@ from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import LanguageModel
 from tacit.domain.scope import Level, Scope
-from tacit.domain.stored import Stored
-from tacit.gate import Review, unticked
+from tacit.domain.stored import StoredVersion
+from tacit.gate import Review, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
@@ -72,7 +72,7 @@ def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: 
         )
     with _context_of_scope(ctx, done.scope) as there:
         status = _decide(there, done, by=person, ticked=ticked, despite=despite)
-    ctx.memory.library.adopt()
+    ctx.memory.library.sync_from_home()
     export(ctx.memory.context)
     done = dataclasses.replace(done, status=status)
     ctx.report({"promoted": _promoted_document(done, preview)}, lambda: _promoted_lines(done))
@@ -190,7 +190,7 @@ def _decide(there: CommandContext, done: Promoted, *, by: str, ticked: Sequence[
     else:
         examination = there.memory.reviews.examine(stored.version.id)
         grave = [] if despite else grave_ones(there, stored, examination)
-        unconfirmed = [f"confirm {literal.key}" for literal in unticked(examination, ticked)]
+        unconfirmed = [f"confirm {literal.key}" for literal in unconfirmed_values(examination, ticked)]
         missing = [*(f"{each.severity}: {each.message}" for each in grave), *unconfirmed]
         if missing:
             _refuse(there, f"`{name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id)
@@ -232,7 +232,7 @@ _PROSPECTS: Columns[Prospect] = Columns(
     Column("missing", lambda each: [sentence(reason) for reason in each.gate.missing], "missing", _missing_cell),
     Column("missing_codes", lambda each: [reason.code for reason in each.gate.missing]),
 )
-_PURGED: Columns[Stored] = Columns(
+_PURGED: Columns[StoredVersion] = Columns(
     Column("name", lambda stored: stored.version.name),
     Column("version_id", lambda stored: stored.version.id),
     Column("content_hash", lambda stored: stored.version.hash),

@@ -19,8 +19,8 @@ from rich.markup import escape
 from tacit import render
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.stored import Stored
-from tacit.gate import Review, unticked
+from tacit.domain.stored import StoredVersion
+from tacit.gate import Review, unconfirmed_values
 from tacit.gate.review_rules import reasons_against_prefill, rests_on_agent_alone
 from tacit.maintain.exports import export
 from tacit.store import queries
@@ -180,7 +180,7 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
 
 
 def _confirm_approval(
-    ctx: CommandContext, stored: Stored, decision: Review, *, ticked: tuple[str, ...], despite: bool
+    ctx: CommandContext, stored: StoredVersion, decision: Review, *, ticked: tuple[str, ...], despite: bool
 ) -> tuple[str, ...]:
     """Return what was confirmed, once everything is that lets agents see a version: by a person, or by a script's options."""
     if ctx.as_json and ctx.caller.at_terminal and not ctx.caller.has_token:
@@ -210,7 +210,7 @@ def _confirm_approval(
     return given
 
 
-def _require_despite(ctx: CommandContext, stored: Stored, *, ticked: Collection[str], despite: bool) -> None:
+def _require_despite(ctx: CommandContext, stored: StoredVersion, *, ticked: Collection[str], despite: bool) -> None:
     """Refuse a script that does not say that it knows the findings, and list them; the gate refuses missing ticks."""
     examination = ctx.memory.reviews.examine(stored.version.id)
     grave = grave_ones(ctx, stored, examination)
@@ -221,7 +221,7 @@ def _require_despite(ctx: CommandContext, stored: Stored, *, ticked: Collection[
     lines += [
         f"  {each.severity}: {each.message}" + (f" ({place(each, content)})" if each.field else "") for each in grave
     ]
-    if literals := unticked(examination, ticked):
+    if literals := unconfirmed_values(examination, ticked):
         lines.append("and values from outside, each to be confirmed with --tick:")
         lines += [f"  {literal.key}  in {literal.field}" for literal in literals]
     short = stored.version.id[:10]
@@ -245,7 +245,7 @@ def _newest_waiting(ctx: CommandContext, reference: str) -> str:
     return queries.preferred_of_name(waiting).version.id if waiting else reference
 
 
-_PAGE: Columns[Stored] = Columns(
+_PAGE: Columns[StoredVersion] = Columns(
     Column("version_id", lambda stored: stored.version.id),
     Column("skill_id", lambda stored: stored.skill.id),
     Column("name", lambda stored: stored.version.content.name),
@@ -261,7 +261,7 @@ _PAGE: Columns[Stored] = Columns(
 )
 
 
-def _page(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
+def _page(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     return _PAGE.document(stored) | page_document(ctx, stored)
 
 
@@ -274,7 +274,7 @@ class _Result(StrEnum):
     SKIPPED = "still waiting"
 
 
-def review_all(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> None:
+def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str) -> None:
     """Show and ask about one version after the other, until the end or until the person quits."""
     results: Counter[_Result] = Counter()
     for count, stored in enumerate(_ordered(ctx, waiting, by), start=1):
@@ -294,7 +294,7 @@ def review_all(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> No
         )
 
 
-def _ordered(ctx: CommandContext, waiting: Sequence[Stored], by: str) -> Sequence[Stored]:
+def _ordered(ctx: CommandContext, waiting: Sequence[StoredVersion], by: str) -> Sequence[StoredVersion]:
     """Return what waits in the order of the extensions; as it came if earlier decisions cannot be read."""
     try:
         for extension in ctx.memory.context.extensions:
@@ -305,7 +305,7 @@ def _ordered(ctx: CommandContext, waiting: Sequence[Stored], by: str) -> Sequenc
     return waiting
 
 
-def _show_expectation(ctx: CommandContext, stored: Stored, by: str) -> str:
+def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> str:
     """Print what the person will probably decide; return the decision that is pre-filled, or an empty text."""
     with suppress(StoreOutage):  # reported with the order; a version can be decided on all the same
         for extension in ctx.memory.context.extensions:
@@ -322,7 +322,7 @@ def _show_expectation(ctx: CommandContext, stored: Stored, by: str) -> str:
     return ""
 
 
-def _against_prefill(ctx: CommandContext, stored: Stored, *, seen_before: bool) -> str:
+def _against_prefill(ctx: CommandContext, stored: StoredVersion, *, seen_before: bool) -> str:
     """Return why an approval is not pre-filled, whatever is expected; empty where it may be."""
     findings = findings_of(ctx, stored, ctx.memory.reviews.examine(stored.version.id))
     reasons = reasons_against_prefill(stored, findings)
@@ -331,13 +331,13 @@ def _against_prefill(ctx: CommandContext, stored: Stored, *, seen_before: bool) 
     return "; ".join(reasons)
 
 
-def _before_review(ctx: CommandContext, stored: Stored, by: str) -> None:
+def _before_review(ctx: CommandContext, stored: StoredVersion, by: str) -> None:
     with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
         for extension in ctx.memory.context.extensions:
             extension.expect_review(stored, by, shown=False)
 
 
-def _review_one(ctx: CommandContext, stored: Stored, *, by: str, suggested: str = "") -> _Result | None:
+def _review_one(ctx: CommandContext, stored: StoredVersion, *, by: str, suggested: str = "") -> _Result | None:
     """Ask until something is decided or skipped; None if the person quits."""
     while True:
         choice = _typed(suggested)
@@ -373,7 +373,7 @@ def _typed(suggested: str) -> str:
     return str(click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False))
 
 
-def _edit(ctx: CommandContext, stored: Stored, *, by: str) -> tuple[Stored, Reply]:
+def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[StoredVersion, Reply]:
     """Return what waits after an edit, and whether the person approves it right away."""
     try:
         edited = edit_version(ctx, stored, by=by)
@@ -396,7 +396,7 @@ def _edit(ctx: CommandContext, stored: Stored, *, by: str) -> tuple[Stored, Repl
     return edited, reply
 
 
-def _approve(ctx: CommandContext, stored: Stored, *, by: str) -> Reply:
+def _approve(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Reply:
     reply, ticked = confirmed(ctx, stored)
     if reply is Reply.YES:
         try:
@@ -408,7 +408,7 @@ def _approve(ctx: CommandContext, stored: Stored, *, by: str) -> Reply:
 
 
 def confirmed(
-    ctx: CommandContext, stored: Stored, *, ticked: Collection[str] = (), despite: bool = False
+    ctx: CommandContext, stored: StoredVersion, *, ticked: Collection[str] = (), despite: bool = False
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask everything that an approval needs: about grave findings, then about each value that is not confirmed."""
     examination = ctx.memory.reviews.examine(stored.version.id)
@@ -422,7 +422,13 @@ def confirmed(
 
 
 def _decide(
-    ctx: CommandContext, stored: Stored, decision: Review, *, by: str, reason: str = "", ticked: Collection[str] = ()
+    ctx: CommandContext,
+    stored: StoredVersion,
+    decision: Review,
+    *,
+    by: str,
+    reason: str = "",
+    ticked: Collection[str] = (),
 ) -> None:
     version = stored.version
     moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)

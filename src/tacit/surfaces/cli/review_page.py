@@ -19,9 +19,9 @@ from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
-from tacit.domain.stored import Stored
-from tacit.domain.trust import Examination, Literal, Touch, Touched
+from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.stored import StoredVersion
+from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.findings import reason_sentence
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.refine import comparison_document, refinement_lines
@@ -39,7 +39,7 @@ _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
 
-def show_candidate(ctx: CommandContext, stored: Stored) -> Examination:
+def show_candidate(ctx: CommandContext, stored: StoredVersion) -> Examination:
     """Print one candidate as a reviewer needs it: the content, or what changed, then the findings."""
     _show_content(ctx, stored)
     examination = ctx.memory.reviews.examine(stored.version.id)
@@ -48,7 +48,7 @@ def show_candidate(ctx: CommandContext, stored: Stored) -> Examination:
     return examination
 
 
-def _page_parts(ctx: CommandContext, stored: Stored, examination: Examination) -> Iterator[ReportPart]:
+def _page_parts(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> Iterator[ReportPart]:
     version, width = stored.version, ctx.console.width
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)
@@ -70,7 +70,7 @@ def _page_parts(ctx: CommandContext, stored: Stored, examination: Examination) -
     yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]"
 
 
-def _show_content(ctx: CommandContext, stored: Stored) -> None:
+def _show_content(ctx: CommandContext, stored: StoredVersion) -> None:
     """Print the whole content, or the changes since the version that was approved last."""
     console, version = ctx.console, stored.version
     before = ctx.memory.reviews.last_approved(stored)
@@ -102,14 +102,14 @@ def field_name(path: str, content: SkillContent) -> str:
     return path
 
 
-def confirmation(literal: Literal, content: SkillContent) -> str:
+def confirmation(literal: ExternalValue, content: SkillContent) -> str:
     """Return what a reviewer must confirm about a value from outside."""
     return clean(
         f"`{literal.value}` ({literal.kind}, {field_name(literal.field, content)}) appeared only in tool output"
     )
 
 
-def _quotation_lines(ctx: CommandContext, stored: Stored) -> Iterator[str]:
+def _quotation_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield for a document: how much of it agents may quote, what is withheld, and how to read all of it."""
     quoted = quoted_passages(ctx, stored)
     if not quoted:
@@ -124,7 +124,7 @@ def _quotation_lines(ctx: CommandContext, stored: Stored) -> Iterator[str]:
     yield f"  Read all of it: [bold]tacit research show {name} --text[/bold]"
 
 
-def quoted_passages(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
+def quoted_passages(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return for a document how many passages it has, their sections, and what is withheld; empty for other kinds."""
     if not gate.is_quotation(stored.version.content):
         return {}
@@ -136,7 +136,7 @@ def quoted_passages(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
     }
 
 
-def _merge_lines(ctx: CommandContext, stored: Stored) -> Iterator[str]:
+def _merge_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield for a merged version: its parents, which one is retired after approval, and what is not taken over."""
     for part in merged_parents(ctx, stored):
         name, short = escape(clean(part["name"])), part["version_id"][:12]
@@ -146,7 +146,7 @@ def _merge_lines(ctx: CommandContext, stored: Stored) -> Iterator[str]:
             yield f"  [red]not taken over:[/red] {escape(clean(line))}"
 
 
-def merged_parents(ctx: CommandContext, stored: Stored) -> list[dict[str, Any]]:
+def merged_parents(ctx: CommandContext, stored: StoredVersion) -> list[dict[str, Any]]:
     """Return the versions that a merged version was made of, each with the lines that are lost; empty for others."""
     archive, version = ctx.memory.archive, stored.version
     if version.content.sub_skills or archive.transitions(version.id)[0].by != BY_ITSELF:
@@ -171,7 +171,7 @@ def merged_parents(ctx: CommandContext, stored: Stored) -> list[dict[str, Any]]:
     ]
 
 
-def findings_of(ctx: CommandContext, stored: Stored, examination: Examination) -> list[Finding]:
+def findings_of(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> list[Finding]:
     """Return what the gate found at the verdict and what the checks find now, each once, the most severe first."""
     now = {finding.rule for finding in examination.findings}
     then = {
@@ -204,13 +204,13 @@ def finding_lines(findings: Sequence[Finding], content: SkillContent, *, width: 
             yield f"[dim]{escape(rule)}: and {count - SHOWN_OF_A_RULE} more (--json lists all)[/dim]"
 
 
-def place(finding: Finding | Touch, content: SkillContent) -> str:
+def place(finding: Finding | ResourceUse, content: SkillContent) -> str:
     """Return where a finding or touch is, as a reader counts."""
     name = field_name(finding.field, content)
     return clean(f"{name}, line {finding.line}" if finding.line else name)
 
 
-def line_of(finding: Finding | Touch, texts: dict[str, str]) -> str:
+def line_of(finding: Finding | ResourceUse, texts: dict[str, str]) -> str:
     """Return the line that a finding is about; empty if it is about a whole field."""
     excerpt = finding.excerpt if isinstance(finding, Finding) else ""
     lines = texts.get(finding.field, "").splitlines() if finding.line else []
@@ -232,11 +232,11 @@ def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> 
             yield f"[dim]{verb} {escape(clean(listed))}[/dim]"
 
 
-def effects_of(content: SkillContent) -> list[Touch]:
+def effects_of(content: SkillContent) -> list[ResourceUse]:
     """Return where a skill deletes, sends, publishes, reveals, installs, pays or persists: each effect once per line."""
-    found: dict[tuple[str, str, int], Touch] = {}
-    for touch in gate.touches_of(content):
-        if touch.kind is Touched.EFFECT:
+    found: dict[tuple[str, str, int], ResourceUse] = {}
+    for touch in gate.resource_uses_of(content):
+        if touch.kind is ResourceKind.EFFECT:
             found.setdefault((touch.value, touch.field, touch.line), touch)
     return sorted(found.values(), key=lambda touch: touch.value)
 
@@ -245,7 +245,10 @@ def from_outside(version: SkillVersion) -> list[str]:
     """Return the fields whose text came from tool output, a file or the web, or from an unknown source."""
     marked = [path for path, origin in version.origins.items() if origin is Origin.EXTERNAL]
     return sorted(
-        {path.removesuffix(".arguments") for path in (*marked, *unaccounted(version.content, version.origins))}
+        {
+            path.removesuffix(".arguments")
+            for path in (*marked, *fields_without_origin(version.content, version.origins))
+        }
     )
 
 
@@ -269,12 +272,12 @@ def ask(ctx: CommandContext, question: str) -> Reply:
 
 
 def ask_for_confirmations(
-    ctx: CommandContext, stored: Stored, literals: Iterable[Literal], *, ticked: Collection[str] = ()
+    ctx: CommandContext, stored: StoredVersion, literals: Iterable[ExternalValue], *, ticked: Collection[str] = ()
 ) -> tuple[Reply, tuple[str, ...]]:
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
     texts = dict(field_texts(content))
-    touched = {(f"{touch.kind}:{touch.value}", touch.field): touch for touch in gate.touches_of(content)}
+    touched = {(f"{touch.kind}:{touch.value}", touch.field): touch for touch in gate.resource_uses_of(content)}
     for literal in literals:
         if literal.key in given:
             continue
@@ -291,25 +294,25 @@ def ask_for_confirmations(
     return Reply.YES, tuple(given)
 
 
-def grave_ones(ctx: CommandContext, stored: Stored, examination: Examination) -> list[Finding]:
+def grave_ones(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> list[Finding]:
     """Return the findings that a careful person would refuse, the most severe first."""
     return [finding for finding in findings_of(ctx, stored, examination) if gate.has_severe_findings([finding])]
 
 
-_LITERALS: Columns[Literal] = Columns(
+_LITERALS: Columns[ExternalValue] = Columns(
     Column("key", lambda literal: literal.key),
     Column("kind", lambda literal: literal.kind),
     Column("value", lambda literal: literal.value),
     Column("field", lambda literal: literal.field),
 )
-_EFFECTS: Columns[Touch] = Columns(
+_EFFECTS: Columns[ResourceUse] = Columns(
     Column("effect", lambda touch: touch.value),
     Column("field", lambda touch: touch.field),
     Column("line", lambda touch: touch.line),
 )
 
 
-def page_document(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
+def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return what `show_candidate` prints, for programs."""
     version, examination = stored.version, ctx.memory.reviews.examine(stored.version.id)
     before = ctx.memory.reviews.last_approved(stored)
@@ -350,7 +353,7 @@ def finding_documents(findings: Iterable[Finding], content: SkillContent) -> lis
     return columns.documents(findings)
 
 
-def _approved_before(before: tuple[Stored, Any], version: SkillVersion) -> dict[str, Any]:
+def _approved_before(before: tuple[StoredVersion, Any], version: SkillVersion) -> dict[str, Any]:
     held, approval = before
     return {
         "version_id": held.version.id,

@@ -17,13 +17,13 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.gate import Review
 from tacit.maintain import exports
 from tacit.store import queries
 from tacit.surfaces.cli.charts import reliability_fields
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, one_line
-from tacit.surfaces.cli.history import history, stats
+from tacit.surfaces.cli.history import history, show_history, stats
 from tacit.surfaces.cli.import_skills import import_
 from tacit.surfaces.cli.lift import lift
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
@@ -42,7 +42,7 @@ from tacit.surfaces.cli.views import (
 )
 
 _UNUSED = frozenset({Status.REJECTED, Status.RETIRED})
-SKILLS: Columns[Stored] = Columns(
+SKILLS: Columns[StoredVersion] = Columns(
     Column("name", lambda stored: stored.version.content.name),
     Column("kind", lambda stored: stored.version.content.kind),
     Column("person", lambda stored: stored.version.content.person),
@@ -62,7 +62,7 @@ SKILLS: Columns[Stored] = Columns(
 @click.option("--static/--no-static", default=True, help="Include skills that people wrote in skill folders.")
 @command_options
 def skills(ctx: CommandContext, *, everything: bool, static: bool) -> None:
-    """List, show, edit, import and export skills. Without a command: list learned and static skills."""
+    """List, show, import and export skills. Without a command: list learned and static skills."""
     if click.get_current_context().invoked_subcommand is None:
         _list(ctx, everything=everything, static=static)
 
@@ -125,24 +125,28 @@ _STATIC: Columns[render.StaticSkill] = Columns(
 )
 
 
-def _copies(held: Sequence[Stored]) -> dict[str, list[Stored]]:
+def _copies(held: Sequence[StoredVersion]) -> dict[str, list[StoredVersion]]:
     """Return version → versions of the same name and content at broader scopes, the narrowest first."""
-    alike: dict[tuple[str, str], list[Stored]] = {}
+    alike: dict[tuple[str, str], list[StoredVersion]] = {}
     for stored in sorted(held, key=lambda each: each.skill.scope.level.breadth):
         if stored.status in RECALLABLE:
             alike.setdefault((stored.version.name, stored.version.hash), []).append(stored)
     return {narrowest.version.id: broader for narrowest, *broader in alike.values() if broader}
 
 
-@skills.command(short_help="Show one skill, or compare two versions")
+@skills.command(short_help="Show one skill, its history, or what changed")
 @click.argument("reference")
 @click.option("--diff", is_flag=True, help="Compare it with the version before it.")
+@click.option("--history", "with_history", is_flag=True, help="Show its versions, decisions and results, with reasons.")
 @click.option("--file", "file", help="Print one bundled file.")
 @click.option("--raw", is_flag=True, help="Print the SKILL.md itself, as without a terminal.")
 @command_options
-def show(ctx: CommandContext, *, reference: str, diff: bool, file: str | None, raw: bool) -> None:
+def show(ctx: CommandContext, *, reference: str, diff: bool, with_history: bool, file: str | None, raw: bool) -> None:
     """Show one skill: content, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
     stored = ctx.version(reference)
+    if with_history:
+        show_history(ctx, reference)
+        return
     if diff:
         _compare(ctx, *_neighbours(ctx, stored, named=not stored.version.id.startswith(reference)))
         return
@@ -155,7 +159,7 @@ def show(ctx: CommandContext, *, reference: str, diff: bool, file: str | None, r
     ctx.report(document, lambda: _skill_parts(ctx, stored, known, document, raw=raw))
 
 
-def _skill_document(ctx: CommandContext, stored: Stored, known: Reliability) -> dict[str, Any]:
+def _skill_document(ctx: CommandContext, stored: StoredVersion, known: Reliability) -> dict[str, Any]:
     archive, content = ctx.memory.archive, stored.version.content
     return SKILLS.document(stored) | {
         "reliability": reliability_fields(known),
@@ -172,7 +176,7 @@ def _skill_document(ctx: CommandContext, stored: Stored, known: Reliability) -> 
     }
 
 
-_VERSIONS: Columns[Stored] = Columns(
+_VERSIONS: Columns[StoredVersion] = Columns(
     Column("version_id", lambda stored: stored.version.id),
     Column("status", lambda stored: stored.status),
     Column("created_at", lambda stored: stored.version.created_at),
@@ -180,7 +184,7 @@ _VERSIONS: Columns[Stored] = Columns(
 
 
 def _skill_parts(
-    ctx: CommandContext, stored: Stored, known: Reliability, document: dict[str, Any], *, raw: bool
+    ctx: CommandContext, stored: StoredVersion, known: Reliability, document: dict[str, Any], *, raw: bool
 ) -> Iterator[ReportPart]:
     content = stored.version.content
     if raw or not ctx.console.is_terminal:
@@ -215,7 +219,7 @@ def diff(ctx: CommandContext, *, reference: str, other: str | None) -> None:
         _compare(ctx, *_neighbours(ctx, stored, named=not stored.version.id.startswith(reference)))
 
 
-def _compare(ctx: CommandContext, before: Stored, after: Stored) -> None:
+def _compare(ctx: CommandContext, before: StoredVersion, after: StoredVersion) -> None:
     ctx.require_visible(before)
     ctx.require_visible(after)
     texts = whole_text(before.version.content), whole_text(after.version.content)
@@ -223,7 +227,7 @@ def _compare(ctx: CommandContext, before: Stored, after: Stored) -> None:
     ctx.report(document, lambda: show_diff(ctx.console, *texts))
 
 
-def _neighbours(ctx: CommandContext, stored: Stored, *, named: bool) -> tuple[Stored, Stored]:
+def _neighbours(ctx: CommandContext, stored: StoredVersion, *, named: bool) -> tuple[StoredVersion, StoredVersion]:
     """Return the version before and the version itself; for a name with a newer version waiting: current and newer."""
     versions = ctx.memory.archive.versions(stored.skill.id)
     later = [s for s in versions if s.sequence > stored.sequence]
@@ -236,7 +240,7 @@ def _neighbours(ctx: CommandContext, stored: Stored, *, named: bool) -> tuple[St
     return earlier[-1], stored
 
 
-@skills.command(short_help="Edit a skill; the result waits for review")
+@skills.command(hidden=True)
 @click.argument("reference")
 @by_option()
 @command_options
@@ -254,7 +258,7 @@ def edit(ctx: CommandContext, *, reference: str, by: str) -> None:
     ctx.report(document, _next_step(ctx, edited))
 
 
-def edit_version(ctx: CommandContext, stored: Stored, *, by: str) -> Stored | None:
+def edit_version(ctx: CommandContext, stored: StoredVersion, *, by: str) -> StoredVersion | None:
     """Let a person edit a version; return the new one, or None if nothing changed."""
     before = render.render(stored.version.content)
     try:
@@ -277,7 +281,7 @@ def edit_version(ctx: CommandContext, stored: Stored, *, by: str) -> Stored | No
     return ctx.memory.version(verdict.version_id)
 
 
-def _next_step(ctx: CommandContext, edited: Stored) -> str:
+def _next_step(ctx: CommandContext, edited: StoredVersion) -> str:
     """Return the status of an edit and what to do next; the same text may have existed before."""
     short = edited.version.id[:10]
     if edited.status in RECALLABLE:
@@ -344,7 +348,7 @@ def sync(ctx: CommandContext, *, by: str) -> None:
     ctx.report(document, lines)
 
 
-def _write(stored: Stored, folder: Path, *, force: bool, writable: bool) -> Path:
+def _write(stored: StoredVersion, folder: Path, *, force: bool, writable: bool) -> Path:
     """Write one skill; a folder with another text is left alone unless forced."""
     target = folder / stored.version.name
     if render.find_skill_md(target) and not force:
@@ -357,7 +361,7 @@ def _write(stored: Stored, folder: Path, *, force: bool, writable: bool) -> Path
     return render.save(stored.version.content, folder, stamp=stamp, writable=writable)
 
 
-def _file_text(stored: Stored, path: str) -> str:
+def _file_text(stored: StoredVersion, path: str) -> str:
     for file in stored.version.content.files:
         if file.path == path:
             return file.content

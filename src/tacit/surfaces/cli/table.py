@@ -1,4 +1,4 @@
-"""The table of commands: name → the module that holds it, the group in `tacit --help`, and one line of help.
+"""The tables of commands: where each is, its section and line in `tacit --help`, and which old names it has.
 
 A module is imported only when its command runs. A feature's module is looked up by name, so a feature whose folder is
 deleted has no command.
@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("tacit.surfaces.cli.demo", EVERYDAY, "Show everything in one minute, offline"),
     "config": ("tacit.surfaces.cli.config", EVERYDAY, "Print every setting and its source"),
     "uninstall": ("tacit.surfaces.cli.init", EVERYDAY, "Remove everything that `tacit init` wrote"),
-    "skills": ("tacit.surfaces.cli.skills", LIBRARY, "List, show, edit, import and export skills"),
+    "skills": ("tacit.surfaces.cli.skills", LIBRARY, "List, show, count, import and export skills"),
     "propose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill that you or an agent wrote"),
     "promote": ("tacit.surfaces.cli.promote", LIBRARY, "Make a skill available beyond this project"),
     "tend": ("tacit.surfaces.cli.tend", LIBRARY, "Find outdated, useless and duplicate skills"),
@@ -40,20 +40,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "record": ("tacit.surfaces.cli.record", PROOF, "Record the outcome of a use, or feedback on it"),
     "eval": ("tacit.features.evaluate.commands", PROOF, "Measure whether skills help"),
     "check": ("tacit.features.scan.commands", FEATURES, "Scan skills for dangerous content"),
-    "cards": ("tacit.features.cards.commands", FEATURES, "Record and graduate aha cards"),
-    "backport": (
-        "tacit.features.cards.commands.backport_commands",
-        FEATURES,
-        "Write proven knowledge into skills and AGENTS.md",
-    ),
+    "cards": ("tacit.features.cards.commands", FEATURES, "Record aha cards, and write proven ones into skills"),
     "research": ("tacit.features.research.commands", FEATURES, "Add papers and documents that agents may cite"),
     "session": ("tacit.features.sessions.commands", FEATURES, "Share notes between the agents of a session"),
-    "moments": ("tacit.features.people.moment_commands", FEATURES, "Show what sessions assumed, and what happened"),
-    "forecast": ("tacit.features.people.commands", FEATURES, "Show what a person is expected to decide"),
-    "intake": ("tacit.features.people.intake_commands", FEATURES, "Answer open questions before a task starts"),
-    "train": ("tacit.features.train.commands", FEATURES, "Train an adapter on verified work"),
-    "adapters": ("tacit.features.train.adapter_commands", FEATURES, "List, activate and export adapters"),
-    "consolidate": ("tacit.features.train.commands", FEATURES, "Train and test an adapter in one run"),
+    "moments": ("tacit.features.people.moment_commands", FEATURES, "Show what was assumed, asked and forecast"),
+    "adapters": ("tacit.features.train.adapter_commands", FEATURES, "Train, test, activate and export adapters"),
     "store": ("tacit.surfaces.cli.store", STORE, "Verify, back up, restore, index and purge the store"),
 }
 """Command → the module that holds it, its section of the help, and one line of help (at most 60 characters).
@@ -66,6 +57,8 @@ HIDDEN = {
     "feedback": "tacit.surfaces.cli.record",
     "compose": "tacit.surfaces.cli.propose",
     "refine": "tacit.surfaces.cli.refine",
+    "train": "tacit.features.train.commands",
+    "consolidate": "tacit.features.train.commands",
 }
 """Commands that work but are not listed: those that clients start, and old names."""
 MOVED = {
@@ -77,12 +70,39 @@ MOVED = {
     "restore": ("store", "restore"),
     "purge": ("store", "purge"),
     "index": ("store", "index"),
+    "backport": ("cards", "backport"),
+    "forecast": ("moments", "forecast"),
+    "intake": ("moments", "intake"),
 }
 """Old name of a command → the group and the command that it is now. The old names keep working."""
+REPLACED = {
+    "feedback": "record --helpful / --not-helpful",
+    "refine": "tend NAME",
+    "compose": "propose NAME --part PART",
+    "train": "adapters train --no-test",
+    "consolidate": "adapters train",
+    "skills list": "skills",
+    "skills diff": "skills show --diff",
+    "skills lift": "skills stats --lift",
+    "skills pin": "review NAME --pin",
+    "skills invalidate": "review NAME --invalidate",
+    "skills rollback": "undo NAME --to VERSION",
+    "config token": "config --new-token",
+    "adapters list": "adapters",
+    "adapters rollback": "adapters activate --previous",
+}
+"""Hidden command → what does the same now. The old names keep working."""
 
 
 class SuggestingGroup(click.Group):
-    """A group that names the nearest command for a typo."""
+    """A group that names the nearest command for a typo, and in its help the commands that are less used."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each everyday command, then the names of the less used ones."""
+        super().format_commands(ctx, formatter)
+        if names := less_used(self, ctx):
+            formatter.write_paragraph()
+            formatter.write_text(f"Less used: {', '.join(names)}.")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -126,6 +146,13 @@ class LazyGroup(SuggestingGroup):
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)
+
+
+def less_used(group: click.Group, ctx: click.Context) -> list[str]:
+    """Return the names of a group's hidden commands that no other command replaces."""
+    commands = {name: group.get_command(ctx, name) for name in group.list_commands(ctx)}
+    hidden = [name for name, command in commands.items() if command is not None and command.hidden]
+    return [name for name in hidden if f"{group.name} {name}" not in REPLACED]
 
 
 def _is_installed(module: str) -> bool:

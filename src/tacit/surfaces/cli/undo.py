@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 
@@ -22,7 +22,7 @@ from tacit.surfaces.cli.context import CommandContext, by_option, clean, command
 def undo(ctx: CommandContext, *, reference: str, to: str, by: str) -> None:
     """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
 
-    `tacit skills history SKILL` shows what it was. With --to it goes back further, to any version that was in use: later
+    `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
     versions are retired, not deleted.
     """
     if to:
@@ -111,7 +111,7 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
 
 
-def _was_in_use(ctx: CommandContext, stored: Stored) -> bool:
+def _was_in_use(ctx: CommandContext, stored: StoredVersion) -> bool:
     return stored.status in RECALLABLE or any(
         move.after in RECALLABLE for move in ctx.memory.archive.transitions(stored.version.id)
     )

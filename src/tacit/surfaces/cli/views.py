@@ -26,7 +26,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.scope import Level
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Case, Condition, Parameter, Pitfall, Provenance, SkillContent, SkillStep
-from tacit.domain.stored import Episode, Stored
+from tacit.domain.stored import Episode, StoredVersion
 from tacit.render import conditions
 from tacit.surfaces.cli.context import CommandContext, clean, one_line
 from tacit.surfaces.cli.report import Column, Columns
@@ -133,7 +133,7 @@ def maker(provenance: Provenance) -> str:
 
 def show_status(
     console: Console,
-    stored: Stored,
+    stored: StoredVersion,
     known: Reliability,
     *,
     lives: Sequence[Transition],
@@ -158,7 +158,7 @@ def show_status(
         )
 
 
-NAMESAKES: Columns[Stored] = Columns(
+NAMESAKES: Columns[StoredVersion] = Columns(
     Column("version_id", lambda held: held.version.id),
     Column("scope", lambda held: str(held.skill.scope)),
     Column("status", lambda held: held.status),
@@ -166,14 +166,14 @@ NAMESAKES: Columns[Stored] = Columns(
 """Other skills of the same name."""
 
 
-def namesake_lines(others: Sequence[Stored]) -> Iterator[str]:
+def namesake_lines(others: Sequence[StoredVersion]) -> Iterator[str]:
     """Yield the other skills of the same name, and how to name them."""
     for held in others:
         line = f"same name at {held.skill.scope}: {held.version.id[:10]}, {held.status}"
         yield f"[dim]{escape(clean(line))}; use its id to name it[/dim]"
 
 
-def show_waiting(ctx: CommandContext, waiting: Sequence[Stored]) -> None:
+def show_waiting(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> None:
     """Print what waits for review."""
     if not waiting:
         ctx.console.print("Nothing waits for review.")
@@ -183,7 +183,10 @@ def show_waiting(ctx: CommandContext, waiting: Sequence[Stored]) -> None:
 
 
 def show_skills(
-    console: Console, rows: Sequence[tuple[Stored, Reliability]], *, also: Mapping[str, Sequence[str]] = _NO_SCOPES
+    console: Console,
+    rows: Sequence[tuple[StoredVersion, Reliability]],
+    *,
+    also: Mapping[str, Sequence[str]] = _NO_SCOPES,
 ) -> None:
     """Print skills, two lines each, so that names fit a narrow terminal; `also` is version → further scopes."""
     for stored, known in rows:

@@ -34,7 +34,8 @@ CROWDED = 6
 PROMPT_CHARACTERS = 20_000
 ERROR_ITEMS = 1
 """An error has one cause, and the agent is in the middle of something."""
-ASSUMPTIONS, HELD = 20, 5
+MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
+"""Limits of one journal line, so that it stays short."""
 
 _RULES = ("norm", "preference")
 _INDEX = "Known here. What fits a request comes by itself; `tacit recall TASK` asks for it:"
@@ -63,46 +64,51 @@ _SPECIFIC = 3
 
 
 class CompositeParts:
-    """Which of these stand inside others of them."""
+    """Which of the given rows are parts of others of them, from the names and parent versions that composites record."""
 
-    __slots__ = ("_heads", "_parts", "copied")
+    __slots__ = ("_composites", "_parts", "inlined_in")
 
     def __init__(self, rows: Sequence[SkillRow], known: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
-        self._heads: dict[str, list[SkillRow]] = {}
-        self._parts: dict[str, list[SkillRow]] = {}
-        self.copied: dict[str, str] = {}
-        """Part → the composite that took its steps over, and need not have it beside itself (see `recall.composites`)."""
-        for place, whole in enumerate(rows):
-            names, parents = known.get(whole.version_id, ((), ()))
-            parts = [each for each in rows if each is not whole and each.name in names]
-            for part in parts:
-                self._heads.setdefault(part.version_id, []).append(whole)
-            self._parts[whole.version_id] = parts
-            own = [part for part in parts if part.version_id in parents]
-            if len(own) > 1 or any(part in rows[place:] for part in own):
-                for part in own:
-                    self.copied.setdefault(part.version_id, whole.version_id)
+        from tacit.recall.ranking import replaces_parts
 
-    def head(self, row: SkillRow) -> SkillRow | None:
-        """Whose lot decides over it: the composite that it stands in, or itself; nothing where it stands in several."""
+        self._composites: dict[str, list[SkillRow]] = {}
+        self._parts: dict[str, list[SkillRow]] = {}
+        self.inlined_in: dict[str, str] = {}
+        """Part → the composite that copied its steps. It is not shown in addition, by the rule of `recall.composites`."""
+        for position, composite in enumerate(rows):
+            names, parents = known.get(composite.version_id, ((), ()))
+            parts = [row for row in rows if row is not composite and row.name in names]
+            for part in parts:
+                self._composites.setdefault(part.version_id, []).append(composite)
+            self._parts[composite.version_id] = parts
+            copied = [part for part in parts if part.version_id in parents]
+            if replaces_parts(copied, rows[position:]):
+                for part in copied:
+                    self.inlined_in.setdefault(part.version_id, composite.version_id)
+
+    def root_composite(self, row: SkillRow) -> SkillRow | None:
+        """Return the outermost composite around a row, or the row itself; nothing where several composites contain it.
+
+        The hold-out draw for this root decides for the row.
+        """
         seen = {row.version_id}
-        while heads := self._heads.get(row.version_id):
-            if len(heads) > 1 or heads[0].version_id in seen:
+        while composites := self._composites.get(row.version_id):
+            if len(composites) > 1 or composites[0].version_id in seen:
                 return None
-            (row,) = heads
+            (row,) = composites
             seen.add(row.version_id)
         return row
 
     def depth(self, version_id: str) -> int:
-        """How far inside others its steps stand."""
+        """Return how many composites its steps are nested in."""
         seen = {version_id}
-        while (version_id := self.copied.get(version_id, "")) and version_id not in seen:
+        while (version_id := self.inlined_in.get(version_id, "")) and version_id not in seen:
             seen.add(version_id)
         return len(seen) - 1
 
-    def has_needed(self, head: SkillRow) -> bool:
-        """Whether one of its parts is never held back."""
-        pending, seen = [head], {head.version_id}
+    def has_proven(self, composite: SkillRow) -> bool:
+        """Return whether one of its parts, at any depth, is proven and therefore never held back."""
+        pending, seen = [composite], {composite.version_id}
         while pending:
             new = [part for part in self._parts.get(pending.pop().version_id, ()) if part.version_id not in seen]
             if any(not part.unproven for part in new):
@@ -158,74 +164,80 @@ class EventResponse:
         except (TacitError, OSError) as error:
             log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
 
-    def give(self, recalled: RecallDecision, *, by_lot: bool = False) -> None:
-        """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already.
+    def give(self, recalled: RecallDecision, *, apply_holdout: bool = False) -> dict[str, str]:
+        """Add what recall gave to the answer, except skills held back as controls; journal everything.
 
-        A composite shows what its parts say: one lot is drawn for all of them, and steps that it took over are not said again.
+        Return the text that was added for each version; it is empty for a part whose steps a composite above it shows.
+        One draw decides for a composite and all its parts.
         """
         from tacit.domain.reason_code import ReasonCode
 
-        composites = self._composite_parts(recalled.given)
+        composites = self.composite_parts(recalled.given)
         shown: list[SkillRow] = []
+        texts: dict[str, str] = {}
         complete: set[str] = set()
         for item in sorted(recalled.given, key=lambda item: composites.depth(item.version_id)):
             row, version_id = item.source, item.version_id
-            head = composites.head(row)
-            share = self.chance(head) if by_lot and head and not composites.has_needed(head) else 0.0
-            if share and head and self.is_held_back(head, share):
-                self.listed("control").append([version_id, share])
-            elif (
-                composites.copied.get(version_id) in complete
-                or self.answer.add(item.text)
-                or self.answer.add(row.brief)
-            ):
-                shown.append(row)
-                if item.text == row.text:
-                    complete.add(version_id)
-                if share:
-                    self.listed("lots").append([version_id, share])
-            else:
-                self.hold(version_id)
-        self.show(shown)
+            root = composites.root_composite(row)
+            chance = (
+                self.holdout_probability(root) if apply_holdout and root and not composites.has_proven(root) else 0.0
+            )
+            if chance and root and self.is_held_back(root, chance):
+                self.listed("control").append([version_id, chance])
+                continue
+            inlined = composites.inlined_in.get(version_id) in complete
+            text = "" if inlined else next((each for each in (item.text, row.brief) if self.answer.add(each)), "")
+            if not inlined and not text:
+                self.note_no_space(version_id)
+                continue
+            shown.append(row)
+            texts[version_id] = text
+            if item.text == row.text:
+                complete.add(version_id)
+            if chance:
+                self.listed("lots").append([version_id, chance])
+        self.note_shown(shown)
         for left in recalled.left:
             if left.code is ReasonCode.ALREADY_SHOWN:
                 self.listed("skipped").append(left.row.version_id)
             elif left.code in (ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET):
-                self.hold(left.row.version_id)
+                self.note_no_space(left.row.version_id)
+        return texts
 
-    def _composite_parts(self, items: list[Row]) -> CompositeParts:
+    def composite_parts(self, items: list[Row]) -> CompositeParts:
+        """Return which of these rows are parts of others."""
         known = self.hook_index.composites([item.version_id for item in items]) if self.hook_index and items[1:] else {}
         return CompositeParts([item.source for item in items], known)
 
-    def chance(self, row: SkillRow) -> float:
-        """How likely this session goes without it: as it was when the lot was drawn, or else as it is now."""
+    def holdout_probability(self, row: SkillRow) -> float:
+        """Return how likely a skill is held back: as recorded when this session drew for it, else as it is now."""
         drawn = self.past.controls.get(row.version_id)
         return drawn or round(float(self.context.hold_out * row.unproven), 4)
 
-    def is_held_back(self, row: SkillRow, share: float) -> bool:
-        """Whether the lot of this session keeps it from the agent."""
+    def is_held_back(self, row: SkillRow, chance: float) -> bool:
+        """Return whether this session goes without the skill, as a control."""
         if row.version_id in self.past.controls:
             return True
         from tacit.domain.holdout import is_held_back
 
-        return is_held_back(self.event.session, row.skill_id, share)
+        return is_held_back(self.event.session, row.skill_id, chance)
 
-    def show(self, rows: list[SkillRow]) -> None:
-        """Note what was shown, and what it takes for granted."""
+    def note_shown(self, rows: list[SkillRow]) -> None:
+        """Journal what was shown, with its preconditions: these are checked later as assumptions."""
         self.listed("shown").extend(row.version_id for row in rows)
         assumed = [[text[:200], check[:200]] for row in rows for text, check in row.conditions]
-        self.line["assumed"] = assumed[:ASSUMPTIONS]
+        self.line["assumed"] = assumed[:MAX_JOURNALED_ASSUMPTIONS]
 
-    def hold(self, version_id: str) -> None:
-        """Note what was left out for want of room; of many only the best."""
-        if len(self.listed("held")) < HELD:
+    def note_no_space(self, version_id: str) -> None:
+        """Journal what was left out for lack of space; of many only the best."""
+        if len(self.listed("held")) < MAX_JOURNALED_NO_SPACE:
             self.listed("held").append(version_id)
 
     def listed(self, key: str) -> list[object]:
-        """A list in the journal line, begun if there is none."""
-        kept = self.line.setdefault(key, [])
-        assert isinstance(kept, list)
-        return kept
+        """Return a list in the journal line, which is created if there is none."""
+        entries = self.line.setdefault(key, [])
+        assert isinstance(entries, list)
+        return entries
 
 
 def respond(
@@ -275,7 +287,7 @@ def _at_start(turn: EventResponse) -> None:
     listed = turn.pushed.difference(_RULES)
     known = [row for row in hook_index.index(INDEX_LINES, scope=scope) if row.kind in listed]
     if turn.context.hold_out > 0:  # nor does the agent hear the name of what it is to go without
-        known = [each for each in known if not turn.is_held_back(each, turn.chance(each))]
+        known = [each for each in known if not turn.is_held_back(each, turn.holdout_probability(each))]
     if known and not turn.past.has_index:
         lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
         turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
@@ -302,9 +314,9 @@ def _show_rules(turn: EventResponse, rules: list[SkillRow]) -> None:
         ):
             shown.append(rule)
         else:
-            turn.hold(rule.version_id)
+            turn.note_no_space(rule.version_id)
             crowded.append(shown_line(rule.name))
-    turn.show(shown)
+    turn.note_shown(shown)
     if crowded:
         more = ", ".join(crowded[:CROWDED]) + (", …" if len(crowded) > CROWDED else "")
         turn.answer.add(
@@ -321,7 +333,7 @@ def _at_prompt(turn: EventResponse) -> None:
         return
     found = recall_for_prompt(turn)
     if found is not None and turn.hook_index is not None:
-        turn.give(found, by_lot=turn.context.hold_out > 0)
+        turn.give(found, apply_holdout=turn.context.hold_out > 0)
         _report_damage(turn, turn.hook_index)
 
 
@@ -366,18 +378,20 @@ def _recall_for_error(turn: EventResponse, call: HookCall) -> None:
     hook_index = turn.hook_index
     if hook_index is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
         return
-    skip, scope = turn.past.shown, turn.context.scope
-    if call.failed:
-        from tacit.recall.hook_recall import for_error
+    from tacit.recall.hook_recall import for_error
 
-        limits = _limits(turn)
-        limits.k = min(limits.k, ERROR_ITEMS)
-        turn.give(for_error(hook_index, turn.signature, scope=scope, now=turn.now, limits=limits, skip=skip))
-    else:  # nobody says that it failed: only what answers this very error is given
-        exact = hook_index.by_signature(turn.signature, scope=scope)[:ERROR_ITEMS]
-        turn.listed("skipped").extend(known.version_id for known in exact if known.version_id in skip)
-        new = [known for known in exact if known.version_id not in skip and known.kind in turn.pushed]
-        turn.show([known for known in new if turn.answer.add(known.text)])
+    limits = _limits(turn)
+    limits.k = min(limits.k, ERROR_ITEMS)
+    found = for_error(
+        hook_index,
+        turn.signature,
+        scope=turn.context.scope,
+        now=turn.now,
+        limits=limits,
+        skip=turn.past.shown,
+        exact=not call.failed,  # the client does not report a failure: a similar error would be a guess
+    )
+    turn.give(found)
     _report_damage(turn, hook_index)
 
 

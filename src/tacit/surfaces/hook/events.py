@@ -1,7 +1,7 @@
 """The JSON that a client hands to a hook → an `Event` in words that all clients share. Trusts no field's type.
 
-Clients differ in how they tell a failure: Claude Code has an event of its own for it, Codex gives the output and no exit
-code. So `failed` is True, False or None for "not said".
+Clients differ in how they report a failed call: Claude Code has an event of its own for it, Codex gives the output and no
+exit code. So `failed` is True, False, or None where the client does not report it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class InvalidEvent(ValueError):
 
 
 def parse(data: bytes, client: str = "") -> Event:
-    """Read an event; raises `Unreadable` if it is no JSON object or comes from no session."""
+    """Read an event; raises `InvalidEvent` if it is no JSON object or comes from no session."""
     if client and client not in CLIENTS:
         raise InvalidEvent("no such client")
     try:
@@ -153,7 +153,7 @@ def _output(response: object) -> str:
 
 
 def _text(value: object) -> str:
-    """A field that must be text; half a character, which JSON can name and nothing can write, becomes a mark."""
+    """Return a field if it is text, else nothing. A lone surrogate, which JSON can escape, is replaced: UTF-8 has none."""
     if not isinstance(value, str):
         return ""
     try:
@@ -169,7 +169,7 @@ _NOTE = "<tacit-note>\n{}\n</tacit-note>"
 
 
 class HookAnswer:
-    """What is said at one event; texts are added in the order of their weight."""
+    """The answer to one event; texts are added in the order of their importance."""
 
     def __init__(self, event_name: str, *, number: str = "") -> None:
         self._event_name = event_name
@@ -193,6 +193,11 @@ class HookAnswer:
     def note(self, text: str) -> bool:
         """Add a remark about the work at hand, if all of it fits."""
         return self._added(self._notes, _NOTE.format(text), MAX_CHARACTERS)
+
+    @property
+    def characters_left(self) -> int:
+        """How many characters the whole answer may still grow by."""
+        return MAX_CHARACTERS - len(self.json())
 
     def json(self) -> str:
         """The answer as the client expects it; empty if there is nothing to say."""

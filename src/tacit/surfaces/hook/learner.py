@@ -23,7 +23,7 @@ from tacit.config.location import FOLDER as HOME_FOLDER
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.errors import Outage, TacitError
-from tacit.evidence.journal_uses import fold_journals, remove_old_journals
+from tacit.evidence.journal_uses import remove_old_journals
 from tacit.evidence.transcripts import capture_transcript
 from tacit.ingest.journal import FOLDER
 from tacit.surfaces.hook import learner_requests, log
@@ -60,8 +60,7 @@ def _work(place: StoreLocation, sessions: Path, environment: UserEnvironment, *,
     own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
     with open_at(place, config=config_for(place, environment), home=own) as memory:
         done = [request for request in taken if _is_captured(memory, request, home=home)]
-        fold_journals(memory.context, on_fault=partial(log.fault, home, during="fold"))
-        memory.learn()
+        memory.learn(on_journal_fault=partial(log.fault, home, during="fold"))
         _embed(memory, home=home)
     for request in done:
         request.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment
@@ -12,42 +13,51 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Query, Selection
 from tacit.ingest.journal import CLIENTS
 from tacit.recall import reasons
-from tacit.recall.ranking import RecallDecision, Row
+from tacit.recall.ranking import Left, RecallDecision, Row
 from tacit.recall.signals import combined_score
 from tacit.render import render_selection
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import EventResponse, recall_for_prompt
 from tacit.surfaces.hook.events import Event
-from tacit.text.words import estimate_tokens
+from tacit.text.words import BYTES_PER_TOKEN, estimate_tokens
+
+_WEIGHED = frozenset(
+    {ReasonCode.BELOW_THRESHOLD, ReasonCode.ALREADY_SHOWN, ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET}
+)
+"""Codes of what passed the filters and was ranked; only this counts for the confidence."""
 
 
 def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENTS[0]) -> Selection:
-    """Return what a new session's prompt hook would show. Nothing is stored, and no lot is drawn."""
+    """Return what a new session's prompt hook would show. Nothing is stored, and no skill is held back as a control."""
     event = Event({"hook_event_name": "UserPromptSubmit", "session_id": "preview", "prompt": prompt}, client)
     context = find(event, HookEnvironment(), store=store)
-    turn = EventResponse(event, context, now=time.time()) if context and context.has_store else None
-    decision = recall_for_prompt(turn) if turn else None
-    if context is None or decision is None:
+    response = EventResponse(event, context, now=time.time()) if context and context.has_store else None
+    decision = recall_for_prompt(response) if response else None
+    if context is None or response is None or decision is None:
         off = ReasonCode.HOOK_OFF
-        return Selection(query=Query(text=prompt), code=off, reason=reasons.nothing_cut(off))
+        return Selection(query=Query(text=prompt), code=off, reason=reasons.nothing_given(off))
     query = Query(text=prompt, scope=Scope.parse(context.scope))
-    items = tuple(item for row in decision.given if (item := _item(memory, row)))
+    texts = response.give(decision)
+    rows = {row.version_id: row for row in decision.given}
+    items = tuple(
+        item for version_id, text in texts.items() if text and (item := _item(memory, rows[version_id], text))
+    )
     text = render_selection([item.text for item in items])
+    weighed = [*decision.given, *(left.row for left in decision.left if left.code in _WEIGHED)]
+    code = decision.code or (None if texts else ReasonCode.OVER_BUDGET)
     return Selection(
         query=query,
         items=items,
-        left_out=tuple(_left_out(decision)),
-        code=decision.code,
-        reason=_reason(decision),
-        confidence=max(
-            (row.relevance for row in (*decision.given, *(left.row for left in decision.left))), default=0.0
-        ),
+        left_out=tuple(map(_left_out, [*_not_added(response, decision, texts), *decision.left])),
+        code=code,
+        reason=_reason(code, decision),
+        confidence=max((row.relevance for row in weighed), default=0.0),
         text=text,
         tokens=estimate_tokens(text),
     )
 
 
-def _item(memory: Tacit, row: Row) -> Item | None:
+def _item(memory: Tacit, row: Row, text: str) -> Item | None:
     try:
         stored = memory.version(row.version_id)
     except NotFound:
@@ -58,31 +68,47 @@ def _item(memory: Tacit, row: Row) -> Item | None:
         score=combined_score(row.signals),
         signals=row.signals,
         reasons=(f"relevance {row.relevance:.2f}",),
-        text=row.text,
-        tokens=row.tokens,
+        text=text,
+        tokens=estimate_tokens(text),
     )
 
 
-def _left_out(decision: RecallDecision) -> list[LeftOut]:
-    return [
-        LeftOut(
-            version_id=left.row.version_id,
-            name="a preference" if left.code is ReasonCode.OTHER_PERSON else left.row.name,
-            code=left.code,
-            reason=reasons.left_out_reason(left.code, **left.values),
-            score=combined_score(left.row.signals),
-            signals=left.row.signals,
-        )
-        for left in decision.left
-    ]
+def _not_added(response: EventResponse, decision: RecallDecision, texts: Mapping[str, str]) -> list[Left]:
+    """Return what recall gave and the answer does not show: it is part of a composite, or has too many characters."""
+    left = []
+    for row in decision.given:
+        if row.version_id not in texts:
+            tokens = response.answer.characters_left // BYTES_PER_TOKEN
+            left.append(Left(row, ReasonCode.OVER_BUDGET, tokens=tokens))
+        elif not texts[row.version_id]:
+            composite = response.composite_parts(decision.given).inlined_in[row.version_id]
+            name = next(each.name for each in decision.given if each.version_id == composite)
+            left.append(Left(row, ReasonCode.PART_OF_COMPOSITE, composite=name))
+    return left
 
 
-def _reason(decision: RecallDecision) -> str:
-    if decision.code is None:
+def _left_out(left: Left) -> LeftOut:
+    reason = reasons.left_out_reason(left.code, **left.values)
+    if left.code is ReasonCode.OTHER_PERSON:  # the name would tell what the preference is
+        return LeftOut(version_id=left.row.version_id, name="a preference", code=left.code, reason=reason)
+    return LeftOut(
+        version_id=left.row.version_id,
+        name=left.row.name,
+        code=left.code,
+        reason=reason,
+        score=combined_score(left.row.signals),
+        signals=left.row.signals,
+    )
+
+
+def _reason(code: ReasonCode | None, decision: RecallDecision) -> str:
+    if code is None:
         return ""
-    if decision.code is ReasonCode.BELOW_THRESHOLD:
-        nearest = max((left.row for left in decision.left), key=lambda row: row.relevance)
+    if code is ReasonCode.BELOW_THRESHOLD:
+        # Only what was ranked: a row behind a filter may have a name that this person must not read.
+        below = [left.row for left in decision.left if left.code is ReasonCode.BELOW_THRESHOLD]
+        nearest = max(below, key=lambda row: row.relevance)
         return reasons.nothing_close(nearest.name, nearest.relevance)
-    if decision.code in (ReasonCode.NO_SHARED_WORDS, ReasonCode.ONLY_COMMON_WORDS):
-        return reasons.nothing_shared(None, "", only_common=decision.code is ReasonCode.ONLY_COMMON_WORDS)
-    return reasons.nothing_cut(decision.code)
+    if code in (ReasonCode.NO_SHARED_WORDS, ReasonCode.ONLY_COMMON_WORDS):
+        return reasons.nothing_shared(None, "", only_common=code is ReasonCode.ONLY_COMMON_WORDS)
+    return reasons.nothing_cut(code)

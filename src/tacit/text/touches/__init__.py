@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tacit.domain.skill import Capabilities, Condition, SkillContent
-from tacit.domain.trust import Touch, Touched
+from tacit.domain.trust import ResourceUse, ResourceKind
 from tacit.text.bundled_files import text_of
 from tacit.text.redaction.patterns import secret_name
 from tacit.text.shell import shell_text
@@ -110,57 +110,57 @@ COMMANDS_MAX = 20_000
 """Commands of one text that are parsed."""
 
 
-def touches_in(path: str, text: str, *, file: str = "") -> list[Touch]:
+def touches_in(path: str, text: str, *, file: str = "") -> list[ResourceUse]:
     """Return what one field's text uses, in order; `file` is the path of a bundled file."""
-    found: list[tuple[Touched, str, int, int]] = [*_names(text)]
+    found: list[tuple[ResourceKind, str, int, int]] = [*_names(text)]
     run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
     text_part = stated_effects(text, code=bool(file) and not file.endswith(_PROSE_FILES))
-    found += [*run, *((Touched.EFFECT, effect, start, end) for effect, start, end in text_part)]
+    found += [*run, *((ResourceKind.EFFECT, effect, start, end) for effect, start, end in text_part)]
     starts = _line_starts(text)
-    written = {value for kind, value, _, _ in found if kind is Touched.WRITE}
-    logins = {(value, _line(starts, start)) for kind, value, start, _ in run if kind is Touched.HOST}
+    written = {value for kind, value, _, _ in found if kind is ResourceKind.WRITE}
+    logins = {(value, _line(starts, start)) for kind, value, start, _ in run if kind is ResourceKind.HOST}
     return [
-        Touch(kind=kind, value=value, field=path, line=_line(starts, start), start=start, end=end)
+        ResourceUse(kind=kind, value=value, field=path, line=_line(starts, start), start=start, end=end)
         for kind, value, start, end in sorted(set(found), key=lambda item: (item[2], item[3], item[0], item[1]))
-        if not (kind is Touched.READ and value in written)
-        and not (kind is Touched.ADDRESS and (value.rpartition("@")[2].lower(), _line(starts, start)) in logins)
+        if not (kind is ResourceKind.READ and value in written)
+        and not (kind is ResourceKind.ADDRESS and (value.rpartition("@")[2].lower(), _line(starts, start)) in logins)
     ]
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
 
 
-def _names(text: str) -> Iterator[tuple[Touched, str, int, int]]:
+def _names(text: str) -> Iterator[tuple[ResourceKind, str, int, int]]:
     covered: list[tuple[int, int]] = []
     for match in URL.finditer(text):
         url = match.group().rstrip(".,:;!?*_'\")")
         covered.append((match.start(), match.end()))
-        yield Touched.URL, url, match.start(), match.start() + len(url)
+        yield ResourceKind.URL, url, match.start(), match.start() + len(url)
         host = host_of(url)
         if host:
-            yield Touched.HOST, host, match.start(), match.start() + len(url)
+            yield ResourceKind.HOST, host, match.start(), match.start() + len(url)
     for match in ADDRESS.finditer(text):
         covered.append((match.start(), match.end()))
         login = _BEHIND_A_LOGIN.match(text, match.end())  # git@github.com:owner/name
         value = match.group().rpartition("@")[2].lower() if login else match.group()
-        yield Touched.HOST if login else Touched.ADDRESS, value, match.start(), match.end()
+        yield ResourceKind.HOST if login else ResourceKind.ADDRESS, value, match.start(), match.end()
     inside = _Covered(covered)
     for match in (*HOST.finditer(text), *(each for each in SIXES.finditer(text) if is_six(each.group()))):
         if match.start() not in inside and not _is_of_a_file(text, match):
-            yield Touched.HOST, plain_host(match.group()), match.start(), match.end()
+            yield ResourceKind.HOST, plain_host(match.group()), match.start(), match.end()
     for match in OUTSIDE.finditer(text):
         value = match.group().rstrip(".,:;")
         if match.start() not in inside and value not in _NOWHERE:
-            yield Touched.READ, value, match.start(), match.start() + len(value)
+            yield ResourceKind.READ, value, match.start(), match.start() + len(value)
     for match in SECRET_PLACE.finditer(text):
         if match.start() not in inside:
-            yield Touched.SECRET, match.group(), match.start(), match.end()
+            yield ResourceKind.SECRET, match.group(), match.start(), match.end()
     own = set(_ASSIGNED.findall(text))
     for match in VARIABLE.finditer(text):
         name = next(group for group in match.groups() if group)
         if name in own and secret_name(name) is None:  # the script's own variable
             continue
-        yield Touched.VARIABLE, name, match.start(), match.end()
+        yield ResourceKind.VARIABLE, name, match.start(), match.end()
 
 
 def _is_of_a_file(text: str, match: re.Match[str]) -> bool:
@@ -212,7 +212,7 @@ def _shell_code(text: str, *, file: str, step: bool) -> Iterator[CodePiece]:
         yield CodePiece(0, text)
 
 
-def _run(pieces: Iterable[CodePiece]) -> Iterator[tuple[Touched, str, int, int]]:
+def _run(pieces: Iterable[CodePiece]) -> Iterator[tuple[ResourceKind, str, int, int]]:
     """Yield what the commands of a text use, up to `COMMANDS_MAX`; a check reports longer texts."""
     room = COMMANDS_MAX
     for piece in pieces:
@@ -232,11 +232,11 @@ def is_overfull(text: str) -> bool:
     return sum(1 + len(_JOINTS.findall(line)) for line in text.split("\n") if line[:1] != "|") > COMMANDS_MAX
 
 
-def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[Touched, str, int, int]]:
+def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[ResourceKind, str, int, int]]:
     found = [(kind, value, at, at + len(line)) for kind, value in touched_by(line, known=not prompted)]
     yield from found
     if all(
-        kind is not Touched.COMMAND for kind, *_ in found
+        kind is not ResourceKind.COMMAND for kind, *_ in found
     ):  # `RUN curl …` and `- run: curl …` have a command further on
         for start, text_part in commands_in_prose(line, 0, len(line)):
             yield from ((kind, value, at + start, at + start + len(text_part)) for kind, value in touched_by(text_part))
@@ -251,8 +251,8 @@ def _line(starts: list[int], at: int) -> int:
 
 
 def shell_touches(
-    content: SkillContent, texts: dict[str, str], known_touches: Collection[tuple[str, Touched, str]]
-) -> Iterator[Touch]:
+    content: SkillContent, texts: dict[str, str], known_touches: Collection[tuple[str, ResourceKind, str]]
+) -> Iterator[ResourceUse]:
     """Yield what steps and checks give a shell to run, except what is known already; there every program counts."""
     scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
     scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
@@ -263,7 +263,7 @@ def shell_touches(
         for kind, value in touched_by(script, known=False) if script else ():
             if (field, kind, value) not in known:
                 known.add((field, kind, value))
-                yield Touch(kind=kind, value=value, field=field, line=line, start=start, end=end)
+                yield ResourceUse(kind=kind, value=value, field=field, line=line, start=start, end=end)
 
 
 __all__ = ["field_texts", "is_overfull", "needs", "touches", "touches_in"]
@@ -274,10 +274,10 @@ TOTAL_MAX = 8 << 20
 """Characters of all fields together."""
 
 
-def touches(content: SkillContent) -> tuple[Touch, ...]:
+def touches(content: SkillContent) -> tuple[ResourceUse, ...]:
     """Return everything that a content uses, field by field, in the order of the text, with repeats."""
     names = {f"files.{number}": file.path for number, file in enumerate(content.files)}
-    found: list[Touch] = []
+    found: list[ResourceUse] = []
     texts = dict(_within(field_texts(content)))
     for path, text in texts.items():
         found.extend(touches_in(path, text, file=names.get(path, "")))
@@ -294,18 +294,18 @@ def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield path, text[:TEXT_MAX]
 
 
-def needs(content: SkillContent, found: Iterable[Touch] | None = None) -> Capabilities:
+def needs(content: SkillContent, found: Iterable[ResourceUse] | None = None) -> Capabilities:
     """Return the same as capabilities, which a caller would have to allow; `found` are its touches if known."""
     found = touches(content) if found is None else tuple(found)
     return Capabilities(
-        hosts=_values(found, Touched.HOST),
-        reads=_values(found, Touched.READ),
-        writes=_values(found, Touched.WRITE),
-        commands=_values(found, Touched.COMMAND),
-        secrets=_values(found, Touched.VARIABLE, Touched.SECRET),
-        effects=_values(found, Touched.EFFECT),
+        hosts=_values(found, ResourceKind.HOST),
+        reads=_values(found, ResourceKind.READ),
+        writes=_values(found, ResourceKind.WRITE),
+        commands=_values(found, ResourceKind.COMMAND),
+        secrets=_values(found, ResourceKind.VARIABLE, ResourceKind.SECRET),
+        effects=_values(found, ResourceKind.EFFECT),
     )
 
 
-def _values(found: Iterable[Touch], *kinds: Touched) -> tuple[str, ...]:
+def _values(found: Iterable[ResourceUse], *kinds: ResourceKind) -> tuple[str, ...]:
     return tuple(sorted({touch.value for touch in found if touch.kind in kinds}))

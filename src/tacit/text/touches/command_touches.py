@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
-from tacit.domain.trust import Touched
+from tacit.domain.trust import ResourceKind
 from tacit.text.programs import LAUNCHER_VALUED, MEDDLING, WRAPPERS, WRAPPERS_VALUED
 from tacit.text.shell import Command, nested_script, parse_command
 from tacit.text.touches.addresses import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS, hosts_of
@@ -243,19 +243,19 @@ _SUBSTITUTION = re.compile(r"[$<]\(([^()]{2,2000})\)")
 _MAX_DEPTH = 3
 
 
-def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[tuple[Touched, str]]:
+def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[tuple[ResourceKind, str]]:
     """Yield what the commands of a script use; with `known`, only for known programs, since the text may be no script."""
     for command in (each for part in _with_substitutions(script) for each in parse_command(part)):
         prefixes, variables = before_it(command)
         if command.program in _HARMLESS or (known and not _is_known(command, prefixes)):
             continue
-        yield from ((Touched.COMMAND, prefix) for prefix in prefixes)
-        yield from ((Touched.VARIABLE, name) for name in (*variables, *_meddling(command)))
-        yield Touched.COMMAND, launched(command)
-        yield from ((Touched.PACKAGE, package) for package in (*packages_run(command), *_installed(command)))
-        yield from ((Touched.HOST, host) for host in hosts_of(command))
-        yield from ((Touched.WRITE, target) for target in _written(command))
-        yield from ((Touched.EFFECT, effect) for effect in effects_of(command))
+        yield from ((ResourceKind.COMMAND, prefix) for prefix in prefixes)
+        yield from ((ResourceKind.VARIABLE, name) for name in (*variables, *_meddling(command)))
+        yield ResourceKind.COMMAND, launched(command)
+        yield from ((ResourceKind.PACKAGE, package) for package in (*packages_run(command), *_installed(command)))
+        yield from ((ResourceKind.HOST, host) for host in hosts_of(command))
+        yield from ((ResourceKind.WRITE, target) for target in _written(command))
+        yield from ((ResourceKind.EFFECT, effect) for effect in effects_of(command))
         if depth < _MAX_DEPTH:
             for inner in filter(None, (nested_script(command), *run_in_turn(command))):
                 yield from touched_by(inner, known=False, depth=depth + 1)

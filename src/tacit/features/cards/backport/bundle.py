@@ -85,7 +85,7 @@ def _escape(character: str) -> str:
 Delta = Mapping[str, Any]
 
 
-def way_back(before: bytes | None, after: bytes | None) -> dict[str, Any]:
+def rollback_decisions(before: bytes | None, after: bytes | None) -> dict[str, Any]:
     """Return how the earlier state is restored from the later one."""
     if before is None:
         return {"was": "", "is": fingerprint(after), "edits": []}
@@ -199,14 +199,14 @@ def _readme(target: Target, stamp: BackportStamp, *, with_patch: bool) -> str:
             "",
             "## To apply it",
             "",
-            "`tacit backport` with the same target and ids and `--apply` does all of this. By other means:",
+            "`tacit cards backport` with the same target and ids and `--apply` does all of this. By other means:",
             "",
             *((patch, "") if with_patch else ()),
             *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
             "",
             "## To take it back",
             "",
-            f"`tacit backport --undo {stamp.backport_id}` where Tacit applied it, or revert the commit."
+            f"`tacit cards backport --undo {stamp.backport_id}` where Tacit applied it, or revert the commit."
             + (f" A patch goes back by `git apply -R {PATCH}`." if with_patch else ""),
             "By hand: delete the blocks between the `self-learning` markers that bear this id.",
             "",

@@ -34,7 +34,7 @@ from tacit.features.cards.backport.targets import Target, TargetKind, find_targe
 from tacit.features.cards.card_records import backport_id, renewed, unused_id
 from tacit.features.cards.card_signals import new_signal
 from tacit.features.cards.cards import Cards
-from tacit.gate.portability import Local
+from tacit.gate.portability import ProjectFacts
 from tacit.maintain.source_project import source_project
 from tacit.render.safe_files import place as put
 
@@ -312,7 +312,7 @@ class Graduation:
             identity = each["backport_id"]
             files = "; ".join(f"{path}: {state}" for path, state in each["files"].items())
             message = f"backport {identity} of {target.path} was interrupted while {each['state']} ({files})"
-            hint = f"`tacit backport --undo {identity}` undoes it; the same command with --apply repairs it"
+            hint = f"`tacit cards backport --undo {identity}` undoes it; the same command with --apply repairs it"
             raise Refusal(message, code="backport_interrupted", hint=hint)
         return ()
 
@@ -326,7 +326,7 @@ class Graduation:
             hint = "`tacit cards backport-inspect` lists those of a target"
             raise NotFound(f"there is no backport {identity!r}", code="unknown_backport", hint=hint)
         if backport.undone:
-            hint = "apply it again with `tacit backport … --apply`"
+            hint = "apply it again with `tacit cards backport … --apply`"
             raise Refusal(f"{identity} was undone already", code="already_undone", hint=hint)
         if not (backport.applied or backport.state):
             message = f"{identity} was never applied from here; only its bundle was written"
@@ -346,9 +346,9 @@ def _not_updated(planned: EditPlan, *, refresh: bool) -> list[str]:
     return [*edited, *([f"{', '.join(stale)} changed since; --refresh updates it"] if stale else [])]
 
 
-def _ties_in_project(local: Local) -> Local:
+def _ties_in_project(local: ProjectFacts) -> ProjectFacts:
     """Return what a file of the project must not name: paths of a machine and people, but not its own files."""
-    return Local(workspace=local.workspace, users=local.users)
+    return ProjectFacts(workspace=local.workspace, users=local.users)
 
 
 def _summary(backport: Backport) -> dict[str, Any]:
@@ -423,7 +423,7 @@ def _marker_problems(target: Target, shown: Markers, marks: Markers) -> list[str
 def _removal_hints(target: Target, backport_id: str, card_id: str) -> list[str]:
     where = f"in {target.host}"
     hints = [
-        f"`tacit backport --undo {backport_id or 'BACKPORT_ID'}` removes what Tacit applied; or revert the commit.",
+        f"`tacit cards backport --undo {backport_id or 'BACKPORT_ID'}` removes what Tacit applied; or revert the commit.",
         f"By hand: delete the block between the backport markers in {target.main} and the pieces {where}.",
     ]
     if backport_id:

@@ -13,12 +13,12 @@ from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import GateRefusal, NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import Stored
+from tacit.domain.stored import StoredVersion
 from tacit.features.cards.backport.edit_plan import KnowledgePiece
 from tacit.features.cards.backport.markers import is_safe_id
 from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
-from tacit.gate.portability import Local, portability
+from tacit.gate.portability import ProjectFacts, portability
 from tacit.store import queries
 
 GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})
@@ -50,7 +50,7 @@ class ChosenPieces:
         raise GateRefusal(message, code="may_not_graduate", hint=hint)
 
 
-def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Local) -> ChosenPieces:
+def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: ProjectFacts) -> ChosenPieces:
     """Find pieces by the ids of cards and the names or ids of skills, each once."""
     chosen = ChosenPieces()
     known = deck.cards()
@@ -73,7 +73,7 @@ def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Loca
     return chosen
 
 
-def _choose_card(chosen: ChosenPieces, deck: Cards, card: Card, local: Local) -> None:
+def _choose_card(chosen: ChosenPieces, deck: Cards, card: Card, local: ProjectFacts) -> None:
     if card.key in chosen.pieces:
         return
     approved = _approved_version(deck, card)
@@ -107,7 +107,7 @@ def _card_problems(card: Card, approved: Card | None) -> Iterator[str]:
         yield "is not shareable"
 
 
-def _choose_skill(chosen: ChosenPieces, stored: Stored, local: Local) -> None:
+def _choose_skill(chosen: ChosenPieces, stored: StoredVersion, local: ProjectFacts) -> None:
     content, identity = stored.version.content, stored.skill.id
     problems = [f"{content.name} {problem}" for problem in _skill_problems(stored)]
     problems += _ties(content.name, content, local)
@@ -118,7 +118,7 @@ def _choose_skill(chosen: ChosenPieces, stored: Stored, local: Local) -> None:
     chosen.versions[identity] = stored.version.id
 
 
-def _skill_problems(stored: Stored) -> Iterator[str]:
+def _skill_problems(stored: StoredVersion) -> Iterator[str]:
     content = stored.version.content
     if content.kind not in GRADUATING:
         yield f"is a {content.kind}, which never graduates"
@@ -130,7 +130,7 @@ def _skill_problems(stored: Stored) -> Iterator[str]:
         yield "is not shareable"
 
 
-def _ties(name: str, content: SkillContent, local: Local) -> list[str]:
+def _ties(name: str, content: SkillContent, local: ProjectFacts) -> list[str]:
     """Return what ties a content to one place."""
     return [f"{name}: {finding.message}" for finding in portability(content, local)]
 

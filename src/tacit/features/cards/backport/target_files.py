@@ -16,7 +16,7 @@ from typing import Any
 from tacit.config.files import write_atomically
 from tacit.domain.card import Backport
 from tacit.domain.errors import NotPermitted, StaleVersion
-from tacit.features.cards.backport.bundle import put_back, way_back
+from tacit.features.cards.backport.bundle import put_back, rollback_decisions
 from tacit.features.cards.backport.edit_plan import EditPlan, Prints, block_print, edited_pieces, plan_removal
 from tacit.features.cards.backport.targets import (
     Target,
@@ -71,7 +71,7 @@ def undo_record(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]
         "path": target.path,
         "main": target.main,
         "reference": target.reference,
-        "files": {change.path: way_back(change.before, change.after) for change in planned.changes},
+        "files": {change.path: rollback_decisions(change.before, change.after) for change in planned.changes},
         "folders": [folder for folder in made if not (root / folder).exists()],
         "replaced": dict(planned.replaced),
         "blocks": dict(planned.blocks),

@@ -11,18 +11,20 @@ import click
 
 from tacit.features.cards.cards import Cards, folder_here
 from tacit.surfaces.cli.context import CommandContext, command_options
+from tacit.surfaces.cli.table import SuggestingGroup
 
 _COMMANDS = {
-    "init": "recording_commands",
     "record": "recording_commands",
     "list": "recording_commands",
     "review": "status_commands",
+    "promote": "status_commands",
+    "backport": "backport_commands",
+    "init": "recording_commands",
     "rec-status": "status_commands",
     "aha-status": "status_commands",
     "signal": "recording_commands",
     "use": "recording_commands",
     "repair": "status_commands",
-    "promote": "status_commands",
     "export-backport": "backport_commands",
     "backport-inspect": "backport_commands",
     "import": "recording_commands",
@@ -33,11 +35,11 @@ _NAMES = {"list": "list_cards_command", "import": "import_folder", "export": "ex
 """Commands whose function has another name."""
 
 
-class CardsGroup(click.Group):
+class CardsGroup(SuggestingGroup):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order of the workflow."""
+        """Return the names of the commands, the everyday ones first."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -55,10 +57,10 @@ class CardsGroup(click.Group):
 def cards(context: click.Context) -> None:
     """Record what a run taught as aha cards, list them, and graduate what has proven itself.
 
-    Every command but `review` prints one JSON document. If the folder `.agent-skills/self-learning` exists (see
+    Every command but `review` and `backport` prints one JSON document. If the folder `.agent-skills/self-learning` exists (see
     `tacit cards init`), its files are synchronised, so that other tools can share them.
     """
-    if context.invoked_subcommand != "review":
+    if context.invoked_subcommand not in ("review", "backport"):
         context.obj.as_json = True  # a usage error is a document too
 
 

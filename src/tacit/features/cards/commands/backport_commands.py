@@ -1,4 +1,4 @@
-"""`tacit backport`, and by the names of the original tool `tacit cards export-backport` and `backport-inspect`."""
+"""`tacit cards backport`, and by the names of the original tool `tacit cards export-backport` and `backport-inspect`."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _HOW = {
 }
 
 
-@click.command()
+@click.command(short_help="Write proven knowledge into skills and AGENTS.md")
 @click.argument("target", required=False, type=click.Path(path_type=Path))
 @click.option("--card", "cards", multiple=True, metavar="ID", help="An approved card (may be repeated).")
 @click.option("--skill", "skills", multiple=True, metavar="NAME", help="A skill in use: a lesson, procedure or norm.")
@@ -222,7 +222,7 @@ def _show(ctx: CommandContext, done: BackportResult) -> None:
         say(f"  {verb} {escape(clean(change.path))}", soft_wrap=True)
     say(f"  bundle: {escape(clean(str(done.bundle)))}", soft_wrap=True)
     if made.applied and planned.changes:
-        say(f"[cyan]next:[/cyan]  commit it; `tacit backport --undo {made.key}` undoes it", soft_wrap=True)
+        say(f"[cyan]next:[/cyan]  commit it; `tacit cards backport --undo {made.key}` undoes it", soft_wrap=True)
     elif planned.changes:
         say("[cyan]next:[/cyan]  read the bundle; --apply writes the target", soft_wrap=True)
 

@@ -98,7 +98,7 @@ _KNOWN = frozenset(
 _NO_CARDS = "No memories recorded yet. Go on with the task as usual; do not invent memories."
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option("--gitignore/--no-gitignore", default=True, help="Keep .agent-skills/ out of version control.")
 @click.option(
     "--drop-in", is_flag=False, flag_value=".agents/skills", default="", metavar="[FOLDER]",
@@ -119,7 +119,7 @@ def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
     print_json(ctx, document | {"gitignore_changed": ignored})
 
 
-@click.command()
+@click.command(short_help="Record cards and recommendations")
 @click.option(
     "--json", "file", is_flag=False, flag_value="-", default="-", metavar="FILE", help="The payload; else stdin."
 )
@@ -151,7 +151,7 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
         raise click.exceptions.Exit(GateRefusal.exit_code if recorded.refused else Mistake.exit_code)
 
 
-@click.command(name="list")
+@click.command(name="list", short_help="List the cards that match, best first")
 @click.option("--skill", default="", help="Only cards of this primary_skill.")
 @click.option("--tag", default="", help="Only cards with this tag.")
 @click.option("--query", default="", help="Words, or a part of the text; the best matches come first.")
@@ -188,7 +188,7 @@ def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: 
     print_json(ctx, {"ok": True} | location_fields(deck) | where)
 
 
-@click.command()
+@click.command(hidden=True)
 @click.option("--aha", "aha_ids", default="", metavar="IDS", help="Cards that were used, with commas.")
 @click.option("--rec", "rec_ids", default="", metavar="IDS", help="Recommendations that were used, with commas.")
 @click.option("--source", default=BY_AGENT, show_default=True, help="Who reports it.")

@@ -32,7 +32,7 @@ _MOST_SHOWN = 5
 """Next actions in a summary."""
 
 
-@click.command()
+@click.command(short_help="Show what is open, stale, or worth a backport")
 @click.option("--format", "form", type=click.Choice(["summary", "json"]), default="summary", help="How much to print.")
 @click.option("--skill", default="", help="Only what belongs to this skill.")
 @click.option("--scope", type=_SCOPES, default=None, help="Only what has this scope.")
@@ -77,7 +77,7 @@ def review(
     ctx.answer(document, lambda: _show(ctx, deck, found))
 
 
-@click.command("rec-status")
+@click.command("rec-status", hidden=True)
 @click.option("--id", "key", required=True, metavar="REC", help="The recommendation.")
 @click.option("--status", required=True, help="proposed, accepted, in_progress, done, rejected or deprecated.")
 @click.option("--scope", type=_SCOPES, default=None, help="Change its scope too.")
@@ -91,7 +91,7 @@ def rec_status(ctx: CommandContext, *, key: str, status: str, scope: str | None,
     print_json(ctx, {"ok": True, **location_fields(deck), "id": key.strip(), **_moved(deck, moved)})
 
 
-@click.command("aha-status")
+@click.command("aha-status", hidden=True)
 @click.option("--id", "key", required=True, metavar="AHA", help="The card.")
 @click.option("--status", required=True, help="proposed, accepted, rejected, deprecated or backported.")
 @click.option("--note", default="", help="Why; stored with this version.")
@@ -132,7 +132,7 @@ def repair(ctx: CommandContext, *, apply_: bool) -> None:
     print_json(ctx, {"ok": True, **location_fields(deck), "applied": apply_, **found.document(), "note": note})
 
 
-@click.command()
+@click.command(short_help="Copy cards to your own store, for all projects")
 @click.option("--ids", required=True, metavar="AHA,AHA", help="The cards, by id.")
 @click.option("--by", default="", help="Your name; stored with the promotion.")
 @card_options

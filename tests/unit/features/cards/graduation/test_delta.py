@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.cards.backport.bundle import lines_of, put_back, way_back
+from tacit.features.cards.backport.bundle import lines_of, put_back, rollback_decisions
 from tacit.features.cards.backport.targets import TextFile, fingerprint, joined, read_text
 
 TEXT = st.text(alphabet=st.sampled_from(list("ab\n\r\u2028é\ufeff")), max_size=60)
@@ -14,7 +14,7 @@ TEXT = st.text(alphabet=st.sampled_from(list("ab\n\r\u2028é\ufeff")), max_size=
 @given(TEXT, TEXT)
 def test_every_text_leads_back_to_every_other(before: str, after: str) -> None:
     old, new = before.encode(), after.encode()
-    way = way_back(old, new)
+    way = rollback_decisions(old, new)
     assert put_back(way, new) == old
     assert (way["was"], way["is"]) == (fingerprint(old), fingerprint(new))
 
@@ -23,7 +23,7 @@ def test_every_text_leads_back_to_every_other(before: str, after: str) -> None:
 def test_a_way_back_keeps_only_what_is_gone(text: str) -> None:
     """So a long file costs the ledger no more than what was replaced in it."""
     longer = ("x\n" * 500 + text + "\nadded\n").encode()
-    kept = "".join(edit[2] for edit in way_back(("x\n" * 500 + text).encode(), longer)["edits"])
+    kept = "".join(edit[2] for edit in rollback_decisions(("x\n" * 500 + text).encode(), longer)["edits"])
     assert len(kept) <= len(text)
 
 

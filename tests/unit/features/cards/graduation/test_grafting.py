@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.features.cards.backport.bundle import put_back, way_back
+from tacit.features.cards.backport.bundle import put_back, rollback_decisions
 from tacit.features.cards.backport.edit_plan import (
     BackportStamp,
     KnowledgePiece,
@@ -53,8 +53,8 @@ def test_a_text_keeps_its_bytes_and_gets_them_all_back(text: bytes, target: Targ
     twice = _after(target, once, TWO, stamp=LATER)
     assert once.startswith(text)
     assert card_ids(twice.decode()) == ["aha_one", "aha_two"]
-    assert put_back(way_back(once, twice), twice) == once
-    assert put_back(way_back(text, once), once) == text
+    assert put_back(rollback_decisions(once, twice), twice) == once
+    assert put_back(rollback_decisions(text, once), once) == text
     if text and not text.endswith(b"\n"):
         assert not twice.endswith(b"\n")
 
@@ -199,10 +199,10 @@ def test_ids_that_markers_do_not_hold(identity: str) -> None:
 
 
 def test_a_way_back_that_leads_elsewhere_is_told() -> None:
-    way = way_back(b"one\n", b"two\n") | {"was": fingerprint(b"three\n")}
+    way = rollback_decisions(b"one\n", b"two\n") | {"was": fingerprint(b"three\n")}
     with raises(StoreOutage, "store_outage"):
         put_back(way, b"two\n")
 
 
 def test_the_way_back_of_a_new_file_is_its_removal() -> None:
-    assert put_back(way_back(None, b"new\n"), b"new\n") is None
+    assert put_back(rollback_decisions(None, b"new\n"), b"new\n") is None
