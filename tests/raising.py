@@ -16,6 +16,11 @@ def raises(error: type[E], code: str) -> pytest.RaisesExc[E]:
     return pytest.raises(error, check=lambda caught: caught.code == code)
 
 
+def raises_errno(number: int) -> pytest.RaisesExc[OSError]:
+    """Expect an error of the operating system by its number, `errno.ELOOP`."""
+    return pytest.raises(OSError, check=lambda caught: caught.errno == number)
+
+
 def raises_rule(rule: str) -> pytest.RaisesExc[InvalidSkill]:
     """Expect an `InvalidSkill` whose first problem breaks this rule."""
     return pytest.raises(InvalidSkill, check=lambda caught: caught.rules[:1] == (rule,))

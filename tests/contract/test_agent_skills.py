@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tacit.domain.errors import InvalidSkill
 from tacit.render.frontmatter import read_document
 from tacit.render.skill_folder import find_skill_md, load, validate
 from tacit.render.skill_md import Parsed, parse
 from tacit.render.tiers import to_prompt
+from tests.raising import raises_rule
 
 HEAD = "name: tidy-notes\ndescription: Sort loose notes into folders.\n"
 
@@ -58,7 +57,7 @@ class TestReading:
         assert fault("---\nname: 'tidy\ndescription: x\n---\nbody\n") == "yaml"
 
     def test_unreadable_yaml_that_can_be_mended_is_still_an_error(self) -> None:
-        with pytest.raises(InvalidSkill, match="cannot be read"):
+        with raises_rule("yaml"):
             parse("---\nname: {tidy\ndescription: x\n---\nbody\n", strict=True)
 
     def test_front_matter_that_is_a_list_is_refused(self) -> None:
@@ -77,15 +76,15 @@ class TestReading:
 
     def test_a_folder_without_the_file_is_not_read(self, folder: Path) -> None:
         folder.mkdir()
-        with pytest.raises(InvalidSkill, match=re.escape("holds no SKILL.md")):
+        with raises_rule("file-missing"):
             load(folder)
 
     def test_a_missing_name_is_an_error(self, folder: Path) -> None:
-        with pytest.raises(InvalidSkill, match="there is no name"):
+        with raises_rule("name-missing"):
             load(write(folder, "description: x\n"), strict=True)
 
     def test_a_missing_description_is_an_error(self, folder: Path) -> None:
-        with pytest.raises(InvalidSkill, match="there is no description"):
+        with raises_rule("description-missing"):
             load(write(folder, "name: tidy-notes\n"), strict=True)
 
     def test_the_upper_case_file_name_is_preferred(self, folder: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.config.settings import Config, Strictness, load_config
 from tacit.domain.errors import ConfigError
+from tests.raising import raises
 
 
 def write(folder: Path, text: str) -> Path:
@@ -87,8 +88,9 @@ def test_a_named_file_beats_the_folders_and_must_exist(tmp_path):
     other = tmp_path / "other.toml"
     other.write_text("[recall]\nk = 2\n")
     assert load_config((tmp_path,), file=str(other))[0].recall.k == 2
-    with pytest.raises(ConfigError, match=r"TACIT_CONFIG names .*missing\.toml") as refused:
+    with raises(ConfigError, "no_config_file") as refused:
         load_config((tmp_path,), file=str(tmp_path / "missing.toml"))
+    assert str(tmp_path / "missing.toml") in refused.value.message
     assert "unset TACIT_CONFIG" in refused.value.hint
 
 

@@ -120,8 +120,9 @@ def test_a_set_hashes_the_same_in_every_process(seed):
 
 
 def test_what_has_no_canonical_form_is_refused():
-    with pytest.raises(TypeError, match="no canonical form for object"):
+    with pytest.raises(TypeError) as refused:
         plain(object())
+    assert str(refused.value).endswith(" object")
     with pytest.raises(ValueError, match="Out of range float"):
         canonical(float("nan"))
 

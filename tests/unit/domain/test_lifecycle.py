@@ -10,6 +10,7 @@ import pytest
 
 from tacit.domain.errors import IllegalTransition
 from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, Transition, check_transition
+from tests.raising import raises
 
 EDGES = {
     (None, "candidate"), (None, "quarantined"), (None, "rejected"), (None, "trial"),
@@ -39,18 +40,22 @@ def test_a_step_of_the_table_is_allowed(before, after):
 
 @pytest.mark.parametrize(("before", "after"), [step for step in EVERY_STEP if step not in EDGES])
 def test_a_step_outside_the_table_is_refused_and_the_legal_ones_are_named(before, after):
-    with pytest.raises(IllegalTransition, match=f"cannot become {after}") as refused:
+    with raises(IllegalTransition, "illegal_transition") as refused:
         check_transition(before, after)
+    assert refused.value.message.endswith(f" {after}")
     assert all(status in refused.value.hint for status in LIFECYCLE[before])
 
 
 def test_the_refusal_says_where_a_version_stands_and_what_it_may_become():
-    with pytest.raises(IllegalTransition, match=r"^a quarantined version cannot become trusted$") as refused:
-        check_transition(Status.QUARANTINED, Status.TRUSTED)
-    assert refused.value.hint == "from quarantined it may become: rejected, trial"
-    with pytest.raises(IllegalTransition, match=r"^a new version cannot become trusted$") as refused:
-        check_transition(None, Status.TRUSTED)
-    assert refused.value.hint == "from new it may become: candidate, quarantined, rejected, trial"
+    for before, now, allowed in (
+        (Status.QUARANTINED, "quarantined", "rejected, trial"),
+        (None, "new", "candidate, quarantined, rejected, trial"),
+    ):
+        with raises(IllegalTransition, "illegal_transition") as refused:
+            check_transition(before, Status.TRUSTED)
+        assert {now, "trusted"} <= set(refused.value.message.split())
+        assert now in refused.value.hint
+        assert refused.value.hint.endswith(f": {allowed}")
 
 
 def test_only_trial_and_trusted_can_be_recalled():

@@ -13,6 +13,7 @@ from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.trajectory import Role, Step, StepResult
+from tests.raising import raises
 from tests.unit.making import NOW, attempt, candidate, later, shell, stored
 
 A, B = Scope(Level.PROJECT, "a"), Scope(Level.PROJECT, "b")
@@ -55,7 +56,7 @@ def test_a_scope_is_read_as_it_is_written(text, scope):
 
 @pytest.mark.parametrize("text", ["", "galaxy", "Project:a", ":a"])
 def test_an_unknown_scope_is_a_mistake_that_names_the_levels(text):
-    with pytest.raises(Mistake, match="unknown scope") as refused:
+    with raises(Mistake, "unknown_scope") as refused:
         Scope.parse(text)
     assert all(level in refused.value.hint for level in Level)
 

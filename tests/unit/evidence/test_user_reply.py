@@ -9,6 +9,7 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.evidence import assess
+from tacit.evidence.assessment import explain_assessment
 from tacit.evidence.user_reply import checks_named_by_user, is_courtesy, stated_outcome
 from tests.unit.making import attempt, edit, shell
 
@@ -196,10 +197,13 @@ REJECTION = (Outcome.FAILURE, Grade.HUMAN)
 
 
 def test_a_persons_acceptance_is_a_human_verified_success() -> None:
-    found = assess(story(CHANGE, reply="Works, thanks! Now write the docs"))
+    reply = "Works, thanks! Now write the docs"
+    explained = explain_assessment(story(CHANGE, reply=reply))
+    found = explained.assessment
     assert (found.outcome, found.grade) == ACCEPTANCE
     assert (found.verifier, found.step) == ("reply", None)
-    assert "Works, thanks! Now write the docs" in found.reason
+    assert (explained.reason.code, explained.reason.values) == ("accepted", {"reply": reply})
+    assert reply in found.reason
 
 
 def test_a_persons_no_outweighs_a_check_that_passed() -> None:

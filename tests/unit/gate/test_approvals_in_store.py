@@ -17,6 +17,7 @@ from tacit.domain.coded_reason import coded
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, StaleVersion
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.gate import approvals, checks, content_checks
 from tacit.gate.findings import GateReason
@@ -316,7 +317,9 @@ def test_a_caller_is_not_given_what_it_may_not_touch(make: Callable[..., Tacit])
     )
     refused = memory.recall(task, allowed=["commands=curl"])
     assert refused.abstained
-    assert "touches what is not allowed here: hosts api.example.com" in refused.reason
+    assert refused.code is ReasonCode.NOT_USABLE_HERE
+    assert [left.code for left in refused.left_out] == [ReasonCode.NOT_ALLOWED]
+    assert "api.example.com" in refused.reason
     assert memory.recall(task, allowed=Capabilities()).abstained
     assert memory.recall(task, allowed=[]).abstained
     with raises(Mistake, "invalid_allowance"):
@@ -361,7 +364,7 @@ def _skill(root: Path, name: str, body: str, *, extends: str = "", files: dict[s
 
 
 def _entry(root: Path, name: str) -> application.Entry:
-    catalogue = application.merge_contents(application.scan(project=root, home=None).skills, ())
+    catalogue = application.merge(application.scan(project=root, home=None).skills, ())
     return next(entry for entry in catalogue.entries if entry.name == name)
 
 
@@ -370,8 +373,8 @@ def test_an_overlay_that_touches_more_is_left_out_and_the_skill_is_given(tmp_pat
     _skill(tmp_path, "calm", "Then `git push`.", extends="release")
     _skill(tmp_path, "eager", f"```sh\n{FETCHES}", extends="release")
     entry = _entry(tmp_path, "release")
-    assert {overlay.name for overlay in approvals.within(entry, None).overlays} == {"calm", "eager"}
-    given = approvals.within(entry, ONLY_GIT)
+    assert {overlay.name for overlay in approvals.restrict_to_capabilities(entry, None).overlays} == {"calm", "eager"}
+    given = approvals.restrict_to_capabilities(entry, ONLY_GIT)
     assert [overlay.name for overlay in given.overlays] == ["calm"]
     assert "curl" not in application.body_of(given)
 
@@ -380,13 +383,13 @@ def test_an_overlay_that_touches_more_is_left_out_and_the_skill_is_given(tmp_pat
 def test_files_of_a_skill_on_the_disk_are_looked_at(tmp_path: Path, data: bytes) -> None:
     _skill(tmp_path, "release", "Run `git tag`.", files={"run.sh": data})
     with raises(NotPermitted, "not_permitted"):
-        approvals.within(_entry(tmp_path, "release"), ONLY_GIT)
+        approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
 
 
 def test_files_that_cannot_be_looked_at_are_left_out(tmp_path: Path) -> None:
     noise = bytes(range(128, 256)) * 8
     _skill(tmp_path, "release", "Run `git tag`.", files={"notes.txt": b"git tag\n", "tool": b"\x7fELF" + noise})
-    given = approvals.within(_entry(tmp_path, "release"), ONLY_GIT)
+    given = approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
     assert application.file_paths(given) == ("notes.txt",)
     with pytest.raises(NotFound):
         application.read_file(given, "tool")
@@ -394,6 +397,6 @@ def test_files_that_cannot_be_looked_at_are_left_out(tmp_path: Path) -> None:
 
 def test_a_file_is_given_as_it_was_when_it_was_looked_at(tmp_path: Path) -> None:
     _skill(tmp_path, "release", "Run `git tag`.", files={"run.sh": b"git tag\n"})
-    given = approvals.within(_entry(tmp_path, "release"), ONLY_GIT)
+    given = approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
     (tmp_path / ".claude/skills/release/run.sh").write_text(FETCHES, encoding="utf-8")
     assert application.read_file(given, "run.sh") == b"git tag\n"

@@ -28,12 +28,12 @@ from tacit.gate import (
     checks_in_use,
     examine_content,
     examine_version,
+    findings_against_quoting,
+    findings_against_section_title,
     is_quotation,
     judge,
     needed_capabilities_of,
     resource_uses_of,
-    findings_against_section_title,
-    findings_against_quoting,
 )
 from tacit.gate.content_checks import (
     ORDERS_MAX,
@@ -66,7 +66,8 @@ def test_what_it_touches_beyond_its_declaration_is_a_grave_finding():
     declared = Capabilities(commands=("curl",), hosts=("docs.example.com",))
     [finding] = list(undeclared(declared, Capabilities(commands=("curl",), hosts=("api.example.com",))))
     assert (finding.severity, finding.field) == (Severity.HIGH, "capabilities")
-    assert "hosts api.example.com" in finding.message
+    assert "api.example.com" in finding.message
+    assert "hosts" in finding.message
     assert "curl" not in finding.message
 
 
