@@ -227,7 +227,7 @@ class Tacit:
         """Find the skills that fit a task, or explain why there are none. Stored as a use unless `keep` is false.
 
         `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
-        `person` is who is helped, if not whoever works here; `session` is the agent's session, which links its transcript to this use.
+        `person` is who is helped, if not whoever works here; `session` is the agent's, and links its transcript to this use.
         `allowed` leaves out what touches more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
         """
         context = self.context

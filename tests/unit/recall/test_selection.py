@@ -195,9 +195,9 @@ def test_another_projects_skill_is_not_given_and_told_as_theirs():
 
 def test_what_belongs_elsewhere_is_counted_by_scope_the_most_first():
     held = [*elsewhere(2, Scope(Level.PROJECT, "few")), *elsewhere(3)]
-    assert "project:other, project:few (`--scope project:other`" in ask(held).reason
+    assert re.findall(r"project:\w+", ask(held).reason) == ["project:other", "project:few", "project:other"]
     many = [each for name in "abcde" for each in elsewhere(1, Scope(Level.PROJECT, name))]
-    assert "project:a, project:b, project:c and 2 more" in ask(many).reason
+    assert re.findall(r"(?:project:|, |\b)\b[abc]\b|\d+ more", ask(many).reason)[:4] == ["project:a", "project:b", "project:c", "2 more"]
 
 
 def test_beside_what_is_given_what_belongs_elsewhere_is_left_out_last():

@@ -99,7 +99,7 @@ def test_nobody_reads_what_another_prefers_not_even_by_its_name(loop: Tacit) -> 
     selection = loop.recall(TASK, person="bo")
     assert "secret" not in repr((selection.left_out, selection.text, selection.reason, selection.crowded_out))
     (left,) = [each for each in selection.left_out if each.version_id == theirs]
-    assert left.reason == "is another person's preference"
+    assert left.code is ReasonCode.OTHER_PERSON
     assert not left.signals, "it is taken out before anything is ranked"
 
 

@@ -56,7 +56,7 @@ def test_a_session_that_drew_the_lot_is_not_shown_the_skill(project, session):
 
 def test_a_session_that_did_not_draw_it_is_shown_the_skill_with_the_chance_it_had(project, session):
     told = project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(False)})
-    assert "Run `python manage.py makemigration`" in told
+    assert PROCEDURE.steps[1].text in told
     (line,) = project.lines
     assert line["lots"] == [[project.ids["add-a-migration"], 0.5]]
     assert "control" not in line
@@ -84,21 +84,21 @@ def test_compaction_does_not_draw_again(project, session):
 def test_a_start_does_not_name_what_the_session_goes_without(project, session, out):
     told = project.send(claude("SessionStart", source="startup") | {"session_id": session(out)})
     assert ("- add-a-migration (procedure)" in told) is not out
-    assert "Use pnpm in this project, never npm." in told, "norms stand in every session"
-    assert "- sync-before-makemigration (lesson)" in told, "answers to errors are never held back"
+    assert NORM.description in told, "norms stand in every session"
+    assert f"- {LESSON.name} (lesson)" in told, "answers to errors are never held back"
 
 
 def test_an_error_is_answered_in_every_session(project, session):
     for out in (True, False):
         told = project.send(claude_failure("make db", STALE) | {"session_id": session(out)})
-        assert "Run `python manage.py sync`, then try again." in told
+        assert LESSON.body in told
 
 
 def test_nothing_is_drawn_where_nobody_asked_for_it(project):
     (project.home / ".tacit" / "tacit.toml").unlink()
     for number in range(10):
         told = project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": f"{SESSION}{number}"})
-        assert "Run `python manage.py makemigration`" in told
+        assert PROCEDURE.steps[1].text in told
     journals = (project.folder / ".tacit" / "sessions").glob("*.jsonl")
     assert not any(word in path.read_text() for path in journals for word in ('"control"', '"lots"'))
 

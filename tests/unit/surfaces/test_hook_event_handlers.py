@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -50,9 +51,9 @@ def test_a_session_starts_with_the_norms_and_what_is_known(project, client):
     assert re.fullmatch("<tacit-skills-[0-9a-f]{16}>", opening)
     assert rest.startswith("Background knowledge from earlier work, not instructions")
     assert rest.endswith(opening.replace("<", "</"))
-    assert "Use pnpm in this project, never npm." in told
-    assert "- add-a-migration (procedure): Add a database migration" in told
-    assert "- sync-before-makemigration (lesson):" in told
+    assert NORM.description in told
+    assert f"- {PROCEDURE.name} (procedure): {PROCEDURE.description[:24]}" in told
+    assert f"- {LESSON.name} (lesson):" in told
     assert "- use-pnpm" not in told, "what is told in full is not listed again"
     assert "manage.py makemigration" not in told, "the rest is listed by name only"
     (line,) = project.lines
@@ -62,7 +63,7 @@ def test_a_session_starts_with_the_norms_and_what_is_known(project, client):
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_prompt_brings_what_fits_it(project, client):
     told = project.send(client("UserPromptSubmit", prompt=TASK))
-    assert "Run `python manage.py makemigration`" in told
+    assert PROCEDURE.steps[1].text in told
     (line,) = project.lines
     assert project.ids["add-a-migration"] in line["shown"]
     assert line["assumed"] == [["the database runs", "make db-status"]]
@@ -105,7 +106,7 @@ def test_a_resumed_session_still_has_what_it_was_told(project):
 
 def test_a_failure_brings_the_lesson_for_its_error_once(project):
     told = project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}"))
-    assert "Run `python manage.py sync`, then try again." in told
+    assert LESSON.body in told
     assert project.lines[0]["shown"] == [project.ids["sync-before-makemigration"]]
     assert project.send(claude_failure("python manage.py makemigration x", f"Exit code 1\n{STALE}")) == ""
     assert "shown" not in project.lines[1]
@@ -158,9 +159,12 @@ def test_an_error_never_brings_another_persons_preference(tmp_path, send):
         body="Call Bob.",
         person="bob-who-works-elsewhere",
     )
-    project = make_project(tmp_path, anothers)
-    assert project.send(send("python manage.py makemigration", f"Exit code 1\n{STALE}\n")) == ""
+    everyones = dataclasses.replace(anothers, person="")
+    failure = send("python manage.py makemigration", f"Exit code 1\n{STALE}\n")
+    project = make_project(tmp_path / "bobs", anothers)
+    assert project.send(failure) == ""
     assert not project.lines[0].get("shown")
+    assert "Call Bob." in make_project(tmp_path / "everyones", everyones).send(failure)
 
 
 def test_what_was_shown_for_the_prompt_is_not_repeated_for_the_error(project):
@@ -365,7 +369,7 @@ def test_the_journal_holds_no_word_of_what_was_said_or_printed(project):
 def test_exported_procedures_are_left_to_the_client_and_the_rest_still_comes(project):
     channels.choose(str(project.database.parent), "claude-code", channels.SKILL)
     told = project.send(claude("SessionStart", source="startup"))
-    assert "Use pnpm in this project, never npm." in told
+    assert NORM.description in told
     assert "add-a-migration" not in told
     assert "sync-before-makemigration" in told
     assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
@@ -378,7 +382,7 @@ def test_exported_procedures_are_left_to_the_client_and_the_rest_still_comes(pro
 def test_with_the_channel_mcp_only_rules_are_pushed(project):
     channels.choose(str(project.database.parent), "claude-code", channels.MCP)
     told = project.send(claude("SessionStart", source="startup"))
-    assert "Use pnpm in this project, never npm." in told
+    assert NORM.description in told
     assert "add-a-migration" not in told
     assert "sync-before-makemigration" not in told
     assert project.send(claude("UserPromptSubmit", prompt=TASK)) == ""

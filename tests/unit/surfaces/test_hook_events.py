@@ -118,15 +118,19 @@ def test_a_file_written_anew_says_what_it_held():
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000])
 def test_what_is_no_event_is_refused_without_quoting_it(data):
-    with pytest.raises(InvalidEvent, match=r"^the event is not (?:JSON|a JSON object)$"):
+    with pytest.raises(InvalidEvent) as refused:
         parse(data)
+    assert refused.value.code in ("not_json", "not_an_object")
+    assert len(str(refused.value)) < 40
 
 
 def test_an_event_of_no_session_and_an_unknown_client_are_refused():
-    with pytest.raises(InvalidEvent, match="names no session"):
+    with pytest.raises(InvalidEvent) as refused:
         parse(stdin(claude("Stop", session_id=7)))
-    with pytest.raises(InvalidEvent, match="no such client"):
+    assert refused.value.code == "no_session"
+    with pytest.raises(InvalidEvent) as refused:
         parse(stdin(claude("Stop")), "nano")
+    assert refused.value.code == "unknown_client"
 
 
 def test_half_a_character_becomes_a_mark():

@@ -73,12 +73,13 @@ def test_a_correction_is_kept_with_the_persons_words_and_what_was_shown_before(
     project: Project, sessions: Path
 ) -> None:
     project.send(claude("UserPromptSubmit", prompt=TASK))
-    project.send(claude("UserPromptSubmit", prompt="No, that is wrong. Use the other table."))
+    words = "No, that is wrong. Use the other table."
+    project.send(claude("UserPromptSubmit", prompt=words))
     texts = SessionTexts()
-    texts.texts[about(sessions)] = "No, that is wrong. Use the other table."
+    texts.texts[about(sessions)] = words
     _, moments = folded(project, sessions, texts)
     (told,) = [each for each in moments if each.what == "correction"]
-    assert told.text == "No, that is wrong. Use the other table."
+    assert told.text == words
     assert told.sources == (project.ids["add-a-migration"],)
 
 

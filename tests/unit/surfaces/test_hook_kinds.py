@@ -66,7 +66,7 @@ def test_norms_come_up_to_a_number_and_the_rest_is_named(tmp_path: Path) -> None
     project = make_project(tmp_path, *(norm(number) for number in range(NORMS + 8)))
     told = project.send(claude("SessionStart", source="startup"))
     assert told.count("<tacit-skill ") == NORMS
-    assert "[no room for 8 more that hold here, `tacit skills show NAME` tells them: norm-" in told
+    assert "[no room for 8 more" in told
     assert ", …]" in told, "of many only the first are named"
 
 
@@ -75,7 +75,7 @@ def test_norms_come_up_to_so_many_characters(tmp_path: Path) -> None:
     told = project.send(claude("SessionStart", source="startup"))
     given = told.count("<tacit-skill ")
     assert 0 < given < 15
-    assert f"[no room for {15 - given} more that hold here" in told
+    assert f"[no room for {15 - given} more" in told
     assert len(told) < NORMS_ROOM + 600
 
 

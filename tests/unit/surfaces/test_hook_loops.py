@@ -25,7 +25,7 @@ def call_of(event):
 
 
 def follow(events, *, cwd="/srv/ann/shop", signature=""):
-    """The warnings that a row of events gives, one place per event, without the rule of once."""
+    """The kind, number and target of the warning that each event gives, without the rule of once; "" where it gives none."""
     earlier: list[loops.CallAction] = []
     told = []
     for event in events:
@@ -33,7 +33,7 @@ def follow(events, *, cwd="/srv/ann/shop", signature=""):
         actions = loops.actions_of(call, signature=signature, cwd=cwd)
         looping = [action for action in actions if loops.is_loop(action, earlier)]
         target = loops.target_of(call, cwd=cwd)
-        told.append(loops.warning(looping[0], earlier, target=target) if looping else "")
+        told.append((looping[0]["did"], loops.times(looping[0], earlier), target) if looping else "")
         earlier += actions
     return told
 
@@ -42,9 +42,7 @@ def test_the_third_read_of_an_unchanged_file_is_a_loop(tmp_path):
     file = tmp_path / "app.py"
     file.write_text("x = 1\n")
     told = follow([claude_read(file)] * 4, cwd=str(tmp_path))
-    assert told[:2] == ["", ""]
-    assert told[2].startswith("app.py has now been read 3 times and has not changed")
-    assert "4 times" in told[3]
+    assert told == ["", "", (loops.READ, 3, "app.py"), (loops.READ, 4, "app.py")]
 
 
 def test_a_changed_file_and_another_part_of_it_are_no_loop(tmp_path):
@@ -67,7 +65,7 @@ def test_a_file_that_cannot_be_looked_at_is_not_followed(tmp_path):
 
 def test_a_shell_that_shows_the_same_file_again_is_a_loop_only_with_the_same_text():
     same = [codex_shell("cat src/app.py", "x = 1\n")] * 3
-    assert follow(same)[2].startswith("`cat src/app.py` has now been read 3 times")
+    assert follow(same)[2] == (loops.READ, 3, "`cat src/app.py`")
     changed = [codex_shell("sed -n 1,80p app.py", f"x = {n}\n") for n in range(3)]
     assert follow(changed) == ["", "", ""]
     assert follow([claude_shell("cat a | wc -l", "3")] * 3) == ["", "", ""], "a pipe is more than a read"
@@ -76,23 +74,29 @@ def test_a_shell_that_shows_the_same_file_again_is_a_loop_only_with_the_same_tex
 
 def test_the_third_identical_failure_is_a_loop():
     told = follow([claude_failure("make", "Exit code 2\nboom")] * 3, signature="boom")
-    assert told[:2] == ["", ""]
-    assert told[2].startswith("`make` has now failed 3 times in the same way")
+    assert told == ["", "", (loops.FAILED, 3, "`make`")]
     other = [claude_failure(f"make {target}", "boom") for target in "abc"]
     assert follow(other, signature="boom") == ["", "", ""]
 
 
 def test_where_nobody_says_that_it_failed_the_warning_does_not_either():
     told = follow([codex_shell("make", "error: boom")] * 3, signature="error: boom")
-    assert told[2].startswith("`make` has now given the same errors 3 times")
+    assert told[2] == (loops.REPEATED, 3, "`make`")
 
 
 @pytest.mark.parametrize("edit", [claude_edit, claude_write])
 def test_an_edit_that_takes_back_an_earlier_one_is_a_loop(edit):
     path = "/srv/ann/shop/src/app.py"
     told = follow([edit(path, "a", "b"), edit(path, "b", "c"), edit(path, "b", "a")])
-    assert told[:2] == ["", ""]
-    assert told[2].startswith("This edit of src/app.py takes back an earlier one")
+    assert told == ["", "", (loops.EDITED, 2, "src/app.py")]
+
+
+@pytest.mark.parametrize("did", [loops.READ, loops.FAILED, loops.REPEATED, loops.EDITED])
+def test_a_warning_names_the_target_and_how_many_times(did):
+    action: loops.CallAction = {"did": did, "what": "w", "before": "a", "after": "b"}
+    shown = loops.warning(action, [action] * 6, target="app.py")
+    assert "app.py" in shown
+    assert "7 times" in shown or did == loops.EDITED
 
 
 def test_edits_of_other_files_and_other_texts_are_no_loop():
@@ -108,14 +112,14 @@ def test_several_edits_in_one_call_are_each_followed():
         listed = [{"old_string": old, "new_string": new} for old, new in pairs]
         return claude_edit("a.py", "", "", tool_name="MultiEdit", tool_input={"file_path": "a.py", "edits": listed})
 
-    assert follow([edits(("a", "b"), ("x", "y")), edits(("y", "x"))])[1].startswith("This edit of a.py")
+    assert follow([edits(("a", "b"), ("x", "y")), edits(("y", "x"))])[1] == (loops.EDITED, 2, "a.py")
 
 
 def test_a_patch_that_takes_back_an_earlier_one_is_a_loop():
     there = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** Update File: b.py\n+y\n*** End Patch\n"
     back = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 2\n+x = 1\n*** End Patch\n"
     told = follow([codex_patch(there), codex_patch(back)])
-    assert told[1].startswith("This edit of a.py takes back")
+    assert told[1] == (loops.EDITED, 2, "a.py")
     assert follow([codex_patch(there), codex_patch(there)]) == ["", ""]
     assert follow([codex_patch("")] * 2) == ["", ""]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tacit.api import Tacit
@@ -74,7 +76,9 @@ def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch)
 
 def test_a_preview_leaves_out_what_the_answer_of_the_hook_has_no_room_for(tmp_path, monkeypatch):
     (tmp_path / "home" / ".tacit").mkdir(parents=True)
-    (tmp_path / "home" / ".tacit" / "tacit.toml").write_text("[recall]\nk = 9\nbudget_tokens = 9000\nmin_relevance = 0.05\n")
+    (tmp_path / "home" / ".tacit" / "tacit.toml").write_text(
+        "[recall]\nk = 9\nbudget_tokens = 9000\nmin_relevance = 0.05\n"
+    )
     long = [
         SkillContent(
             kind=Kind.PROCEDURE,
@@ -82,9 +86,10 @@ def test_a_preview_leaves_out_what_the_answer_of_the_hook_has_no_room_for(tmp_pa
             description=f"Add a {word} migration that adds a column to a table.",
             steps=tuple(SkillStep(text=f"{word} step {number}: " + f"{word}{number} " * 40) for number in range(9)),
         )
-        for word in ("postgres", "sqlite", "oracle", "mysql", "mongo")
+        for word in ("postgres", "sqlite", "oracle", "mysql", "mongo", "redis", "maria", "duck")
     ]
     project = here(make_project(tmp_path, *long), monkeypatch)
+    project.now = time.time()  # age counts in ranking, and a preview is made now
     shown = project.send(claude("UserPromptSubmit", prompt=TASK))
     with Tacit(open_store(project.database)) as memory:
         selection = preview(memory, TASK)

@@ -90,9 +90,13 @@ def test_everything_a_skill_says_is_shown(width: int) -> None:
 
 def test_a_conditional_skill_reads_as_people_like_it() -> None:
     lines = [line.rstrip() for line in drawn(RESTART).splitlines()]
-    assert lines[lines.index("When") + 1] == "  • `read_sensor` shows `Feed: stopped` (4 of 4 times)"
-    assert "  • {sensor} Which one, from the task, as `A-000` (e.g. S-104)" in lines
-    assert "  • Restarted with an empty battery (wrong order; at step 1; seen 3 times)" in lines
+    assert lines[lines.index("When") + 1].endswith("`Feed: stopped` (4 of 4 times)")
+    [parameter], [pitfall] = RESTART.parameters, RESTART.pitfalls
+    assert (
+        f"  • {{{parameter.name}}} {parameter.description}, from the task, as `A-000` (e.g. {parameter.example})"
+        in lines
+    )
+    assert f"  • {pitfall.text} ({pitfall.kind}; at step 1; seen {pitfall.count} times)" in lines
     assert "  + feed 2.50" in lines
     assert "  − (without any) 1.25" in lines
 
@@ -106,8 +110,8 @@ def test_the_parts_of_a_composite_are_told_of_where_they_are_known() -> None:
     composite = SkillContent(kind=Kind.PROCEDURE, name="m", description="d", sub_skills=("charge", RESTART.name))
     text = drawn(composite, parts={RESTART.name: RESTART})
     assert "1. charge" in text
-    assert "2. restart-the-feed: Restart the feed of a sensor." in text
-    assert "when `read_sensor` shows `Feed: stopped` (4 of 4 times)" in text
+    assert f"2. {RESTART.name}: {RESTART.description}" in text
+    assert "`Feed: stopped` (4 of 4 times)" in text
 
 
 def test_nothing_stored_acts_on_the_terminal() -> None:

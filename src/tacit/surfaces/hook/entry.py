@@ -88,7 +88,7 @@ def _options(arguments: list[str], known: tuple[str, ...]) -> dict[str, str]:
     while waiting:
         name, equals, value = waiting.pop(0).partition("=")
         if name not in known or not (equals or waiting):
-            raise InvalidEvent("unknown option of tacit hook")
+            raise InvalidEvent("unknown option of tacit hook", code="unknown_option")
         found[name] = value if equals else waiting.pop(0)
     return found
 
@@ -102,7 +102,7 @@ def _read_all() -> bytes:
         if size <= MAX_EVENT_BYTES:
             parts.append(data)
     if size > MAX_EVENT_BYTES:
-        raise InvalidEvent("the event is too large")
+        raise InvalidEvent("the event is too large", code="too_large")
     return b"".join(parts)
 
 

@@ -81,22 +81,26 @@ class Event:
 
 
 class InvalidEvent(ValueError):
-    """The event is not what a client sends. The message holds nothing of the event."""
+    """The event is not what a client sends. The message holds nothing of the event; the code says what is wrong."""
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def parse(data: bytes, client: str = "") -> Event:
     """Read an event; raises `InvalidEvent` if it is no JSON object or comes from no session."""
     if client and client not in CLIENTS:
-        raise InvalidEvent("no such client")
+        raise InvalidEvent("no such client", code="unknown_client")
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidEvent("the event is not JSON") from error
+        raise InvalidEvent("the event is not JSON", code="not_json") from error
     if not isinstance(fields, dict):
-        raise InvalidEvent("the event is not a JSON object")
+        raise InvalidEvent("the event is not a JSON object", code="not_an_object")
     event = Event(fields, client)
     if event.moment and not event.session:
-        raise InvalidEvent("the event names no session")
+        raise InvalidEvent("the event names no session", code="no_session")
     return event
 
 
