@@ -1,4 +1,4 @@
-"""`tacit train`, `tacit consolidate` and `tacit adapters` as a person types them, where training is not installed."""
+"""`tacit adapters` with its old names `train` and `consolidate`, as a person types them, where training is not installed."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_i
     assert not (tmp_path / "adapters").exists()
 
 
-@pytest.mark.parametrize("verb", ["train", "consolidate"])
+@pytest.mark.parametrize("verb", ["train", "consolidate", "adapters train", "adapters train --no-test"])
 def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
     with memory_at(tmp_path) as memory:
         memory.capture(attempts(12), trust_outcomes=True)
-    small, large = (typed(tmp_path, verb, "--dry-run", "--size", size) for size in ("small", "large"))
+    small, large = (typed(tmp_path, *verb.split(), "--dry-run", "--size", size) for size in ("small", "large"))
     assert (small.exit_code, large.exit_code) == (0, 0)
 
 
-@pytest.mark.parametrize("verb", ["train", "consolidate"])
+@pytest.mark.parametrize("verb", ["train", "consolidate", "adapters train", "adapters train --no-test"])
 def test_all_that_stands_in_the_way_is_reported_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.features.evaluate.base_model.find_spec", lambda name: None)
     memory_at(tmp_path).close()
-    error = refused(tmp_path, verb)
+    error = refused(tmp_path, *verb.split())
     assert isinstance(error, GateRefusal)
     text = str(error)
     assert text.index("too_few_tasks") < text.index("no base model") < text.index("torch, transformers, peft")
     assert "--base" in error.hint
     assert "in a checkout: pip install '.[train]'" in error.hint
-    named = str(refused(tmp_path, verb, "--base", "nosuch.gguf"))
+    named = str(refused(tmp_path, *verb.split(), "--base", "nosuch.gguf"))
     assert named.index("too_few_tasks") < named.index("nosuch.gguf") < named.index("peft, gguf")
     assert not (tmp_path / "adapters" / ".work").exists()
 
@@ -200,6 +200,22 @@ def test_the_suite_that_must_not_get_worse_is_opened_with_its_options(tmp_path: 
 def test_options_without_a_suite_or_a_value_are_refused(tmp_path: Path, words: tuple[str, ...], code: str) -> None:
     memory_at(tmp_path).close()
     assert refused(tmp_path, "consolidate", *words).code == code
+    assert refused(tmp_path, "adapters", "train", *words).code == code
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("train", "--no-test", "--every", "7d"), "no_test"),
+        (("train", "--no-test", "--activate"), "no_test"),
+        (("activate",), "one_adapter"),
+        (("activate", "abcd", "--previous"), "one_adapter"),
+        (("activate", "abcd", "--base", "m"), "one_adapter"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, words: tuple[str, ...], code: str) -> None:
+    memory_at(tmp_path).close()
+    assert refused(tmp_path, "adapters", *words).code == code
 
 
 def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:
@@ -209,11 +225,11 @@ def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:
     assert isinstance(refused(tmp_path, "adapters", "show", "abcd"), NotFound)
 
 
-@pytest.mark.parametrize("words", [("activate",), ("rollback",), ("remove",)])
+@pytest.mark.parametrize("words", [("activate",), ("activate", "--previous"), ("rollback",), ("remove",)])
 def test_what_serves_is_decided_by_a_person(tmp_path: Path, words: tuple[str, ...]) -> None:
     with memory_at(tmp_path) as memory:
         key = registered(Adapters(memory), tmp_path / "made").key
-    named = () if words == ("rollback",) else (key,)
+    named = (key,) if words in (("activate",), ("remove",)) else ()
     assert isinstance(refused(tmp_path, "adapters", *words, *named), NotPermitted)
 
 
