@@ -13,7 +13,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
-from tacit.recall.signals import WEIGHTS, combined_score, total_evidence
+from tacit.recall.signals import WEIGHTS, combined_score, match_score
 from tacit.surfaces.cli.recall import MOST, show_explained, weighed
 from tests.unit.store.samples import at, content, version_of
 
@@ -73,7 +73,7 @@ def test_given_comes_first_then_the_rest_by_score_and_the_barred_last() -> None:
 
 def test_the_nats_of_a_row_add_up_to_its_evidence() -> None:
     for row in weighed(GIVEN):
-        assert sum(row["evidence"].values()) == pytest.approx(total_evidence(row["signals"]), abs=0.01)
+        assert sum(row["evidence"].values()) == pytest.approx(match_score(row["signals"]), abs=0.01)
         assert row["score"] == pytest.approx(combined_score(row["signals"]), abs=0.001)
         assert set(row["evidence"]) <= set(WEIGHTS)
 

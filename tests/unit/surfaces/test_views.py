@@ -91,7 +91,7 @@ def test_everything_a_skill_says_is_shown(width: int) -> None:
 def test_a_conditional_skill_reads_as_people_like_it() -> None:
     lines = [line.rstrip() for line in drawn(RESTART).splitlines()]
     assert lines[lines.index("When") + 1].endswith("`Feed: stopped` (4 of 4 times)")
-    [parameter], [pitfall] = RESTART.parameters, RESTART.pitfalls
+    parameter, pitfall = RESTART.parameters[0], RESTART.pitfalls[0]
     assert (
         f"  • {{{parameter.name}}} {parameter.description}, from the task, as `A-000` (e.g. {parameter.example})"
         in lines
