@@ -38,7 +38,7 @@ class AdapterFolders:
         """Return the folder of an adapter."""
         if not _KEY.fullmatch(key):
             raise Mistake(
-                f"{key!r} is not the key of an adapter", code="bad_key", hint="`tacit adapters list` shows the keys"
+                f"{key!r} is not the key of an adapter", code="bad_key", hint="`tacit adapters` shows the keys"
             )
         return self.root / key
 
