@@ -48,7 +48,7 @@ def read_proposal(text: str, *, source: str = "proposal") -> SkillContent:
         raise invalid(source, [Problem(rule="json", message=f"it is no JSON: {error}", hint=hint)]) from error
     if not isinstance(found, dict):
         message = f"it is JSON, but {_JSON_KINDS.get(type(found), 'a single value')} and no map"
-        raise invalid(source, [Problem(rule="json", message=message, hint=hint)])
+        raise invalid(source, [Problem(rule="json-not-a-map", message=message, hint=hint)])
     return proposed(found, source=source)
 
 

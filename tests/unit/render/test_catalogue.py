@@ -100,7 +100,7 @@ class TestScanning:
         (root / "gone").symlink_to(root / "nowhere")
         found = scan(project=project, home=None)
         assert [item.name for item in found.skills] == ["tidy"]
-        assert [(item.path, item.reason) for item in found.skipped] == [(root / "gone", "the link leads nowhere")]
+        assert [(item.path, item.code) for item in found.skipped] == [(root / "gone", "dead_link")]
 
     def test_a_broken_skill_is_told_with_its_reason_and_stops_nothing(self, project: Path) -> None:
         root = project / ".agents/skills"
@@ -109,7 +109,7 @@ class TestScanning:
         (root / "broken/SKILL.md").write_text("---\nname: broken\n---\n", encoding="utf-8")
         found = scan(project=project, home=None)
         assert [item.name for item in found.skills] == ["tidy"]
-        assert "there is no description" in found.skipped[0].reason
+        assert [item.code for item in found.skipped] == ["description-missing"]
         assert found.skipped[0].hint.startswith("add 'description:")
 
     def test_an_odd_skill_is_loaded_with_warnings(self, project: Path) -> None:

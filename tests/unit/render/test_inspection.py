@@ -10,6 +10,7 @@ import pytest
 from tacit.domain.errors import NotFound
 from tacit.render import inspection
 from tacit.render.inspection import inspect
+from tests.raising import raises
 
 SKILL = "---\nname: a\ndescription: Does a thing. # note\n---\n\nThe body.\n"
 
@@ -71,7 +72,7 @@ def test_single_script_is_read_as_a_file(tmp_path: Path) -> None:
 
 
 def test_nothing_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no such file"):
+    with raises(NotFound, "no_such_file"):
         list(inspect(tmp_path / "gone"))
 
 

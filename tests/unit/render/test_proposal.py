@@ -11,6 +11,7 @@ import pytest
 from tacit.domain.errors import InvalidSkill
 from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillStep
 from tacit.render import proposed, read_proposal, render
+from tests.raising import raises_rule
 from tests.unit.render.test_conditions import RESTART, STOPPED
 
 WHOLE: dict[str, Any] = {
@@ -151,9 +152,9 @@ def test_json_that_is_wrong_is_answered_as_json(text: str, told: str) -> None:
 
 
 def test_a_json_file_is_json_whatever_it_holds() -> None:
-    with pytest.raises(InvalidSkill, match="a single value and no map"):
+    with raises_rule("json-not-a-map"):
         read_proposal("42", source="idea.json")
-    with pytest.raises(InvalidSkill, match="no JSON"):
+    with raises_rule("json"):
         read_proposal("", source="idea.json")
 
 
@@ -162,5 +163,5 @@ def test_a_byte_order_mark_before_json_is_passed_over() -> None:
 
 
 def test_a_reference_is_not_proposed_as_a_file_either() -> None:
-    with pytest.raises(InvalidSkill, match="cannot be proposed"):
+    with raises_rule("proposal-kind"):
         read_proposal(render(replace(RESTART, kind=Kind.REFERENCE)))

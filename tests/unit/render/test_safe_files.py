@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import replace
@@ -13,7 +14,7 @@ from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
 from tacit.render.skill_folder import load, save
-from tests.raising import raises
+from tests.raising import raises, raises_errno
 
 CONTENT = SkillContent(kind=Kind.PROCEDURE, name="pack-crates", description="Pack crates.", body="Pack them.")
 
@@ -36,7 +37,8 @@ def test_pipes_in_the_way_do_not_make_it_wait(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe")
     loaded = load(save(CONTENT, tmp_path))
     assert loaded.content == CONTENT
-    assert "pipe is left out: it is no readable file" in {warning.message for warning in loaded.warnings}
+    left_out = [warning.message.split()[0] for warning in loaded.warnings if warning.rule == "file-left-out"]
+    assert left_out == [".SKILL.md.draft", "pipe"]
 
 
 @pytest.mark.parametrize(
@@ -106,14 +108,13 @@ def test_a_folder_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     (folder / "secret").touch(mode=0)
     if os.geteuid() == 0:
         pytest.skip("nothing is forbidden to root")
-    assert {warning.message for warning in load(folder).warnings} == {
-        "closed is left out: it is no readable file", "secret is left out: it is no readable file",
-    }  # fmt: skip
+    left_out = {(warning.rule, warning.message.split()[0]) for warning in load(folder).warnings}
+    assert left_out == {("file-left-out", "closed"), ("file-left-out", "secret")}
     folder.chmod(0)
     try:
         with pytest.raises(TacitError):
             load(folder)
-        with pytest.raises(StoreOutage, match="cannot write"):
+        with raises(StoreOutage, "not_writable"):
             save(CONTENT, tmp_path)
     finally:
         folder.chmod(0o755)
@@ -142,7 +143,7 @@ def test_no_more_is_read_than_one_byte_beyond_the_limit(tmp_path: Path) -> None:
 def test_a_link_is_followed_only_where_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    with pytest.raises(OSError, match="it is a link"):
+    with raises_errno(errno.ELOOP):
         read_plain(tmp_path / "link", limit=10)
     assert read_plain(tmp_path / "link", limit=10, follow=True) == b"text"
 

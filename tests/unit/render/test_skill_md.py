@@ -10,6 +10,7 @@ import yaml
 from tacit.domain.errors import InvalidSkill
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.render.skill_md import MARKER, parse, render
+from tests.raising import raises_rule
 
 LEARNED = SkillContent(
     kind=Kind.PROCEDURE,
@@ -214,7 +215,7 @@ class TestLenient:
 
     def test_a_missing_name_is_taken_from_the_folder(self) -> None:
         assert parse("---\ndescription: b\n---\n", strict=False, directory="tidy").content.name == "tidy"
-        with pytest.raises(InvalidSkill, match="there is no name"):
+        with raises_rule("name-missing"):
             parse("---\ndescription: b\n---\n", strict=False)
 
     @pytest.mark.parametrize("description", ["", "description: ''", "description:", "description: [a]"])

@@ -17,6 +17,7 @@ from tacit.render.catalogue import Entry
 from tacit.render.skill_folder import save
 from tacit.render.tiers import READ_BYTES_MAX, body_of, file_block, file_paths, listing, read_file, to_prompt
 from tacit.text.words import estimate_tokens
+from tests.raising import raises
 
 CONTENT = SkillContent(
     kind=Kind.PROCEDURE,
@@ -133,7 +134,7 @@ class TestFiles:
         (static.path.parent / "file").symlink_to(tmp_path / "secret")
         (static.path.parent / "folder").symlink_to(tmp_path)
         for path in ("file", "folder/secret"):
-            with pytest.raises(NotPermitted, match="link out of"):
+            with raises(NotPermitted, "link_outside_folder"):
                 read_file(static, path)
         assert read_file(static, "inside") == b"\xff\x00"
         assert file_paths(static) == ("a.bin", "references/guide.md")
@@ -142,9 +143,9 @@ class TestFiles:
         assert static.path is not None
         os.mkfifo(static.path.parent / "pipe")
         for path in ("nothing.md", "references", "pipe"):
-            with pytest.raises(NotFound, match="has no file"):
+            with raises(NotFound, "no_such_file"):
                 read_file(static, path)
-        with pytest.raises(NotFound, match="has no file"):
+        with raises(NotFound, "no_such_file"):
             read_file(LEARNED, "nothing.md")
 
     def test_hidden_files_are_not_listed(self, static: Entry) -> None:
@@ -169,7 +170,7 @@ class TestFiles:
         assert static.path is not None
         (static.path.parent / "big").write_bytes(b"x" * (READ_BYTES_MAX + 1))
         (static.path.parent / "fits").write_bytes(b"x" * READ_BYTES_MAX)
-        with pytest.raises(NotPermitted, match="larger than"):
+        with raises(NotPermitted, "file_too_large"):
             read_file(static, "big")
         assert len(read_file(static, "fits")) == READ_BYTES_MAX
 

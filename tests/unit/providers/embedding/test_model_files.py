@@ -45,8 +45,10 @@ def test_a_tensor_that_does_not_fit_the_file_is_told(tmp_path, entry):
     write_raw(path, json.dumps({"a": GOOD}).encode(), bytes(24))
     assert list(read_tensors(str(path))) == ["a"]
     write_raw(path, json.dumps({"a": entry}).encode(), bytes(24))
-    with pytest.raises(ConfigError, match="tensor 'a'"):
+    with pytest.raises(ConfigError) as refused:
         read_tensors(str(path))
+    assert refused.value.code in ("tensor_type", "tensor_shape", "tensor_outside")
+    assert "'a'" in refused.value.message
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 2**20, 2**63, 2**64 - 1])

@@ -36,7 +36,7 @@ def test_failed_trial_is_explained(output: str, signs: MachineSigns, hint: str) 
 
 
 def test_missing_programs_and_systems_are_named() -> None:
-    assert "bubblewrap is not installed" in bubblewrap.not_installed().message
+    assert bubblewrap.not_installed().code == "not_installed"
     assert "apt-get install bubblewrap" in bubblewrap.not_installed().hint
     assert "Darwin" in bubblewrap.not_linux("Darwin").message
     assert "setpriv" in bubblewrap.no_setpriv().message

@@ -65,21 +65,25 @@ def test_files_links_and_folders_are_read() -> None:
     }
 
 
+def invalid(code: str) -> pytest.RaisesExc[staging.InvalidArchive]:
+    return pytest.raises(staging.InvalidArchive, check=lambda caught: caught.code == code)
+
+
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b"])
 def test_names_that_lead_out_are_refused(path: str) -> None:
-    with pytest.raises(staging.InvalidArchive, match="leads out"):
+    with invalid("outside_workspace"):
         read(archive((path, b"x", tarfile.REGTYPE)))
 
 
 def test_archive_that_ends_early_or_lies_is_refused() -> None:
     whole = archive(("file", b"content" * 100, tarfile.REGTYPE))
-    with pytest.raises(staging.InvalidArchive, match="too early"):
+    with invalid("cut_off"):
         read(whole[:600])
-    with pytest.raises(staging.InvalidArchive, match="too early"):
+    with invalid("cut_off"):
         read(b"")
-    with pytest.raises(staging.InvalidArchive, match="checksum"):
+    with invalid("wrong_checksum"):
         read(b"x" + whole[1:])
-    with pytest.raises(staging.InvalidArchive, match="number"):
+    with invalid("not_a_number"):
         read(whole[:148] + b"notoctal" + whole[156:])
 
 
