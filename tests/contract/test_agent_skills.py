@@ -12,7 +12,8 @@ from tacit.render.skill_md import Parsed, parse
 from tacit.render.tiers import to_prompt
 from tests.raising import raises_rule
 
-HEAD = "name: tidy-notes\ndescription: Sort loose notes into folders.\n"
+DESCRIPTION = "Sort loose notes into folders."
+HEAD = f"name: tidy-notes\ndescription: {DESCRIPTION}\n"
 
 
 def write(folder: Path, front: str = HEAD, *, body: str = "Sort them by date.\n", name: str = "SKILL.md") -> Path:
@@ -44,7 +45,7 @@ class TestReading:
         assert document is not None
         assert problems == []
         assert document.fields["name"].data == "tidy-notes"
-        assert document.fields["description"].data == "Sort loose notes into folders."
+        assert document.fields["description"].data == DESCRIPTION
         assert document.body == "# Notes\n\nSort them.\n"
 
     def test_text_without_front_matter_is_refused(self) -> None:
@@ -66,7 +67,7 @@ class TestReading:
     def test_a_valid_folder_is_read(self, folder: Path) -> None:
         content = load(write(folder, HEAD + "license: Apache-2.0\n"), strict=True).content
         assert (content.name, content.license) == ("tidy-notes", "Apache-2.0")
-        assert content.description == "Sort loose notes into folders."
+        assert content.description == DESCRIPTION
         assert content.body == "Sort them by date."
 
     def test_metadata_stays_text(self, folder: Path) -> None:

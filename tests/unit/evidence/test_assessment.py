@@ -387,7 +387,7 @@ def test_a_claim_with_a_verifier_counts_as_machine_verified_only_if_trusted(resu
     assert (doubted.outcome, doubted.grade) == (Outcome(result), Grade.SELF)
     assert doubted.verifier == ""
     assert (code_of(run, trust_claim=True), code_of(run)) == ("claim_trusted", "claim_not_vouched")
-    assert "`tacit learn --trust-outcomes`" in doubted.reason
+    assert "--trust-outcomes" in doubted.reason
 
 
 def test_a_claim_without_a_verifier_stays_a_claim_even_if_trusted():

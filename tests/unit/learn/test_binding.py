@@ -120,7 +120,7 @@ def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> 
     bound = bind(silent)
     (reason,) = (one for one in bound.parameters if one.name == "reason")
     assert (reason.reading, reason.key) == ("", "")
-    assert "seen: broken, worn out" in reason.description
+    assert "broken, worn out" in reason.description
     assert bound.support["reason"].explained == 0
 
 

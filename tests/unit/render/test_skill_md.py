@@ -220,7 +220,7 @@ class TestLenient:
 
     @pytest.mark.parametrize("description", ["", "description: ''", "description:", "description: [a]"])
     def test_a_skill_without_description_is_skipped(self, description: str) -> None:
-        with pytest.raises(InvalidSkill, match="description"):
+        with raises_rule("description-missing"):
             parse(f"---\nname: a\n{description}\n---\n", strict=False)
 
     def test_tools_as_a_list_or_with_commas_are_understood(self) -> None:
