@@ -39,7 +39,7 @@ from typing import Any
 import tacit
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.evidence import rank, reliability, votes
+from tacit.evidence import reliability, reliability_score, votes
 from tacit.evidence.statistics import wilson
 from tacit.maintain.status_changes import STATUS_RULES, VoteRecord, earned_status
 
@@ -275,7 +275,7 @@ def praise() -> dict[str, Any]:
             )
             for at in range(1000)
         ]  # fmt: skip
-        moved.append(abs(rank(reliability([*proof, *lies])) - rank(reliability(proof))))
+        moved.append(abs(reliability_score(reliability([*proof, *lies])) - reliability_score(reliability(proof))))
     return {"records": len(moved), "largest move of a rank": max(moved), "article's reliability after them": 1.0}
 
 

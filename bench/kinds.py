@@ -35,7 +35,7 @@ from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.evidence import usage
 from tacit.recall.hook_recall import HookLimits
-from tacit.recall.passages import EVIDENCE_TYPES, cite, esteem
+from tacit.recall.passages import DOCUMENT_TYPE_WEIGHTS, cite, document_prior
 from tacit.store import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,7 +138,7 @@ def ranking() -> dict[str, Any]:
     for more in range(2, len(words) + 1):
         for fewer in range(1, more):
             for citations in (100, 10_000, 300_000):
-                for sort in EVIDENCE_TYPES:
+                for sort in DOCUMENT_TYPE_WEIGHTS:
                     pair = [
                         _found("relevant", f"{filler} {' '.join(words[:more])}", "informal", 0),
                         _found("famous", f"{filler} {' '.join(words[:fewer])}", sort, citations),
@@ -146,7 +146,7 @@ def ranking() -> dict[str, Any]:
                     _, relevance = cite(question, pair, min_relevance=0.0)
                     known = {each.stored.version.id: each.stored.version.content for each in pair}
                     scores = {
-                        held.name: relevance[key] * EVIDENCE_TYPES[held.metadata["document.evidence_type"]]
+                        held.name: relevance[key] * DOCUMENT_TYPE_WEIGHTS[held.metadata["document.evidence_type"]]
                         * math.log2(int(held.metadata["document.citations"]) + 2)
                         for key, held in known.items()
                     }  # fmt: skip
@@ -157,7 +157,9 @@ def ranking() -> dict[str, Any]:
                     by_name = {held.name: relevance[key] for key, held in known.items()}
                     ours += won
                     twice += won and by_name["relevant"] >= 2 * by_name["famous"]
-    most = esteem(document("a", "a", sort="peer-reviewed", citations=300_000)) / esteem(document("b", "b"))
+    most = document_prior(document("a", "a", sort="peer-reviewed", citations=300_000)) / document_prior(
+        document("b", "b")
+    )
     return {
         "cases": cases,
         "fame wins by the plain product": plain,

@@ -32,7 +32,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Outage
 from tacit.evidence.statistics import wilson
 from tacit.features.scan.commands import check_skill
-from tacit.gate.checks import examine, identities
+from tacit.gate.checks import identities, run_checks
 from tacit.render.inspection import Inspected, inspect
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}
@@ -217,7 +217,7 @@ def scanners(others: Sequence[str], *, ours: bool) -> dict[str, Scanner]:
         from tacit.features.scan.cisco import CiscoScanner
 
         check = CiscoScanner()
-        found["cisco"] = Scanner(lambda skill: examine(skill.content, checks=[check]), [f"cisco {check.version}"])
+        found["cisco"] = Scanner(lambda skill: run_checks(skill.content, checks=[check]), [f"cisco {check.version}"])
     return found
 
 

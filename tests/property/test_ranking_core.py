@@ -15,7 +15,7 @@ from tacit.domain.selection import Query
 from tacit.domain.skill import Kind
 from tacit.recall import publishing
 from tacit.recall.hook_recall import HookLimits, for_task
-from tacit.recall.ranking import Row, TokenBudget, cut, decide, rank
+from tacit.recall.ranking import Row, TokenBudget, cut, decide, sort_rows
 from tacit.recall.retrieval import choose
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
@@ -47,10 +47,10 @@ def test_order_and_codes_depend_on_rows_and_signals_alone(some, k, tokens, seed)
     together = decide(rows_of(some), k=k, min_relevance=0.18, budget=TokenBudget(tokens), write=write)
     shuffled = rows_of(some)
     seed.shuffle(shuffled)
-    ranked = rank(shuffled, 0.18)
+    ranked = sort_rows(shuffled, 0.18)
     given_rows, left = cut([row for row in ranked if row.relevant], k, TokenBudget(tokens), write)
     assert [row.version_id for row in given_rows] == [row.version_id for row in together.given]
-    codes = {each.row.version_id: each.code for each in together.left}
+    codes = {each.row.version_id: each.code for each in together.rejected}
     assert {each.row.version_id: each.code for each in left}.items() <= codes.items()
     assert {row.version_id for row in ranked if not row.relevant} == {
         version_id for version_id, code in codes.items() if code is ReasonCode.BELOW_THRESHOLD
@@ -87,7 +87,7 @@ def test_a_hook_and_the_api_answer_a_prompt_alike(skills, prompt, k):
         index.close()
     assert [row.version_id for row in decision.given] == [item.version_id for item in selection.items]
     same = {each.version_id: _general(each.code) for each in selection.left_out}
-    assert {each.row.version_id: _general(each.code) for each in decision.left} == same
+    assert {each.row.version_id: _general(each.code) for each in decision.rejected} == same
     assert decision.code == selection.code
 
 

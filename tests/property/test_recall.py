@@ -11,8 +11,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.evidence import rank
-from tacit.recall.plan import ToolNeighbours
+from tacit.evidence import reliability_score
+from tacit.recall.plan import ToolCooccurrence
 from tacit.recall.selection import select
 from tacit.recall.signals import QueryTerms, Rarity, term_overlap
 from tacit.recall.weighing import RecallContext
@@ -61,7 +61,11 @@ def ask(query: Query, known: list[StoredVersion], min_relevance: float = 0.2) ->
         return f"{item.version.content.description}\n{item.version.content.body}"
 
     measured = {item.version.id: Reliability(successes=3, trials=3, votes=3, worked=3, low=0.3) for item in known[::2]}
-    told = RecallContext(rarity=Rarity(frequency={"add": 3, "test": 2}, documents=9), reliability=measured, rank=rank)
+    told = RecallContext(
+        rarity=Rarity(frequency={"add": 3, "test": 2}, corpus_size=9),
+        reliability=measured,
+        reliability_score=reliability_score,
+    )
     hits = [Hit(stored=item, lexical=20.0) for item in known]
     return select(query, hits, told, render=render, now=NOW, min_relevance=min_relevance)
 
@@ -120,7 +124,7 @@ def test_the_same_question_has_the_same_answer_whatever_the_order_of_the_hits(qu
 )
 def test_relevance_is_between_nothing_and_all_and_names_only_shared_words(text, subject, frequency):
     made = content(description=subject, body=text)
-    asked = QueryTerms(term_set(f"{text} {subject}"), Rarity(frequency=frequency, documents=9))
+    asked = QueryTerms(term_set(f"{text} {subject}"), Rarity(frequency=frequency, corpus_size=9))
     fit, words = term_overlap(asked, said(made))
     assert 0 <= fit <= 1 + 1e-9
     assert set(words) <= asked.terms
@@ -139,8 +143,8 @@ def test_what_is_missed_is_absent_and_stood_beside_a_skill_that_can_be_used(know
         )
         for own, near in known
     ]
-    missed = ToolNeighbours(skills, tools).missed()
+    missed = ToolCooccurrence(skills, tools).missed()
     usable = [near for own, near in known if own and own <= tools]
     assert set(missed) <= frozenset().union(*usable) - tools
     random.shuffle(skills)
-    assert ToolNeighbours(skills, sorted(tools)).missed() == missed
+    assert ToolCooccurrence(skills, sorted(tools)).missed() == missed

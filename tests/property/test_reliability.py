@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.evidence import LEAST_TRIALS, Evidence, Following, Grade, Outcome
-from tacit.evidence import rank, reliability, votes
+from tacit.evidence import reliability, reliability_score, votes
 from tests.unit.making import later
 
 EXACT = 1e-9
@@ -32,7 +32,7 @@ def test_the_interval_holds_and_unmeasured_means_unknown(past):
     assert 0 <= found.successes <= found.trials + EXACT
     assert found.known == (found.trials >= LEAST_TRIALS)
     assert found.known <= (len(votes(past)) >= 3)
-    assert 0 <= rank(found) <= 1
+    assert 0 <= reliability_score(found) <= 1
 
 
 @given(
@@ -40,7 +40,7 @@ def test_the_interval_holds_and_unmeasured_means_unknown(past):
 )
 def test_no_number_of_claimed_successes_moves_anything(past, claims):
     before, after = reliability(past), reliability([*past, *claims])
-    assert (after.low, after.high, rank(after)) == (before.low, before.high, rank(before))
+    assert (after.low, after.high, reliability_score(after)) == (before.low, before.high, reliability_score(before))
 
 
 @given(PAST, st.builds(evidence, st.just(Grade.SELF), st.sampled_from(Outcome), USE, HOURS, st.just(1.0)))
@@ -48,7 +48,7 @@ def test_no_claim_of_any_kind_raises_a_bound(past, claim):
     before, after = reliability(past), reliability([*past, claim])
     assert after.low <= before.low + EXACT
     assert after.high <= before.high + EXACT
-    assert rank(after) <= rank(before) + EXACT
+    assert reliability_score(after) <= reliability_score(before) + EXACT
 
 
 @given(PAST, VERIFIED, HOURS, WEIGHT)
@@ -127,7 +127,7 @@ def test_seen_from_any_key_the_interval_holds_and_praise_moves_nothing(many, mod
         for at in range(20)
     ]  # fmt: skip
     praised = reliability([*many, *praise], model=model, scope=scope)
-    assert (praised.low, praised.high, rank(praised)) == (found.low, found.high, rank(found))
+    assert (praised.low, praised.high, reliability_score(praised)) == (found.low, found.high, reliability_score(found))
 
 
 @given(MANY)

@@ -18,12 +18,14 @@ from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, S
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.domain.verification import Check
 from tacit.store import open_store
+from tests.raising import raises
 
 TASK = "Add a migration that adds column `paid_at` to `payments`"
 
@@ -88,12 +90,25 @@ def test_what_is_learned_waits_and_is_recalled_only_after_approval(
     assert {"add-database-migration-column", "use-log-not-print"} <= {verdict.name for verdict in report.held}
     assert not report.accepted
     assert {reason for verdict in report.rejected for reason in verdict.reasons} >= {"task_failed", "unverified"}
-    assert loop.recall(TASK).abstained
+    waiting = loop.recall(TASK)
+    assert (waiting.abstained, waiting.code) == (True, ReasonCode.NOTHING_APPROVED)
+    assert str(len(loop.reviews.waiting())) in waiting.reason
     approve_all(loop)
     selection = loop.recall(TASK)
     assert selection.items[0].name == "add-database-migration-column"
     assert selection.use_id
     assert selection.text.startswith("<tacit-skills-")
+
+
+def test_an_empty_library_abstains_with_a_code(make: Callable[..., Tacit]) -> None:
+    loop = make()
+    assert loop.recall(TASK).code is ReasonCode.NOTHING_LEARNED
+    verdict = loop.propose(written(), by="ann")
+    assert loop.recall(TASK).code is ReasonCode.NOTHING_APPROVED
+    loop.review(verdict.version_id, "approve", by="ann")
+    assert loop.recall(TASK).code not in (ReasonCode.NOTHING_LEARNED, ReasonCode.NOTHING_APPROVED)
+    loop.review(verdict.version_id, "retire", by="ann")
+    assert loop.recall(TASK).code is ReasonCode.NOTHING_IN_USE
 
 
 def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Tacit], sessions: list[Trajectory]) -> None:
@@ -161,11 +176,11 @@ def test_a_pause_stops_capture_learning_and_recall(
     place = StoreLocation(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="test")
     loop = make(place=place)
     place.pause(3600)
-    with pytest.raises(Refusal, match="paused"):
+    with raises(Refusal, "paused"):
         loop.capture(sessions)
-    with pytest.raises(Refusal, match="paused"):
+    with raises(Refusal, "paused"):
         loop.learn()
-    assert "paused" in loop.recall(TASK).reason
+    assert loop.recall(TASK).code is ReasonCode.PAUSED
     place.resume()
     assert loop.capture(sessions).added
 
@@ -221,7 +236,7 @@ def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Tac
     assert loop.recall("Deploy the web shop").items[0].version_id == second.version_id
     loop.reviews.rollback(first.version_id, by="ann")
     assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
-    with pytest.raises(Mistake, match="already current"):
+    with raises(Mistake, "already_current"):
         loop.reviews.rollback(first.version_id, by="ann")
 
 
@@ -242,9 +257,9 @@ def test_approval_is_bound_to_the_content_and_needs_a_name(make: Callable[..., T
     verdict = loop.propose(written(), by="ann")
     with pytest.raises(StaleVersion):
         loop.review(verdict.version_id, "approve", by="ann", content_hash="sha256:other")
-    with pytest.raises(Mistake, match="name of the person"):
+    with raises(Mistake, "reviewer_missing"):
         loop.review(verdict.version_id, "approve", by=" ")
-    with pytest.raises(Mistake, match="unknown decision"):
+    with raises(Mistake, "unknown_decision"):
         loop.review(verdict.version_id, "bless", by="ann")
     loop.review(verdict.version_id, "approve", by="ann")
     with pytest.raises(IllegalTransition):
@@ -285,11 +300,11 @@ def test_evidence_moves_reliability_by_its_grade(make: Callable[..., Tacit]) -> 
 def test_recording_needs_something_to_record(make: Callable[..., Tacit]) -> None:
     loop = make()
     use, version = used(loop)
-    with pytest.raises(Mistake, match="outcome or a verifier"):
+    with raises(Mistake, "outcome_missing"):
         loop.record(use)
-    with pytest.raises(Mistake, match="unknown outcome"):
+    with raises(Mistake, "unknown_outcome"):
         loop.record(use, outcome="splendid")
-    with pytest.raises(Mistake, match="was not shown"):
+    with raises(Mistake, "version_not_shown"):
         loop.record(use, outcome="success", followed=["v_other"])
     with pytest.raises(NotFound):
         loop.record("u_missing", outcome="success")

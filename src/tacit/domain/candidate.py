@@ -107,7 +107,15 @@ class Verdict:
 
     def __post_init__(self) -> None:
         if not self.id:
-            key = (self.decision, self.findings, self.at, self.name, self.content_hash, self.trajectory_ids, self.decided_by)
+            key = (
+                self.decision,
+                self.findings,
+                self.at,
+                self.name,
+                self.content_hash,
+                self.trajectory_ids,
+                self.decided_by,
+            )
             object.__setattr__(self, "id", content_id("g", key))
 
     @property

@@ -31,6 +31,12 @@ class Kind(StrEnum):
     REFERENCE = "reference"
 
 
+RULE_KINDS = frozenset({Kind.NORM, Kind.PREFERENCE})
+"""Kinds that state a rule for work, not a way of doing it."""
+STATED_KINDS = RULE_KINDS | {Kind.LESSON}
+"""Kinds whose content is in their sentences, not in their steps."""
+
+
 def parse_kinds(kinds: Sequence[Kind | str] | str | None) -> tuple[Kind, ...] | None:
     """Read one kind or several; nothing stays nothing, which means all."""
     if kinds is None:

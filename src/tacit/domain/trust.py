@@ -1,8 +1,8 @@
 """What a skill uses, what the checks found in it, and a person's approval of exactly that.
 
-A `Touch` is a place in a skill's text that uses something outside: a host, a command, a path, an effect. An `Examination` is
-everything that the checks found in one content. An `Approval` is bound to it: it no longer holds when the content, the
-origins or the findings change.
+A `ResourceUse` is a place in a skill's text that uses something outside: a host, a command, a path, an effect. An
+`Examination` is everything that the checks found in one content. An `Approval` is bound to it: it is no longer valid when
+the content, the origins or the findings change.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SafetyCheck(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalValue:
-    """A literal from outside that a reviewer must confirm by itself."""
+    """A value from outside, such as a host or a command, that a reviewer must confirm by itself."""
 
     kind: ResourceKind
     value: str
@@ -86,7 +86,7 @@ class Examination:
     needs: Capabilities = Capabilities()
     """What it uses, as extracted from its text."""
     literals: tuple[ExternalValue, ...] = ()
-    """What must be confirmed one by one."""
+    """The external values that a reviewer confirms one by one."""
     checks: tuple[str, ...] = ()
     """Name and version of every check that ran."""
 
@@ -104,7 +104,7 @@ class Approval:
     findings: tuple[Finding, ...] = ()
     needs: Capabilities = Capabilities()
     ticked: tuple[str, ...] = ()
-    """Keys of the literals that were confirmed one by one."""
+    """Keys of the external values that were confirmed one by one."""
     checks: tuple[str, ...] = ()
     id: str = ""
 

@@ -67,7 +67,7 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
     )
 
 
-def rank(known: Reliability) -> float:
+def reliability_score(known: Reliability) -> float:
     """Return a rank from an interval: neutral until the evidence is clear on one side.
 
     The lower bound counts if it is above neutral, the upper bound if it is below.

@@ -103,7 +103,13 @@ def judge_and_store(store: Store, candidate: Candidate, *, policy: Policy, at: d
 
 
 def proposed(
-    store: Store, content: SkillContent, *, made: Provenance, origin: Origin, revises: StoredVersion | None, scope: Scope
+    store: Store,
+    content: SkillContent,
+    *,
+    made: Provenance,
+    origin: Origin,
+    revises: StoredVersion | None,
+    scope: Scope,
 ) -> Candidate:
     """Return what a person or agent wrote as a candidate: a new skill, or the next version of the one it revises."""
     by = made.made_by
@@ -126,4 +132,3 @@ def proposed(
     ]
     origins = origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
-

@@ -57,7 +57,9 @@ def approval_for(
     """
     if not gate.makes_recallable(transition):
         if ticked:
-            raise Mistake("only an approval confirms literals", code="tick_without_approval", hint="leave out --tick")
+            raise Mistake(
+                "only an approval confirms external values", code="tick_without_approval", hint="leave out --tick"
+            )
         return None
     examination = gate.examine_version(stored.version)
     given = set(ticked)
@@ -67,7 +69,9 @@ def approval_for(
     return gate.approve(stored, examination, by=transition.by, at=transition.at, policy=policy, ticked=given)
 
 
-def store_decision(store: Store, stored: StoredVersion, transition: Transition, *, policy: Policy, ticked: Collection[str]) -> None:
+def store_decision(
+    store: Store, stored: StoredVersion, transition: Transition, *, policy: Policy, ticked: Collection[str]
+) -> None:
     """Store a decision, and its approval if it has one."""
     approval = approval_for(store, stored, transition, policy=policy, ticked=ticked)
     store.add_transition(transition)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.domain.skill import STATED_KINDS, Condition, Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.gate.duplicates import contradicting_argument, fixed_of
 from tacit.gate.findings import finding
@@ -22,7 +22,6 @@ SAME_SUBJECT = 0.6
 LEAST_SHARED = 2
 """Words of the subject that two skills without a common name must share."""
 
-_RULES = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})
 _NAMED = re.compile(
     r"`([^`\n]{2,80})`|(?<![\w/])((?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{2,5}\b|[A-Z][A-Z0-9_]{2,}|\w+_\w+|[a-z]+[A-Z]\w+)"
 )
@@ -61,7 +60,9 @@ def disagreements(candidate: Candidate, others: Iterable[StoredVersion]) -> Iter
             yield finding("contradicts", field="description", name=stored.version.name, why=why)
 
 
-def interference(candidate: Candidate, own: Sequence[StoredVersion], others: Iterable[StoredVersion]) -> Iterator[Finding]:
+def interference(
+    candidate: Candidate, own: Sequence[StoredVersion], others: Iterable[StoredVersion]
+) -> Iterator[Finding]:
     """Yield the skills that work on the same things as a revision and lack a precondition that it adds.
 
     The revision shows that something must hold first. A skill that works on the same things without that condition may
@@ -143,12 +144,12 @@ def _demands(content: SkillContent) -> list[str]:
 
 def _rules_text(content: SkillContent) -> str:
     """Return the sentences in which a skill states its rules."""
-    steps = [step.text for step in content.steps] if content.kind not in _RULES else []
+    steps = [step.text for step in content.steps] if content.kind not in STATED_KINDS else []
     return "\n".join([content.description, content.body, *steps])
 
 
 def _conflicting_arguments(left: SkillContent, right: SkillContent) -> str:
-    """Whether two procedures for the same thing fix one argument differently, each without saying in which case."""
+    """Return how two procedures for the same thing fix one argument differently in every case; empty where they do not."""
     if _applies_to_cases(left) or _applies_to_cases(right):
         return ""
     alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))

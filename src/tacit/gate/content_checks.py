@@ -16,7 +16,7 @@ from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
-from tacit.domain.trust import Examination, ExternalValue, SafetyCheck, ResourceUse, ResourceKind
+from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
 from tacit.gate import checks as checks_module
 from tacit.gate.checks.safety import hidden_text
 from tacit.gate.findings import field_name, finding
@@ -36,6 +36,8 @@ ORDERS_MAX = 8
 _CONTENTS_CACHED = 2048
 _TEXTS_CACHED = 4096
 _ORDER_EXCERPT_MAX = 160
+# A line that applies to every task is reported whatever it orders. `checks/prose` has a wider pattern, which only makes a
+# sentence more severe that breaks another rule; both report the rule `standing_order`.
 _STANDING_ORDER = re.compile(
     r"\b(?:always|never|regardless|no matter (?:what|which|who|how)|under (?:no|any|all) circumstances?|at all times"
     r"|in (?:all|every) cases?|without exceptions?|from now on|(?:each|every) (?:single )?time"
@@ -58,14 +60,14 @@ def examine_content(
 ) -> Examination:
     """Run every check, and list what the content uses and what of it must be confirmed."""
     hashed = HashedContent(content, content.hash())
-    found = _checked(hashed) if checks is None else checks_module.examine(content, checks=checks)
+    found = _findings_of_checks(hashed) if checks is None else checks_module.run_checks(content, checks=checks)
     needs = needed_capabilities(hashed)
     own = [*steps_without_source(content, provenance), *standing_orders(content, origins, provenance)]
     own += undeclared(content.capabilities, needs)
     return Examination(
         findings=_most_severe((*found, *own)),
         needs=needs,
-        literals=() if is_quotation(content) else literals(resource_uses(hashed), origins),
+        literals=() if is_quotation(content) else external_values(resource_uses(hashed), origins),
         checks=checks_module.identities(checks),
     )
 
@@ -91,8 +93,8 @@ def resource_uses_of(content: SkillContent) -> tuple[ResourceUse, ...]:
 
 
 @lru_cache(maxsize=_CONTENTS_CACHED)
-def _checked(hashed: HashedContent) -> tuple[Finding, ...]:
-    return checks_module.examine(hashed.content)
+def _findings_of_checks(hashed: HashedContent) -> tuple[Finding, ...]:
+    return checks_module.run_checks(hashed.content)
 
 
 def _most_severe(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -184,40 +186,40 @@ def attempts_behind(provenance: Provenance, path: str) -> frozenset[str]:
     )
 
 
-# --- literals to confirm ------------------------------------------------------------------------------------------------
+# --- external values to confirm -------------------------------------------------------------------------------------------
 #
 # An agent acts on a host, a package, a command, a path, a variable or an address as it is written. Where it came from tool
 # output, a file or the web, one approval for the whole text is not enough: the reviewer confirms each of them. What another
-# literal already includes is not asked again, such as a URL's host, the program of a longer command, a package's launcher.
+# value already includes is not asked again, such as a URL's host, the program of a longer command, a package's launcher.
 
 _TRANSPARENT_WRAPPERS = WRAPPERS - {"sudo", "doas", "env"}
 """They change nothing about the command that they run, so only that command is confirmed."""
 _NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
 
 
-def literals(touches: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:
-    """Return what an external field uses, each once, in the order of the text; effects are not literals."""
+def external_values(uses: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:
+    """Return the values that external fields use, each once, in the order of the text; an effect is no value."""
     found: dict[str, ExternalValue] = {}
     known: dict[str, Origin] = {}
-    for touch in touches:
-        if touch.kind is ResourceKind.EFFECT:
+    for use in uses:
+        if use.kind is ResourceKind.EFFECT:
             continue
-        if touch.field not in known:
-            known[touch.field] = origin_at(origins, touch.field)
-        if known[touch.field] is Origin.EXTERNAL:
-            literal = ExternalValue(kind=touch.kind, value=touch.value, field=touch.field)
-            found.setdefault(literal.key, literal)
-    together = _LiteralSet(found.values())
-    return tuple(literal for literal in found.values() if not together.includes_elsewhere(literal))
+        if use.field not in known:
+            known[use.field] = origin_at(origins, use.field)
+        if known[use.field] is Origin.EXTERNAL:
+            external = ExternalValue(kind=use.kind, value=use.value, field=use.field)
+            found.setdefault(external.key, external)
+    together = _ExternalValueSet(found.values())
+    return tuple(external for external in found.values() if not together.includes_elsewhere(external))
 
 
-class _LiteralSet:
-    """All literals of a content, to find those that another one includes."""
+class _ExternalValueSet:
+    """All external values of a content, to find those that another one includes."""
 
     def __init__(self, found: Iterable[ExternalValue]) -> None:
         values: dict[ResourceKind, list[str]] = {kind: [] for kind in ResourceKind}
-        for literal in found:
-            values[literal.kind].append(literal.value)
+        for external in found:
+            values[external.kind].append(external.value)
         self._hosts = {host_of(url) for url in values[ResourceKind.URL]}
         self._urls: dict[tuple[str, str, str], str] = {}
         for url in values[ResourceKind.URL]:
@@ -227,30 +229,30 @@ class _LiteralSet:
         self._packages = set(values[ResourceKind.PACKAGE])
         self._paths = {*values[ResourceKind.SECRET], *values[ResourceKind.WRITE]}
 
-    def includes_elsewhere(self, literal: ExternalValue) -> bool:
-        """Whether another literal includes all of this one."""
-        match literal.kind:
+    def includes_elsewhere(self, external: ExternalValue) -> bool:
+        """Whether another value includes all of this one."""
+        match external.kind:
             case ResourceKind.HOST:
-                return literal.value in self._hosts
+                return external.value in self._hosts
             case ResourceKind.URL:
-                return self._is_beneath_another(literal.value)
+                return self._is_beneath_another(external.value)
             case ResourceKind.COMMAND:
-                launcher, _, package = literal.value.rpartition(" ")
+                launcher, _, package = external.value.rpartition(" ")
                 fetched = launcher in FETCHERS and package in self._packages
-                return fetched or literal.value in self._heads or literal.value in _TRANSPARENT_WRAPPERS
+                return fetched or external.value in self._heads or external.value in _TRANSPARENT_WRAPPERS
             case ResourceKind.READ:
-                return literal.value in self._paths
+                return external.value in self._paths
             case _:
                 return False
 
     def _is_beneath_another(self, url: str) -> bool:
-        """Whether another literal is the same address or a folder above it; a bare host includes too much to count."""
+        """Whether another value is the same address or a folder above it; a bare host includes too much to count."""
         own = _plain_url(url)
         if own is None:
             return False
         scheme, host, path = own
-        pieces = path.split("/")
-        above = ((scheme, host, "/".join(pieces[:count])) for count in range(2, len(pieces)))
+        folders = path.split("/")
+        above = ((scheme, host, "/".join(folders[:count])) for count in range(2, len(folders)))
         return self._urls[own] != url or any(each in self._urls for each in above)
 
 
@@ -287,7 +289,7 @@ def is_quotation(content: SkillContent) -> bool:
 def findings_against_quoting(text: str) -> tuple[Finding, ...]:
     """Return the grave findings against quoting a text, most severe first; empty where it may be quoted."""
     content = SkillContent(kind=Kind.REFERENCE, name="passage", description="A passage of a document.", body=text)
-    found = checks_module.examine(content)
+    found = checks_module.run_checks(content)
     grave = (each for each in found if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH])
     return (*hidden_text(text, "body"), *grave)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from tacit.domain.skill import Capabilities, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.skill import RULE_KINDS, Capabilities, Kind, Parameter, SkillContent, SkillStep
 from tacit.text.near_duplicates import order_similarity, text_similarity
 from tacit.text.shell import parse_command
 
@@ -31,11 +31,10 @@ _KEYED: Mapping[str, Callable[[Any], Hashable]] = {
     "pitfalls": attrgetter("text", "kind", "step"),
 }
 """Lists, and the key by which two of their entries are the same."""
-_RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 _COUNTED = frozenset({"cases", "pitfalls"})
 """Of two entries with one key the candidate's is kept, since it was counted later."""
-_LOCATED = frozenset({"command", "cmd", "file_path", "path"})
-"""Arguments that say where, not what; the shape of a step covers them."""
+_LOCATION_ARGUMENTS = frozenset({"command", "cmd", "file_path", "path"})
+"""Arguments that give a location; the shape of a step covers them."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 OPPOSED_FROM = 0.3
 """Texts below this similarity are not compared for opposition."""
@@ -79,7 +78,7 @@ def _opposed(left: str, right: str) -> bool:
 
 def _comparable(left: Kind, right: Kind) -> bool:
     """Whether two kinds can be the same skill: a preference and a norm may be one rule."""
-    return left is right or {left, right} == _RULES
+    return left is right or {left, right} == RULE_KINDS
 
 
 def _actions(content: SkillContent) -> list[Hashable]:
@@ -103,7 +102,7 @@ def contradicting_argument(left: Sequence[SkillStep], right: Sequence[SkillStep]
 
 def _differing(left: SkillStep, right: SkillStep) -> str:
     ours, theirs = left.arguments, right.arguments
-    for name in sorted((ours.keys() & theirs.keys()) - _LOCATED):
+    for name in sorted((ours.keys() & theirs.keys()) - _LOCATION_ARGUMENTS):
         if ours[name] != theirs[name] and _is_fixed(ours[name]) and _is_fixed(theirs[name]):
             return f"`{left.tool}` with {name} {str(theirs[name])[:60]!r} against {str(ours[name])[:60]!r}"
     return ""
@@ -111,7 +110,7 @@ def _differing(left: SkillStep, right: SkillStep) -> str:
 
 def fixed_of(step: SkillStep) -> list[str]:
     """Return the arguments of a step with a fixed value, except those that say where."""
-    return [name for name, value in step.arguments.items() if name not in _LOCATED and _is_fixed(value)]
+    return [name for name, value in step.arguments.items() if name not in _LOCATION_ARGUMENTS and _is_fixed(value)]
 
 
 def _is_fixed(value: Any) -> bool:
@@ -120,7 +119,7 @@ def _is_fixed(value: Any) -> bool:
 
 def adds_nothing(candidate: SkillContent, known: SkillContent) -> bool:
     """Whether a known content covers everything in the candidate, so that it only confirms."""
-    if candidate.kind in _RULES and candidate.tags and (candidate.name, candidate.tags) == (known.name, known.tags):
+    if candidate.kind in RULE_KINDS and candidate.tags and (candidate.name, candidate.tags) == (known.name, known.tags):
         return True  # the same correction in other words: both are named after the corrected action
     if not _covers_conditions(candidate, known):
         return False

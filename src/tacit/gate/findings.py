@@ -14,7 +14,7 @@ from tacit.domain.coded_reason import CodedReason, Value, parse_reasons
 
 _INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
 
-RULES: Mapping[str, tuple[Severity, str]] = {
+FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
     # formation
     "task_failed": (_HIGH, "{why}"),
     "unverified": (_HIGH, "{why}"),
@@ -66,7 +66,7 @@ def finding(
     rule: str, *, field: str = "", severity: Severity | None = None, code: str = "", **values: object
 ) -> Finding:
     """Make a finding of a rule; `code` is stored instead of the rule's own name where one rule has several."""
-    usual, sentence = RULES[rule]
+    usual, sentence = FINDING_TEMPLATES[rule]
     message = sentence.format_map(values)
     return Finding(
         rule=code or rule.partition("/")[0],

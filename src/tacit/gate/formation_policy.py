@@ -1,4 +1,4 @@
-"""Formation policy: is a candidate worth storing at all? Candidate → findings. Pure.
+"""Formation policy: is a candidate eligible to become a skill at all? Candidate → findings. Pure.
 
 The rules look at the evidence and the form only; safety and duplicates are judged elsewhere.
 """
@@ -63,9 +63,9 @@ def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
     if len(content.sub_skills) + steps > 1 and content.sub_skills:
         yield finding("composite", count=len(content.sub_skills))
     elif steps < policy.min_steps:
-        known_use = _usage_evidence(candidate)
-        if steps and known_use:
-            yield finding("primitive", steps=steps, why=known_use)
+        usage_evidence = _usage_evidence(candidate)
+        if steps and usage_evidence:
+            yield finding("primitive", steps=steps, why=usage_evidence)  # short, but justified
         else:
             yield finding("too_simple", code=f"too_simple_{steps}_steps", steps=steps, least=policy.min_steps)
 

@@ -37,7 +37,9 @@ def expected_verdict(
     candidate = admission.proposed(
         context.store, content, made=made, origin=origin, revises=revises, scope=context.scope
     )
-    return admission.judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
+    return admission.judge_against_store(
+        context.store, candidate, policy=context.config.policy, at=context.now()
+    ).verdict
 
 
 def stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:

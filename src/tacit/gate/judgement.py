@@ -1,9 +1,10 @@
 """The gate's judgement of one candidate: compare it with the known skills, run the checks, decide. Pure.
 
-First `_Judge` plans what the candidate is to the library: a new skill, the next version of a known one, a confirmation of one,
-or nothing. Then it carries the plan out. By default a person decides on everything that is stored (*hold*). Only the open
-policy accepts by itself, and only machine-verified successes of several sessions, without external origin and without
-findings. Grave findings quarantine a version instead of rejecting it, so that a person can see why and decide.
+First `_Evaluation` plans what the candidate is to the library: a new skill, the next version of a known one, a
+confirmation of one, or nothing. Then it makes what is to be stored. By default a person decides on everything that is
+stored (`Decision.HOLD`: it waits for a person). Only the open policy accepts by itself, and only machine-verified
+successes of several sessions, without external origin and without findings. Grave findings quarantine a version instead
+of rejecting it, so that a person can see why and decide.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from tacit.gate.findings import GateReason, finding, reason_sentence
 from tacit.gate.formation_policy import REJECT_FROM, eligibility
 from tacit.gate.revisions import (
     MINING,
+    changed_step_texts,
     current_edit,
     edited_from,
-    changed_step_texts,
     is_remined,
     merge_remined,
     same_instructions,
@@ -72,12 +73,12 @@ def judge(
     library_findings: Iterable[Finding] = (),
     successes: CountSuccesses = no_successes,
 ) -> GateResult:
-    """Judge one candidate against the policy and the known skills.
+    """Judge one candidate against the policy and the known skills; return the verdict and what is to be stored.
 
     `known` is the newest version of each similar skill; for a revision, all versions of its own. `extra_findings` come from
     comparing it with the rest of the library. `successes` counts the independent verified ones among attempts.
     """
-    return _Evaluation(known, policy, at, successes).judge(candidate, library_findings)
+    return _Evaluation(known, policy, at, successes).run(candidate, library_findings)
 
 
 def matching_version(candidate: Candidate, known: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
@@ -114,35 +115,35 @@ class _Evaluation:
     def __init__(self, known: Sequence[StoredVersion], policy: Policy, at: datetime, successes: CountSuccesses) -> None:
         self._known, self._policy, self._at, self._successes = known, policy, at, successes
 
-    def judge(self, candidate: Candidate, library_findings: Iterable[Finding]) -> GateResult:
-        """Plan what the candidate is to the library, and carry it out."""
+    def run(self, candidate: Candidate, library_findings: Iterable[Finding]) -> GateResult:
+        """Plan what the candidate is to the library, and make what is to be stored."""
         plan = self._plan(candidate, list(library_findings))
-        carry_out = {
+        handler = {
             Relation.NONE: self._reject,
             Relation.REINFORCE: self._confirm,
             Relation.NEW: self._store,
             Relation.MERGE: self._store,
         }[plan.relation]
-        result = carry_out(plan)
+        result = handler(plan)
         # A merged candidate has the attempts of both sides; the verdict is about its own.
         verdict = dataclasses.replace(result.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
         return dataclasses.replace(result, verdict=verdict)
 
     # --- plan ---
 
-    def _plan(self, candidate: Candidate, extra: list[Finding]) -> _Plan:
+    def _plan(self, candidate: Candidate, library_findings: list[Finding]) -> _Plan:
         own = sorted((s for s in self._known if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
         mined_again = bool(own) and is_remined(candidate)
         if mined_again:
             candidate, replaced = merge_remined(candidate, own)
-            extra = [*replaced, *extra]
-        formed = list(eligibility(candidate, self._policy))
-        refusing = [each for each in formed if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[REJECT_FROM]]
-        if refusing and self._repeats_recallable(candidate):
-            formed = [each for each in formed if each not in refusing]
-        elif refusing:
-            return _Plan(Relation.NONE, candidate, [*formed, *extra])
-        findings = [*formed, *extra]
+            library_findings = [*replaced, *library_findings]
+        eligible = list(eligibility(candidate, self._policy))
+        rejecting = [each for each in eligible if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[REJECT_FROM]]
+        if rejecting and self._repeats_recallable(candidate):
+            eligible = [each for each in eligible if each not in rejecting]
+        elif rejecting:
+            return _Plan(Relation.NONE, candidate, [*eligible, *library_findings])
+        findings = [*eligible, *library_findings]
         return self._plan_mined(candidate, own, findings) if mined_again else self._plan_by_match(candidate, findings)
 
     def _repeats_recallable(self, candidate: Candidate) -> bool:
@@ -157,7 +158,8 @@ class _Evaluation:
         same = [
             stored
             for stored in own
-            if stored.version.provenance.made_by.startswith(MINING)  # what one attempt gave is described again once
+            # Only mined versions count: a version that was drafted from one attempt gets one mined version of the same text.
+            if stored.version.provenance.made_by.startswith(MINING)
             and same_instructions(candidate.content, stored.version.content)
         ]
         if any(stored.status is Status.REJECTED for stored in same):
@@ -180,7 +182,7 @@ class _Evaluation:
         covered = same or (not candidate.revises and adds_nothing(candidate.content, closest.version.content))
         if closest.status is Status.REJECTED and not candidate.revises:
             findings.append(finding("rejected_before", name=name))
-            # What was rejected is not merged into the newcomer.
+            # What was rejected is not merged into the candidate.
             return _Plan(Relation.NONE, candidate, findings) if covered else self._plan_new(candidate, findings)
         written = candidate.assessment is None and not candidate.revises
         if written and not same and name != candidate.content.name:
@@ -199,7 +201,7 @@ class _Evaluation:
     def _plan_new(self, candidate: Candidate, findings: list[Finding]) -> _Plan:
         return _Plan(Relation.NEW, _with_free_name(candidate, self._known), findings)
 
-    # --- carry out ---
+    # --- make what is to be stored ---
 
     def _reject(self, plan: _Plan) -> GateResult:
         """Store nothing but the verdict."""
@@ -233,7 +235,7 @@ class _Evaluation:
             created_at=self._at,
             parents=candidate.parents,
         )
-        findings = [*plan.findings, *self._checked(candidate, skill.id)]
+        findings = [*plan.findings, *self._run_checks(candidate, skill.id)]
         decision, reason = self._decide(candidate, findings)
         if reason is not None:
             findings.append(finding("waits_for_a_person", why=reason_sentence(reason)))
@@ -269,15 +271,15 @@ class _Evaluation:
             return None
         if self._missing_evidence(candidate):
             return None
-        if reason_against_acceptance(candidate, self._checked(candidate, stored.skill.id), self._policy):
+        if reason_against_acceptance(candidate, self._run_checks(candidate, stored.skill.id), self._policy):
             return None
-        return stored.remap_path(Status.TRIAL, str(coded(GateReason.POLICY_ACCEPTED)), by=candidate.by, at=self._at)
+        return stored.transition_to(Status.TRIAL, str(coded(GateReason.POLICY_ACCEPTED)), by=candidate.by, at=self._at)
 
     def _missing_evidence(self, candidate: Candidate) -> CodedReason | None:
         least = max(1, self._policy.independent_successes)
         return missing_evidence(candidate.content, candidate.provenance, count=self._successes, least=least)
 
-    def _checked(self, candidate: Candidate, skill_id: str) -> list[Finding]:
+    def _run_checks(self, candidate: Candidate, skill_id: str) -> list[Finding]:
         """Run the safety rules and every check, and report what is new compared with the approved versions."""
         examination = examine_content(candidate.content, candidate.origins, provenance=candidate.provenance)
         own = [each for each in safety(candidate) if not any(_covers(other, each) for other in examination.findings)]
@@ -297,7 +299,9 @@ class _Evaluation:
         )
 
 
-def _nearest(candidate: Candidate, known: Sequence[StoredVersion], policy: Policy) -> tuple[StoredVersion | None, float]:
+def _nearest(
+    candidate: Candidate, known: Sequence[StoredVersion], policy: Policy
+) -> tuple[StoredVersion | None, float]:
     """Return the skill that a candidate belongs to: the one it revises, else the most similar one in the same scope."""
     if candidate.revises:
         own = [stored for stored in known if stored.skill.id == candidate.revises]
@@ -324,8 +328,8 @@ def _with_free_name(candidate: Candidate, known: Sequence[StoredVersion]) -> Can
 
 def _covers(other: Finding, own: Finding) -> bool:
     """Whether another finding reports the same, at least as severe and in the same field."""
-    within = own.field == other.field or own.field.startswith(f"{other.field}.")
-    return within and other.rule == own.rule and SEVERITY_RANK[other.severity] >= SEVERITY_RANK[own.severity]
+    same_field = own.field == other.field or own.field.startswith(f"{other.field}.")
+    return same_field and other.rule == own.rule and SEVERITY_RANK[other.severity] >= SEVERITY_RANK[own.severity]
 
 
 def _summary(findings: Sequence[Finding]) -> CodedReason:

@@ -16,7 +16,7 @@ from tacit.text.text_sources import TextLog, texts_in
 
 _LogWithTexts = tuple[TextLog[str], list[str]]
 """Texts in order, of which some are untrusted."""
-_TOGETHER = frozenset({"cues", "after", "surroundings"})
+_GROUPED_LISTS = frozenset({"cues", "after", "surroundings"})
 
 
 def origins_of_edit(
@@ -29,18 +29,18 @@ def origins_of_edit(
     """
     content_fields = filled_fields(content)
     if writer is Origin.EXTERNAL:
-        return _together(dict.fromkeys(content_fields, writer))
-    at_place, anywhere = _kept(before)
+        return _group_list_origins(dict.fromkeys(content_fields, writer))
+    at_place, anywhere = _previous_origins(before)
     lower = _by_origin((*before, *named), below=writer)
     own = _earlier_texts(content_fields, before)
     found: dict[str, Origin] = {}
     for field, value in content_fields.items():
         kept = at_place.get((field, repr(value)), anywhere.get(repr(value)))
         found[field] = kept if kept is not None else _reworded(value, writer, own=own.get(field, ()), lower=lower)
-    return _together(found)
+    return _group_list_origins(found)
 
 
-def _kept(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin], dict[str, Origin]]:
+def _previous_origins(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin], dict[str, Origin]]:
     """Return the lowest origin that a value had in its field, and in any field."""
     at_place: dict[tuple[str, str], Origin] = {}
     anywhere: dict[str, Origin] = {}
@@ -88,30 +88,30 @@ def _reworded(
 ) -> Origin:
     """Return the origin of a changed field: the lowest that it copies from, or else the writer's."""
     texts = list(texts_in(plain(value)))
-    for origin, (log, lent) in lower.items():
-        borrowing = [text for text in texts if log.copied_from(text) is not None]
-        above = [text for text, each in own if each.rank > origin.rank]
-        if above and borrowing:  # only what the field did not have before can be copied
-            borrowing = _borrowing_more(borrowing, above, lent)
-        if borrowing:
+    for origin, (log, source_texts) in lower.items():
+        copied = [text for text in texts if log.copied_from(text) is not None]
+        trusted_texts = [text for text, each in own if each.rank > origin.rank]
+        if trusted_texts and copied:  # only what the field did not have before can be copied
+            copied = _newly_copied(copied, trusted_texts, source_texts)
+        if copied:
             return origin
     return writer
 
 
-def _borrowing_more(texts: Sequence[str], above: Sequence[str], lent: Sequence[str]) -> list[str]:
-    """Yield the texts that copy something that their own field did not have before."""
+def _newly_copied(texts: Sequence[str], trusted_texts: Sequence[str], source_texts: Sequence[str]) -> list[str]:
+    """Return the texts that copy something that their own field did not have before."""
     log: TextLog[str] = TextLog()
-    for vouched, each in (*((True, each) for each in above), *((False, each) for each in lent)):
-        log.add(each, each, vouched=vouched)
-    return [text for text in texts if text not in above and log.copied_from(text) is not None]
+    for trusted, each in (*((True, each) for each in trusted_texts), *((False, each) for each in source_texts)):
+        log.add(each, each, trusted=trusted)
+    return [text for text in texts if text not in trusted_texts and log.copied_from(text) is not None]
 
 
-def _together(found: Mapping[str, Origin]) -> dict[str, Origin]:
+def _group_list_origins(found: Mapping[str, Origin]) -> dict[str, Origin]:
     """Return the origins with one entry for each list of many small entries."""
     shown: dict[str, Origin] = {}
     for field, origin in found.items():
         name = field.partition(".")[0]
-        path = name if name in _TOGETHER else field
+        path = name if name in _GROUPED_LISTS else field
         shown[path] = lowest((origin, shown.get(path, origin)))
     return shown
 
@@ -129,7 +129,7 @@ def _by_origin(versions: Sequence[SkillVersion], *, below: Origin) -> dict[Origi
     for origin in sorted({each for each, _ in written if each.rank < below.rank}, key=lambda each: each.rank):
         log: TextLog[str] = TextLog()
         for each, text in written:
-            log.add(text, text, vouched=each.rank > origin.rank)
+            log.add(text, text, trusted=each.rank > origin.rank)
         found[origin] = log, [text for each, text in written if each.rank <= origin.rank]
     return found
 

@@ -72,7 +72,7 @@ _DATE = r"(?<![\w.-])(?<!version[ =:])(?<!version: )20[12]\d-(?:0[1-9]|1[0-2])-(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFacts:
-    """What is known about the project that a skill comes from."""
+    """What is known about the project that a skill comes from; it makes text local."""
 
     project: str = ""
     workspace: str = ""
@@ -101,7 +101,7 @@ class _Rule:
     steps_only: bool = False
     """Whether it applies only to fields that are executed, not to descriptions."""
 
-    def instead_of(self, text: str) -> str:
+    def replacement_for(self, text: str) -> str:
         """Return the placeholder for a matched text."""
         return self.placeholder.replace("{}", text)
 
@@ -113,54 +113,57 @@ class _Rule:
                 yield match.span(part)
 
 
-def portability(content: SkillContent, local: ProjectFacts = NO_PROJECT_FACTS) -> Iterator[Finding]:
+def portability(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> Iterator[Finding]:
     """Yield what ties a skill to one project, person or machine."""
-    rules = _rules(local, _bundled(content))
+    rules = _rules(facts, _bundled(content))
     for field, value in filled_fields(content).items():
-        if field.partition(".")[0] in _NOT_LOOKED_AT:
+        if field.partition(".")[0] in _SKIPPED_FIELDS:
             continue
         seen: dict[tuple[str, str], _Rule] = {}
         secrets: dict[str, None] = {}
         for text in _strings(value):
             secrets |= dict.fromkeys(redact(text).found)
-            seen |= {(rule.name, text[a:b]): rule for a, b, rule in _matches(text, rules, _is_doing(field))}
+            seen |= {(rule.name, text[a:b]): rule for a, b, rule in _matches(text, rules, _is_executed(field))}
         for kind in secrets:
             message = f"{field} holds a secret ({kind}); write <TOKEN> to make it portable"
             yield Finding(rule=SECRET, message=message, severity=Severity.HIGH, field=field)
         for (name, match), rule in list(seen.items())[:MOST_PER_FIELD]:
             message = (
-                f"{field} mentions `{match[:_SHOWN]}`; write {rule.instead_of(match[:_SHOWN])} to make it portable"
+                f"{field} mentions `{match[:_SHOWN]}`; write {rule.replacement_for(match[:_SHOWN])} to make it portable"
             )
             yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=match[:_SHOWN])
 
 
-def suggest(content: SkillContent, local: ProjectFacts = NO_PROJECT_FACTS) -> SkillContent:
+def suggest(content: SkillContent, facts: ProjectFacts = NO_PROJECT_FACTS) -> SkillContent:
     """Return the content with a placeholder for everything local."""
-    rules = _rules(local, _bundled(content))
+    rules = _rules(facts, _bundled(content))
     changed: dict[str, Any] = {}
     for each in dataclasses.fields(content):
-        if each.name in _NOT_LOOKED_AT:
+        if each.name in _SKIPPED_FIELDS:
             continue
-        value, doing = getattr(content, each.name), _is_doing(each.name)
-        rewrite = _slug(rules) if each.name == "name" else lambda text, doing=doing: _rewritten(text, rules, doing)
+        value, executed = getattr(content, each.name), _is_executed(each.name)
+        rewrite = (
+            _slug(rules) if each.name == "name" else lambda text, executed=executed: _rewritten(text, rules, executed)
+        )
         new = _mapped(value, rewrite)
         if new != value:
             changed[each.name] = new
     return dataclasses.replace(content, **changed) if changed else content
 
 
-_NOT_LOOKED_AT = frozenset(
+_SKIPPED_FIELDS = frozenset(
     {
         "kind", "category", "cues", "sub_skills", "after", "extends", "surroundings", "allowed_tools", "license", "metadata",
         "compatibility", "portable", "shareable", "capabilities",
     }
 )  # fmt: skip
 """Fields with names of skills and tools or computed values; they are not rewritten."""
-_DOING = frozenset({"steps", "parameters", "preconditions", "postconditions", "cases"})
+_EXECUTED_FIELDS = frozenset({"steps", "parameters", "preconditions", "postconditions", "cases"})
+"""Fields that an agent carries out; rules with `steps_only` look at these alone."""
 
 
-def _is_doing(field: str) -> bool:
-    return field.partition(".")[0] in _DOING
+def _is_executed(field: str) -> bool:
+    return field.partition(".")[0] in _EXECUTED_FIELDS
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -196,12 +199,12 @@ def _mapped(value: Any, rewrite: Callable[[str], str]) -> Any:
     return value
 
 
-def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, int, _Rule]]:
-    """Yield the spans of local text, each once; earlier rules win."""
+def _matches(text: str, rules: Sequence[_Rule], executed: bool) -> list[tuple[int, int, _Rule]]:
+    """Return the spans of local text, each once; earlier rules win."""
     found: list[tuple[int, int, _Rule]] = []
     taken = bytearray(len(text))
     for rule in rules:
-        if rule.steps_only and not doing:
+        if rule.steps_only and not executed:
             continue
         for start, end in rule.spans(text):
             if end > start and not any(taken[start:end]) and not _SAME_EVERYWHERE.match(text, start):
@@ -210,15 +213,15 @@ def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, 
     return sorted(found, key=lambda place: place[:2])
 
 
-def _rewritten(text: str, rules: Sequence[_Rule], doing: bool) -> str:
+def _rewritten(text: str, rules: Sequence[_Rule], executed: bool) -> str:
     """Return a text with placeholders. Secrets are replaced first, so that no part of one matches another rule."""
     clean = redact(text)
     if clean.found:
         text = re.sub(r"<redacted:[a-z0-9-]+>", "<TOKEN>", clean.text)
     parts, rest = [], 0
-    for start, end, rule in _matches(text, rules, doing):
+    for start, end, rule in _matches(text, rules, executed):
         kept = rule.keep(text[start:end]) if rule.keep else ""
-        parts += [text[rest:start], rule.instead_of(text[start:end]), kept]
+        parts += [text[rest:start], rule.replacement_for(text[start:end]), kept]
         rest = end
     return "".join([*parts, text[rest:]])
 
@@ -292,29 +295,29 @@ def _bundled(content: SkillContent) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def _rules(local: ProjectFacts, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
+def _rules(facts: ProjectFacts, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
     """Return the rules for a project: its own names first, since they are certain."""
     own: list[_Rule] = []
-    if len(local.workspace) > 1:
-        inside = re.compile(rf"{re.escape(local.workspace)}(?=/|\b)(?!-)")
+    if len(facts.workspace) > 1:
+        inside = re.compile(rf"{re.escape(facts.workspace)}(?=/|\b)(?!-)")
         own.append(_Rule(name="absolute_path", pattern=inside, placeholder="<repo-root>"))
-    for remote in filter(None, local.remotes):
+    for remote in filter(None, facts.remotes):
         slug = re.escape(remote)
         pattern = re.compile(
             rf"(?:https?://|ssh://)?(?:[\w.-]{{1,63}}@)?(?:[\w-]{{1,63}}\.){{1,8}}[a-z]+[:/]{slug}(?:\.git)?\b|\b{slug}\b"
         )
         own.append(_Rule(name="repository", pattern=pattern, placeholder="<REPOSITORY>"))
-    if local.project:
-        own.append(_Rule(name="repository", pattern=_name(local.project), placeholder="<REPOSITORY>"))
-    for branch in local.branches:
+    if facts.project:
+        own.append(_Rule(name="repository", pattern=_name(facts.project), placeholder="<REPOSITORY>"))
+    for branch in facts.branches:
         if branch not in _USUAL_BRANCHES and len(branch) > 3:
             exactly = re.compile(rf"(?<![\w/.-]){re.escape(branch)}(?![\w/.-])")
             own.append(_Rule(name="branch", pattern=exactly, placeholder="<BRANCH>", steps_only=True))
-    for user in local.users:
+    for user in facts.users:
         if user not in _USUAL_USERS and len(user) > 3:
             own.append(_Rule(name="person", pattern=re.compile(rf"\b{re.escape(user)}\b"), placeholder="<USER>"))
-    if local.has_file:
-        own.append(_file_rule(local.has_file, bundled))
+    if facts.has_file:
+        own.append(_file_rule(facts.has_file, bundled))
     return (*own, *_GENERAL)
 
 

@@ -91,10 +91,16 @@ def makes_recallable(transition: Transition) -> bool:
 
 
 def approve(
-    stored: StoredVersion, examination: Examination, *, by: str, at: datetime, policy: Policy, ticked: Collection[str] = ()
+    stored: StoredVersion,
+    examination: Examination,
+    *,
+    by: str,
+    at: datetime,
+    policy: Policy,
+    ticked: Collection[str] = (),
 ) -> Approval:
-    """Bind an approval to what was shown. Every literal that came from outside must be confirmed by itself."""
-    known = {literal.key for literal in examination.literals}
+    """Bind an approval to what was shown. Every value that came from outside must be confirmed by itself."""
+    known = {external.key for external in examination.literals}
     unknown = sorted(set(ticked) - known)
     if unknown:
         hint = f"it asks for: {', '.join(sorted(known))}" if known else "it asks for no confirmation"
@@ -125,14 +131,14 @@ def approve(
 
 
 def unconfirmed_values(examination: Examination, ticked: Collection[str]) -> list[ExternalValue]:
-    """Return the literals that are not confirmed yet."""
-    return [literal for literal in examination.literals if literal.key not in ticked]
+    """Return the external values that are not confirmed yet."""
+    return [external for external in examination.literals if external.key not in ticked]
 
 
 def _confirmations_text(stored: StoredVersion, missing: Sequence[ExternalValue]) -> str:
     """List what to confirm; on purpose without a command that confirms all of it unread."""
     many = f"{len(missing)} things that came" if len(missing) > 1 else "something that came"
-    listed = [f"  {literal.key}  ({field_name(literal.field)})" for literal in missing]
+    listed = [f"  {external.key}  ({field_name(external.field)})" for external in missing]
     return "\n".join([f"`{stored.version.name}` contains {many} from outside; confirm each of them:", *listed])
 
 
@@ -151,7 +157,9 @@ class ApprovalCheck:
         return not self.reasons
 
 
-def check_approval(approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy) -> ApprovalCheck:
+def check_approval(
+    approval: Approval, version: SkillVersion, *, examination: Examination, policy: Policy
+) -> ApprovalCheck:
     """Compare what was approved with what today's checks see."""
     reasons = tuple(_differences(approval, version, examination=examination, policy=policy))
     return ApprovalCheck(
@@ -192,8 +200,8 @@ def new_finding(finding: Finding) -> CodedReason:
 
 
 def not_confirmed(missing: Sequence[ExternalValue]) -> CodedReason:
-    """Return the reason for literals that were not confirmed."""
-    return coded(GateReason.NOT_CONFIRMED, keys=", ".join(literal.key for literal in missing))
+    """Return the reason for external values that were not confirmed."""
+    return coded(GateReason.NOT_CONFIRMED, keys=", ".join(external.key for external in missing))
 
 
 def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[Finding]:

@@ -1,8 +1,8 @@
 """Revisions of a known skill: what mining describes again from more attempts, and what a person edited. Pure.
 
-Counts are over all attempts, so two descriptions of one skill are not merged: the later one replaces the earlier. What a
-person wrote since is kept where mining has nothing to offer; where mining would replace it, a finding reports that and a
-person decides. A description that differs in its counts alone is not new.
+Mining counts over all attempts every time, so its newest result replaces its earlier ones instead of being merged with
+them. What a person wrote since is kept in the fields that mining leaves empty or does not set; where mining would replace
+it, a finding reports that and a person decides. A result that differs in its counts alone makes no new version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MINED_FIELDS = (
     "steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills",
     "surroundings",
 )  # fmt: skip
-"""Fields that mining determines; the others describe them."""
+"""Fields that mining determines."""
 DESCRIPTION_FIELDS = ("description", "category", "tags", "example_queries", "body")
 
 
@@ -42,21 +42,29 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     """
     edit = current_edit(own)
     known = (edit or own[-1]).version
-    taken = MINED_FIELDS + DESCRIPTION_FIELDS if _may_replace_description(known.provenance, candidate.provenance) else MINED_FIELDS
-    content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in taken})
+    from_mining = (
+        MINED_FIELDS + DESCRIPTION_FIELDS
+        if _may_replace_description(known.provenance, candidate.provenance)
+        else MINED_FIELDS
+    )
+    content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in from_mining})
     spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, known)]
     instructed = {READ_INSTRUCTIONS: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
     worded = candidate.provenance if candidate.provenance.model else known.provenance
     provenance = dataclasses.replace(
         candidate.provenance,
-        grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken) | instructed,
+        grounding=_pick_fields(candidate.provenance.grounding, known.provenance.grounding, from_mining) | instructed,
         model=worded.model,
         prompt_version=worded.prompt_version,
     )
     again = dataclasses.replace(
         candidate,
         content=content,
-        origins=_joint(with_default_origins(candidate.content, candidate.origins), with_default_origins(known.content, known.origins), taken),
+        origins=_pick_fields(
+            with_default_origins(candidate.content, candidate.origins),
+            with_default_origins(known.content, known.origins),
+            from_mining,
+        ),
         provenance=provenance,
         parents=(known.id,),
     )
@@ -88,10 +96,10 @@ def _may_replace_description(known: Provenance, new: Provenance) -> bool:
     return known.made_by.startswith(_TACIT) and (bool(new.model) or not known.model)
 
 
-def _joint(new: Mapping[str, T], old: Mapping[str, T], taken: Sequence[str]) -> dict[str, T]:
-    """Take the entries of the fields in `taken` from the new side, and the others from the old one."""
-    kept = {path: value for path, value in old.items() if path.partition(".")[0] not in taken}
-    return kept | {path: value for path, value in new.items() if path.partition(".")[0] in taken}
+def _pick_fields(new: Mapping[str, T], old: Mapping[str, T], from_new: Sequence[str]) -> dict[str, T]:
+    """Take the entries of the fields in `from_new` from the new side, and the others from the old one."""
+    kept = {path: value for path, value in old.items() if path.partition(".")[0] not in from_new}
+    return kept | {path: value for path, value in new.items() if path.partition(".")[0] in from_new}
 
 
 def _replaced(content: SkillContent, edit: StoredVersion) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import READ_INSTRUCTIONS, filled_fields, fields_without_origin
+from tacit.domain.skill import READ_INSTRUCTIONS, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
@@ -57,15 +57,15 @@ def attempt_texts(trajectory: Trajectory, *, earlier: Sequence[Trajectory] = ())
     for each in (*earlier, trajectory):
         asked = [step.text for step in each.steps if step.role is Role.USER]
         if each.task.text not in asked and not each.parent_session_id:
-            sources.add(each.task.text, Span(each.id, -1, "text"), vouched=True)
+            sources.add(each.task.text, Span(each.id, -1, "text"), trusted=True)
         for step in each.steps:
-            for text, part, vouched in _texts_of_step(step, started=bool(each.parent_session_id)):
+            for text, part, trusted in _texts_of_step(step, started=bool(each.parent_session_id)):
                 span = Span(each.id, step.index, part)
-                sources.add(text, span, vouched=vouched)
+                sources.add(text, span, trusted=trusted)
                 read = (
                     part != "text" or step.role is Role.CONTEXT
                 )  # a person who pastes instructions wants them followed
-                if read and not vouched and directive_in(text):
+                if read and not trusted and directive_in(text):
                     orders.setdefault(span)
     return AttemptTexts(trajectory=trajectory, sources=sources, orders=tuple(orders))
 
@@ -81,7 +81,8 @@ def limit_origins(candidate: Candidate, attempts: Sequence[AttemptTexts]) -> Can
         origins[path] = Origin.EXTERNAL
     instructions = _instructions_before(grounding, attempts)
     if instructions:
-        grounding[READ_INSTRUCTIONS] = tuple(dict.fromkeys((*grounding.get(READ_INSTRUCTIONS, ()), *instructions)))[:_MOST_SPANS]
+        known = grounding.get(READ_INSTRUCTIONS, ())
+        grounding[READ_INSTRUCTIONS] = tuple(dict.fromkeys((*known, *instructions)))[:_MOST_SPANS]
     provenance = dataclasses.replace(candidate.provenance, grounding=grounding)
     return dataclasses.replace(candidate, origins=origins, provenance=provenance)
 

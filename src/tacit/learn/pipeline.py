@@ -162,7 +162,7 @@ class LearningPass:
                     self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
-            publishing.keep(self._store, skill_usage.credit(self._store, trajectory, episode.assessment))
+            publishing.store_evidence(self._store, skill_usage.credit(self._store, trajectory, episode.assessment))
             shown = skill_usage.guided_by(self._store, trajectory)
             friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
             for extension in self._extensions:

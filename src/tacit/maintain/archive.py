@@ -158,7 +158,7 @@ class Archive:
         purge = Purge(by=by, at=context.now(), reason=redact(reason).text)
         signals = {signal.key for signal in context.store.entries(UsageSignal)}
         done = purge_plan.purge(context.store, plan, purge=purge, backups=backups)
-        publishing.refresh(context.store, signals)
+        publishing.rerender_versions(context.store, signals)
         publishing.publish(context.store, context.embedder)
         for extension in context.extensions:
             extension.on_purge()

@@ -38,7 +38,9 @@ _MERGED_IN_WORDS = re.compile(r"merged into `([^`]+)`")
 _GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
 
 
-def compose(store: Store, name: str, description: str, parts: Sequence[str]) -> tuple[SkillContent, list[StoredVersion]]:
+def compose(
+    store: Store, name: str, description: str, parts: Sequence[str]
+) -> tuple[SkillContent, list[StoredVersion]]:
     """Return the composite of these usable skills, and the versions it is made of."""
     held = [queries.find(store, part) for part in parts]
     unusable = next((each for each in held if each.status not in RECALLABLE), None)

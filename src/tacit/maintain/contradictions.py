@@ -21,7 +21,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reinforced
 from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
@@ -31,7 +31,6 @@ MOST_PER_TOOL = 60
 """Of the procedures that use one tool alike only the latest are compared with each other."""
 FAR_APART = timedelta(days=90)
 """Of two versions made so far apart the older may be out of date."""
-_RULE_KINDS = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})
 
 
 class ContradictionKind(StrEnum):
@@ -129,11 +128,13 @@ def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVe
             yield older, newer, why
 
 
-def _pairs_with_rules(store: Store, current: Mapping[str, StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
+def _pairs_with_rules(
+    store: Store, current: Mapping[str, StoredVersion]
+) -> Iterator[tuple[StoredVersion, StoredVersion]]:
     """Each rule or lesson with the skills on the same subject; two procedures do not regulate each other."""
     for stored in current.values():
         content = stored.version.content
-        if content.kind not in _RULE_KINDS:
+        if content.kind not in STATED_KINDS:
             continue
         words = terms(f"{content.name} {content.description} {content.body}"[:2000])
         for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS):

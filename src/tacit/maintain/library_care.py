@@ -23,7 +23,13 @@ from tacit.learn import friction_notes, skill_usage
 from tacit.maintain import composition, contradictions, nomination, revalidation, revision
 from tacit.maintain.library_view import LibraryView, Progress
 from tacit.maintain.merging import merges, superseded
-from tacit.maintain.status_changes import earned_changes, apply_status_changes, stale_skills, suspended_versions, useless_skills
+from tacit.maintain.status_changes import (
+    apply_status_changes,
+    earned_changes,
+    stale_skills,
+    suspended_versions,
+    useless_skills,
+)
 from tacit.providers.ground import look
 from tacit.store.context import StoreContext
 

@@ -215,7 +215,10 @@ def _with_description_as_query(given: SkillVersion, kept: SkillVersion) -> Skill
     return dataclasses.replace(
         given,
         content=dataclasses.replace(content, example_queries=(*content.example_queries, asked)),
-        origins={**given.origins, path: with_default_origins(content, given.origins).get("description", Origin.EXTERNAL)},
+        origins={
+            **given.origins,
+            path: with_default_origins(content, given.origins).get("description", Origin.EXTERNAL),
+        },
         provenance=provenance if spans else given.provenance,
         id="",
         hash="",

@@ -428,7 +428,9 @@ def nominee_of(
     )
 
 
-def find_same(versions: Iterable[StoredVersion], content: SkillContent, scope: Scope, same: Same) -> StoredVersion | None:
+def find_same(
+    versions: Iterable[StoredVersion], content: SkillContent, scope: Scope, same: Same
+) -> StoredVersion | None:
     """Return what means the same at a scope: the exact text, or else the same meaning; turned-down ones last."""
     there = [s for s in versions if s.skill.scope == scope and s.skill.kind is content.kind]
     exact = [held for held in there if held.version.hash == content.hash()]

@@ -185,7 +185,9 @@ def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datet
     return _validation_care(stored, coded(CareReason.PASSED) if check.passed else failed, at, move=move), evidence
 
 
-def _validation_care(stored: StoredVersion, result: CodedReason, at: datetime, *, move: Transition | None = None) -> Care:
+def _validation_care(
+    stored: StoredVersion, result: CodedReason, at: datetime, *, move: Transition | None = None
+) -> Care:
     version, detail = stored.version, result.values.get("detail")
     text = f"{result.code}: {detail}" if detail else result.code
     remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)

@@ -226,7 +226,12 @@ def _episodes(store: Store, trajectory_ids: Iterable[str]) -> dict[str, Episode]
 
 
 def _revision(
-    store: Store, stored: StoredVersion, ran: Sequence[Episode], *, known: Sequence[StoredVersion], library: _LibrarySteps
+    store: Store,
+    stored: StoredVersion,
+    ran: Sequence[Episode],
+    *,
+    known: Sequence[StoredVersion],
+    library: _LibrarySteps,
 ) -> Revision | None:
     """The first revision that the runs suggest and that was not proposed before."""
     runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]

@@ -27,20 +27,19 @@ from tacit.domain.errors import NotFound, StaleVersion
 from tacit.domain.evidence import WORTH, Evidence, Following, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store
-from tacit.domain.skill import Kind
+from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.lift import lift
 from tacit.evidence.reliability import votes
 from tacit.evidence.statistics import Drop, EProcess, Faded, wilson
 from tacit.maintain.library_view import LibraryView
-from tacit.store.queries import RULES
 
 STALE_DAYS = 90
 """A version is stale after so many days without a verified success."""
 SHOWN_AT_LEAST, EXAMINED_AT_LEAST = 20, 10
 """A version is useless if it was shown so often and followed in none of so many examined runs."""
-LASTING_KINDS = RULES | {Kind.REFERENCE}
+LASTING_KINDS = RULE_KINDS | {Kind.REFERENCE}
 """Rules and documents are not verified by runs, so they do not become stale."""
 RECENT_VERDICTS = 12
 """How many of the newest gate verdicts on a version are searched for attempts that confirm it."""
@@ -236,7 +235,9 @@ def _distrusted_at(transitions: Sequence[Transition]) -> datetime | None:
 # --- the rules applied to a library -----------------------------------------------------------------------------------
 
 
-def apply_status_changes(store: Store, policy: Policy, *, at: datetime, version_ids: Iterable[str] | None = None) -> list[Transition]:
+def apply_status_changes(
+    store: Store, policy: Policy, *, at: datetime, version_ids: Iterable[str] | None = None
+) -> list[Transition]:
     """Append the status changes that verified evidence calls for, of all or of the named versions; return them.
 
     Pinned skills keep their status.
@@ -335,7 +336,9 @@ def _was_confirmed(store: Store, stored: StoredVersion, now: datetime) -> bool:
 
 
 def _care(library: LibraryView, kind: CareKind, stored: StoredVersion, change: StatusChange, advice: Advice) -> Care:
-    move = stored.transition_to(change.after, str(change.reason), by=BY_ITSELF, at=library.at, evidence_ids=change.evidence_ids)
+    move = stored.transition_to(
+        change.after, str(change.reason), by=BY_ITSELF, at=library.at, evidence_ids=change.evidence_ids
+    )
     return Care(
         kind=kind,
         subject=stored.version.id,

@@ -18,7 +18,17 @@ from tacit.domain.document import Passage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep, SkillVersion
+from tacit.domain.skill import (
+    RULE_KINDS,
+    Case,
+    Condition,
+    Kind,
+    Parameter,
+    Pitfall,
+    SkillContent,
+    SkillStep,
+    SkillVersion,
+)
 from tacit.render import conditions
 from tacit.text.context_frame import SAMPLE_NUMBER, framed
 from tacit.text.safe_markdown import attribute, chapters, shown, shown_json, shown_line
@@ -29,7 +39,6 @@ ITEM_TOKENS_MAX = 1200
 SHOWN_CASES = 6
 SHOWN_PITFALLS = 4
 SHOWN_NAMES = 6
-RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 """Kinds that are nothing without what they tell first."""
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
@@ -71,7 +80,7 @@ def render_item(
         tried = [s for s in sections if s in kept or s is section]
         if estimate_tokens(_block(heading, tried, sections)) <= limit:
             kept.append(section)
-    if content.kind in RULES and any(section.need == 0 and section not in kept for section in sections):
+    if content.kind in RULE_KINDS and any(section.need == 0 and section not in kept for section in sections):
         return ""
     ordered = [section for section in sections if section in kept]
     block = _block(heading, ordered, sections)
@@ -159,7 +168,7 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
         worst = sorted(content.pitfalls, key=lambda pitfall: -pitfall.count)
         yield _Section("Pitfalls:", _lines(_capped(worst, _pitfall, SHOWN_PITFALLS)), 3)
     body = chapters(shown(content.body))
-    titles = _titles(body) if content.kind in RULES else 0  # a title alone is no rule
+    titles = _titles(body) if content.kind in RULE_KINDS else 0  # a title alone is no rule
     for number, part in enumerate(body):
         yield _Section("", part.strip("\n"), (0 if body_first else 10) + max(0, number - titles))
 

@@ -11,11 +11,10 @@ from tacit.domain.ports import Store
 from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind, SkillContent, SkillVersion
+from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.text.words import terms
 
-RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
 
@@ -150,7 +149,7 @@ def similar_versions(store: Store, candidate: Candidate) -> list[StoredVersion]:
     content = candidate.content
     words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
     # A person's preference and a project's norm may be the same rule.
-    kinds = RULES if content.kind in RULES else {content.kind}
+    kinds = RULE_KINDS if content.kind in RULE_KINDS else {content.kind}
     hits = store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
     found = [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
     return [stored for stored in found if not _is_set_aside(store, stored) and not _is_anothers(stored, content)]
@@ -178,7 +177,7 @@ def neighbours(store: Store, candidate: Candidate) -> list[StoredVersion]:
     A rule, or a revision with preconditions, is compared with everything; anything else only with rules.
     """
     content = candidate.content
-    if content.kind in RULES or (candidate.revises and content.preconditions):
+    if content.kind in RULE_KINDS or (candidate.revises and content.preconditions):
         words = terms(f"{content.name} {content.description} {content.body}")
         hits = store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)
     else:

@@ -48,18 +48,18 @@ class TextLog(Generic[P]):
     """Trusted and untrusted texts in order; `P` is the caller's position of a text."""
 
     _places: list[P] = field(default_factory=list)
-    _vouched: list[bool] = field(default_factory=list)
+    _trusted: list[bool] = field(default_factory=list)
     _squeezed: list[str] = field(default_factory=list)
     _single: dict[str, int] = field(default_factory=dict)
     _triples: dict[_Triple, int] = field(default_factory=dict)
 
-    def add(self, text: str, place: P, *, vouched: bool) -> None:
+    def add(self, text: str, place: P, *, trusted: bool) -> None:
         """Add the next text."""
         if not text:
             return
         number = len(self._places)
         self._places.append(place)
-        self._vouched.append(vouched)
+        self._trusted.append(trusted)
         forms = [_RUN.findall(form) for form in forms_of(text)]
         self._squeezed.append(" ".join("".join(runs) for runs in forms))
         for runs in forms:
@@ -87,7 +87,7 @@ class TextLog(Generic[P]):
         for triple in zip(runs, runs[1:], runs[2:], strict=False):
             number = self._triples.get(triple)
             telling = sum(len(run) > 2 and run not in STOP_WORDS for run in triple) > 1
-            together = together + 1 if number is not None and telling and not self._vouched[number] else 0
+            together = together + 1 if number is not None and telling and not self._trusted[number] else 0
             if together >= least:
                 return number
         return None
@@ -101,7 +101,7 @@ class TextLog(Generic[P]):
             number = next((n for n, squeezed in enumerate(self._squeezed) if bare in squeezed), None)
             if number is None:
                 number = self._joined(word)
-            if number is not None and not self._vouched[number]:
+            if number is not None and not self._trusted[number]:
                 return number
         return None
 
@@ -116,10 +116,10 @@ class TextLog(Generic[P]):
 
     def _piece(self, piece: str) -> int | None:
         if (number := self._single.get(piece)) is not None:
-            return number if not self._vouched[number] else None
+            return number if not self._trusted[number] else None
         halves = ((self._single.get(piece[:at]), self._single.get(piece[at:])) for at in range(3, len(piece) - 2))
         both = (max(a, b) for a, b in halves if a is not None and b is not None)
-        return next((number for number in both if not self._vouched[number]), None)
+        return next((number for number in both if not self._trusted[number]), None)
 
 
 def _is_exempt(word: str, exempt: Callable[[str], bool]) -> bool:

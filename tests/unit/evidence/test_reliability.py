@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.domain.skill import Provenance
-from tacit.evidence import NEUTRAL, confirmed_at, rank, reliability, votes
+from tacit.evidence import NEUTRAL, confirmed_at, reliability_score, reliability, votes
 from tacit.evidence.reliability import DOUBTS_MAX, HALF_LIFE_USES, PRINCIPAL_FREE, reinforced
 from tests.unit.making import NOW, evidence, later, stored
 
@@ -33,7 +33,7 @@ def test_nothing_is_known_without_evidence_and_the_rank_is_neutral():
     known = reliability([])
     assert not known.known
     assert (known.low, known.high) == (0.0, 1.0)
-    assert rank(known) == NEUTRAL == 0.5
+    assert reliability_score(known) == NEUTRAL == 0.5
 
 
 def test_one_success_leaves_most_of_the_doubt():
@@ -41,7 +41,7 @@ def test_one_success_leaves_most_of_the_doubt():
     assert known.trials == pytest.approx(1)
     assert known.low < 0.3
     assert known.high == pytest.approx(1)
-    assert rank(known) == NEUTRAL
+    assert reliability_score(known) == NEUTRAL
 
 
 def test_a_verified_success_raises_the_lower_bound():
@@ -53,14 +53,14 @@ def test_a_verified_success_raises_the_lower_bound():
 def test_one_of_one_does_not_outrank_forty_seven_of_fifty():
     proven = [evidence(SUCCESS if i % 17 else FAILURE, hours=i) for i in range(50)]
     assert sum(item.outcome is SUCCESS for item in proven) == 47
-    assert rank(reliability(proven)) > rank(reliability([evidence()]))
+    assert reliability_score(reliability(proven)) > reliability_score(reliability([evidence()]))
 
 
 def test_a_thousand_self_reported_successes_move_nothing():
     claims = [evidence(SUCCESS, Grade.SELF, hours=i) for i in range(1000)]
     for proof in ([], [evidence(SUCCESS, hours=1)], [evidence(FAILURE, hours=1)], [evidence(FAILURE, Grade.SELF)]):
         before, after = reliability(proof), reliability([*proof, *claims])
-        assert (after.low, after.high, rank(after)) == (before.low, before.high, rank(before))
+        assert (after.low, after.high, reliability_score(after)) == (before.low, before.high, reliability_score(before))
         assert after.self_reported == before.self_reported + 1000
         assert after.known == before.known
 
@@ -76,7 +76,7 @@ def test_self_reported_failures_lower_but_count_less_than_verified_ones():
 def test_many_self_reported_failures_put_an_unmeasured_skill_below_neutral():
     known = reliability(evidence(FAILURE, Grade.SELF, hours=i) for i in range(10))
     assert not known.known
-    assert rank(known) < NEUTRAL
+    assert reliability_score(known) < NEUTRAL
 
 
 def test_an_agent_cannot_take_back_its_own_failure_report():
@@ -135,9 +135,9 @@ def test_the_rank_follows_the_bound_that_is_clear_of_neutral():
     good = reliability(evidence(hours=i) for i in range(20))
     bad = reliability(evidence(FAILURE, hours=i) for i in range(20))
     mixed = reliability(evidence(SUCCESS if i % 2 else FAILURE, hours=i) for i in range(6))
-    assert rank(good) == good.low > 0.8
-    assert rank(bad) == bad.high < 0.2
-    assert rank(mixed) == NEUTRAL
+    assert reliability_score(good) == good.low > 0.8
+    assert reliability_score(bad) == bad.high < 0.2
+    assert reliability_score(mixed) == NEUTRAL
 
 
 def test_results_without_a_use_are_distinguished_by_their_attempt():
@@ -179,7 +179,7 @@ def test_a_version_is_confirmed_by_further_attempts_and_by_verified_uses_that_wo
 def test_nothing_is_claimed_before_three_votes():
     known = [reliability(evidence(hours=hour) for hour in range(count)).known for count in range(5)]
     assert known == [False, False, False, True, True]
-    assert rank(reliability(evidence(hours=hour) for hour in range(3))) > NEUTRAL
+    assert reliability_score(reliability(evidence(hours=hour) for hour in range(3))) > NEUTRAL
 
 
 def test_self_reports_make_nothing_known():
@@ -256,14 +256,14 @@ def test_the_first_vote_of_a_newcomer_does_not_undo_what_another_found():
     alone, joined = reliability(results_by("ann", 20)), reliability([*results_by("ann", 20), *results_by("bob", 1)])
     assert PRINCIPAL_FREE < joined.trials < PRINCIPAL_FREE + 1
     assert joined.known
-    assert NEUTRAL < rank(joined) < rank(alone)
+    assert NEUTRAL < reliability_score(joined) < reliability_score(alone)
 
 
 def test_the_claimed_failures_of_one_principal_weigh_only_so_much():
     proof = results_by("ann", 20)
     some, many = (reliability([*proof, *results_by("eve", count, FAILURE, grade=Grade.SELF)]) for count in (6, 1000))
     assert some.low == many.low
-    assert rank(many) > NEUTRAL
+    assert reliability_score(many) > NEUTRAL
     assert many.trials == reliability(proof).trials
     unmeasured = reliability(results_by("eve", 1000, FAILURE, grade=Grade.SELF))
     assert (

@@ -67,11 +67,11 @@ def look_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Severit
 
         known = (*checks.built_in(), Further())
         monkeypatch.setattr(checks, "every_check", lambda: known)
-        content_checks._checked.cache_clear()
+        content_checks._findings_of_checks.cache_clear()
 
     yield further
     monkeypatch.undo()
-    content_checks._checked.cache_clear()
+    content_checks._findings_of_checks.cache_clear()
 
 
 def proposed(memory: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:

@@ -215,6 +215,8 @@ def test_the_reason_names_the_place_and_the_thing():
 
 
 def test_an_action_after_reading_instructions_needs_a_person():
-    words = Provenance(trajectory_ids=("t_1",), grounding={READ_INSTRUCTIONS: (Span("t_1", 4, "observation"), Span("t_2", 7))})
+    words = Provenance(
+        trajectory_ids=("t_1",), grounding={READ_INSTRUCTIONS: (Span("t_1", 4, "observation"), Span("t_2", 7))}
+    )
     read = reason_for_person(dataclasses.replace(candidate(), provenance=words))
     assert read == coded(GateReason.READ_INSTRUCTIONS, step=5, attempt="t_1")

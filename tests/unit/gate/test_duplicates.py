@@ -192,7 +192,11 @@ def test_a_merge_unites_lists_and_the_known_entry_wins():
 def test_a_merge_keeps_the_surroundings_that_both_sides_had_where_both_were_noted():
     one, other, silent = (content(surroundings=names) for names in (("dig", "water"), ("water", "sow"), ()))
     assert merge_contents(other, one).content.surroundings == ("water",)
-    assert merge_contents(silent, one).content.surroundings == merge_contents(one, silent).content.surroundings == ("dig", "water")
+    assert (
+        merge_contents(silent, one).content.surroundings
+        == merge_contents(one, silent).content.surroundings
+        == ("dig", "water")
+    )
 
 
 def test_a_merge_tells_where_each_sides_parts_went():
@@ -242,7 +246,9 @@ def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
     def run(*tools: str) -> SkillContent:
         return content(steps=tuple(SkillStep(text=tool, tool=tool) for tool in tools))
 
-    merged = merge_contents(run("find", "get", "get", "find", "return"), run("get", "find", "get", "get", "return")).content
+    merged = merge_contents(
+        run("find", "get", "get", "find", "return"), run("get", "find", "get", "get", "return")
+    ).content
     assert "return" in {step.tool for step in merged.steps if not step.optional}
     longer = merge_contents(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
     assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
@@ -255,7 +261,9 @@ def test_a_procedure_is_carried_out_by_doing_what_it_requires_in_its_order():
     assert not includes_steps_of(content(steps=MIGRATE[:2]), known)
     assert not includes_steps_of(content(steps=MIGRATE[::-1]), known)
     assert not includes_steps_of(content(), content(steps=())), "nothing is required"
-    assert not includes_steps_of(content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE)))
+    assert not includes_steps_of(
+        content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE))
+    )
 
 
 def test_likeness_weighs_what_is_done_more_than_what_it_is_called():

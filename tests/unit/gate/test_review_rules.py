@@ -15,7 +15,16 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
 from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
-from tacit.gate import Review, approve, decide, has_severe_findings, check_approval, makes_recallable, needs_attention, unconfirmed_values
+from tacit.gate import (
+    Review,
+    approve,
+    check_approval,
+    decide,
+    has_severe_findings,
+    makes_recallable,
+    needs_attention,
+    unconfirmed_values,
+)
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import new_finding
 from tests.raising import raises

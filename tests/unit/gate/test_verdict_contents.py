@@ -16,9 +16,9 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
-from tacit.gate import GateResult, composition, judge, rejection, matching_version
+from tacit.gate import GateResult, composition, judge, matching_version, rejection
 from tacit.gate.automatic_approval import reason_against_acceptance
-from tacit.gate.findings import RULES, GateReason
+from tacit.gate.findings import FINDING_TEMPLATES, GateReason
 from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 
@@ -106,7 +106,7 @@ def test_a_version_is_born_at_the_time_of_its_judgement_by_who_offered_it():
 
 
 def sentence(variant: str, **values: object) -> str:
-    return RULES[f"near_duplicate{variant}"][1].format_map(values)
+    return FINDING_TEMPLATES[f"near_duplicate{variant}"][1].format_map(values)
 
 
 def test_a_similar_skill_is_reported_with_its_name_and_measure():
@@ -174,7 +174,8 @@ def test_missing_parts_are_reported_only_where_it_is_known_which_skills_there_ar
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
     assert (
-        finding(judged(whole, library_findings=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
+        finding(judged(whole, library_findings=composition(whole.content, {"a"})), "missing_part").field
+        == "sub_skills.1"
     )
     assert judged(whole, library_findings=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))

@@ -48,20 +48,20 @@ class TestFindingAReader:
             find_reader(put(tmp_path / "README.md", "# Format\n\n" + atif("x")))
 
     @pytest.mark.parametrize(
-        ("data", "what"),
+        ("data", "code"),
         [
-            (b"", "the file is empty"),
-            (b" \n\n", "the file is empty"),
-            (b"\x1f\x8b\x00broken", "the file is empty, or damaged"),
-            (b"\x7fELF\0\0\0", "a binary file"),
-            (b"just words", "no log in a known format"),
-            (b'{"some": "json"}', "no log in a known format"),
+            (b"", "empty_file"),
+            (b" \n\n", "empty_file"),
+            (b"\x1f\x8b\x00broken", "empty_file"),
+            (b"\x7fELF\0\0\0", "binary_file"),
+            (b"just words", "unknown_format"),
+            (b'{"some": "json"}', "unknown_format"),
         ],
     )
-    def test_a_file_that_nobody_knows_is_named_with_the_reason(self, tmp_path: Path, data: bytes, what: str) -> None:
+    def test_a_file_of_no_known_format_is_named_with_the_reason(self, tmp_path: Path, data: bytes, code: str) -> None:
         path = tmp_path / "file.jsonl"
         path.write_bytes(data)
-        with pytest.raises(InvalidTrajectory, match=what) as caught:
+        with raises(InvalidTrajectory, code) as caught:
             find_reader(path)
         assert caught.value.message.startswith(str(path))
         assert caught.value.hint

@@ -6,7 +6,7 @@ import dataclasses
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin
-from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, filled_fields, fields_without_origin
+from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure

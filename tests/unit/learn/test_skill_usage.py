@@ -70,7 +70,7 @@ def learned(store, trajectory: Trajectory, assessment: Assessment = VERIFIED) ->
     store.add_trajectory(trajectory, assessment, at=at(900))
     store.mark_learned(trajectory.id, at=at(901))
     made = credit(store, trajectory, assessment)
-    publishing.keep(store, made)
+    publishing.store_evidence(store, made)
     return made
 
 
@@ -93,7 +93,7 @@ def test_crediting_again_adds_nothing(store):
     store.add(use(version_id))
     trajectory = run(*MIGRATED)
     first = learned(store, trajectory)
-    publishing.keep(store, credit(store, trajectory, VERIFIED))
+    publishing.store_evidence(store, credit(store, trajectory, VERIFIED))
     assert store.evidence([version_id])[version_id] == first
     assert missed_evidence(store, at=at(1000)) == []
 
@@ -296,7 +296,7 @@ def test_uses_that_come_to_be_known_late_are_swept_up_once(store):
     store.add(use(version_id))
     (made,) = missed_evidence(store, at=at(1000))
     assert made.following is Following.FOLLOWED
-    publishing.keep(store, [made])
+    publishing.store_evidence(store, [made])
     assert missed_evidence(store, at=at(2000)) == []
     assert missed_evidence(store, at=NOW + timedelta(days=100)) == []
 

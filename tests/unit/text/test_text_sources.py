@@ -14,8 +14,8 @@ ENCODED = b64encode(COMMAND.encode()).decode()
 
 def heard(*texts: tuple[str, bool]) -> TextLog[int]:
     made: TextLog[int] = TextLog()
-    for number, (text, vouched) in enumerate(texts):
-        made.add(text, number, vouched=vouched)
+    for number, (text, trusted) in enumerate(texts):
+        made.add(text, number, trusted=trusted)
     return made
 
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from tacit.domain.selection import Item, Selection
 from tacit.domain.skill import Case, Condition, Parameter, SkillContent, SkillStep
 from tacit.features.evaluate.suite import TaskEnvironment
-from tacit.recall.plan import CALLED
+from tacit.recall.plan import CALLED_MIN
 from tacit.text.cues import features, strength
 from tacit.text.facts import TASK, Facts, gathered, holds, identifiers
 from tacit.text.value_lookup import candidates, resolve
@@ -367,7 +367,7 @@ class _Attempt:
     def _cases(self, item: Item) -> list[Case]:
         """Return the cases that the task's words allow; if no skill has cases, the words are the case."""
         content = item.version.content
-        if self._by_words and strength(content.cues, features(self._task)) >= CALLED:
+        if self._by_words and strength(content.cues, features(self._task)) >= CALLED_MIN:
             return [_SPOKEN]
         return [
             case

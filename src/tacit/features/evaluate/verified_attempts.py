@@ -103,18 +103,18 @@ def _obeyed(trajectory: Trajectory) -> str:
     Agents use names and values from what they read all the time. Only a passage that the gate would not quote counts.
     """
     heard: TextLog[str] = TextLog()
-    heard.add(trajectory.task.text, "", vouched=True)
+    heard.add(trajectory.task.text, "", trusted=True)
     for step in trajectory.steps:
         if step.is_action and (
             source := next(filter(None, map(heard.copied_from, texts_in(dict(step.arguments)))), None)
         ):
             return source
         if step.text and step.origin_of("text") is not Origin.EXTERNAL and step.role is not Role.AGENT:
-            heard.add(step.text, "", vouched=True)
+            heard.add(step.text, "", trusted=True)
         for text in (step.observation, step.text if step.role is Role.CONTEXT else ""):
             for shown in _windows(text):
                 if directive_in(shown) and (found := findings_against_quoting(shown)):
-                    heard.add(shown, found[0].message, vouched=False)
+                    heard.add(shown, found[0].message, trusted=False)
     return ""
 
 

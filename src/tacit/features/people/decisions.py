@@ -22,7 +22,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.moment import Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
+from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
@@ -46,7 +46,6 @@ HIDDEN_PERCENT = 15
 NO_REVIEWS = "no reviews of this person are known"
 REVIEWED = ("approve", "reject")
 UNTAUGHT = "nothing"
-_RULE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE})
 _MIN_OVERLAP = 0.5
 """Share of a lesson's words that a text must have for the lesson to be about it."""
 _NEIGHBOURS = 5
@@ -326,7 +325,7 @@ def related_rule(store: Store, text: str, names: Collection[str], *, excluding: 
     """
     query = terms(text)
     words = set(query)
-    hits = store.search(query, statuses=RECALLABLE, kinds=_RULE_KINDS, limit=_NEIGHBOURS) if query else []
+    hits = store.search(query, statuses=RECALLABLE, kinds=STATED_KINDS, limit=_NEIGHBOURS) if query else []
     for hit in hits:
         content = hit.stored.version.content
         if hit.stored.skill.id == excluding or content.person not in ("", *names):

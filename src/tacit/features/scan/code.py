@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.features.scan.decoding import all_pieces
+from tacit.features.scan.decoding import all_segments
 from tacit.features.scan.python_flow import python_flows
 from tacit.gate.checks.hosts import HostKind, addresses_in
-from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
+from tacit.gate.checks.text_segments import TextSegment
 from tacit.text.prefilter import GuardedPattern
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _CODE = "python javascript powershell shell code text"
 
-RULES: tuple[Rule, ...] = (
+CODE_RULES: tuple[Rule, ...] = (
     rule(
         "fetch_and_run",
         Severity.CRITICAL,
@@ -139,42 +139,42 @@ class CodeCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield what the code does that a reviewer must know."""
-        looked = all_pieces(content)
-        yield from apply(RULES, looked)
+        looked = all_segments(content)
+        yield from apply(CODE_RULES, looked)
         yield from secret_flows(
-            piece for piece in looked if piece.path or piece.way
+            segment for segment in looked if segment.path or segment.encoding
         )  # gate's commands check covers the skill's own text
-        yield from python_flows(piece for piece in looked if not piece.way or piece.language == "python")
+        yield from python_flows(segment for segment in looked if not segment.encoding or segment.language == "python")
         yield from packages(looked)
-        for piece in looked:
-            if piece.path.rpartition("/")[2] == "package.json":
-                yield from _install_hooks(piece)
-            elif piece.path.rpartition("/")[2] in ("__init__.py", "setup.py", "conftest.py", "sitecustomize.py"):
-                yield from _at_import(piece)
+        for segment in looked:
+            if segment.path.rpartition("/")[2] == "package.json":
+                yield from _install_hooks(segment)
+            elif segment.path.rpartition("/")[2] in ("__init__.py", "setup.py", "conftest.py", "sitecustomize.py"):
+                yield from _at_import(segment)
 
 
-def _install_hooks(piece: TextSegment) -> Iterator[Finding]:
+def _install_hooks(segment: TextSegment) -> Iterator[Finding]:
     try:
-        scripts = json.loads(piece.text).get("scripts", {})
+        scripts = json.loads(segment.text).get("scripts", {})
     except (ValueError, AttributeError, RecursionError):
         return
     for name in _HOOKS if isinstance(scripts, dict) else ():
         command = scripts.get(name)
         if isinstance(command, str) and (name.endswith("install") or _REACHES.search(command)):
-            at = max(0, piece.text.find(f'"{name}"'))
+            at = max(0, segment.text.find(f'"{name}"'))
             severity_found = _HIGH if _REACHES.search(command) else _LOW
             reason = f"runs `{command[:80]}` by itself when it is installed"
-            yield piece.finding("install_hook", severity_found, reason=reason, span=(at, at + len(name) + 2))
+            yield segment.finding("install_hook", severity_found, reason=reason, span=(at, at + len(name) + 2))
 
 
-def _at_import(piece: TextSegment) -> Iterator[Finding]:
+def _at_import(segment: TextSegment) -> Iterator[Finding]:
     for match in re.finditer(
         r"^(?:os\.(?:system|popen)|subprocess\.\w{2,14}|exec|eval|urllib\.request\.urlopen|requests\.\w{3,5})\(",
-        piece.text,
+        segment.text,
         re.MULTILINE,
     ):
         reason = "runs something as soon as it is imported or installed"
-        yield piece.finding("runs_on_import", _MEDIUM, reason=reason, span=match.span())
+        yield segment.finding("runs_on_import", _MEDIUM, reason=reason, span=match.span())
         return
 
 
@@ -207,18 +207,18 @@ _FALSE = frozenset(
 )
 
 
-def packages(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
+def packages(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on packages from unknown indexes or with misleading names."""
-    for piece in pieces:
-        if piece.is_block:
+    for segment in segments:
+        if segment.is_block:
             continue
-        for count, match in enumerate(_INSTALL.finditer(piece.text, piece.lowered)):
+        for count, match in enumerate(_INSTALL.finditer(segment.text, segment.lowered)):
             if count == 8 * PER_RULE_MAX:
                 break
-            yield from _installed(piece, match)
+            yield from _installed(segment, match)
 
 
-def _installed(piece: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
+def _installed(segment: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
     arguments = match[1]
     index = _INDEX.search(arguments)
     if index and not _OWN_INDEXES.search(index[1]) and ("." in index[1] or "://" in index[1]):
@@ -230,23 +230,23 @@ def _installed(piece: TextSegment, match: re.Match[str]) -> Iterator[Finding]:
                 else Severity.MEDIUM
             )
             reason = f"installs packages from an unknown index ({index[1][:60]})"
-            yield piece.finding("strange_index", severity_found, reason=reason, span=match.span())
+            yield segment.finding("strange_index", severity_found, reason=reason, span=match.span())
             return
     for place, address in addresses_in(arguments):
         if place not in (HostKind.UNKNOWN, HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL) or address[0].startswith(
             "http:"
         ):
             reason = f"installs a package from {place} ({address[1][:60]})"
-            yield piece.finding("strange_package", Severity.HIGH, reason=reason, span=match.span())
+            yield segment.finding("strange_package", Severity.HIGH, reason=reason, span=match.span())
             return
     for word in arguments.split():
         name = re.split(r"[=<>~!\[@]", word.lower(), maxsplit=1)[0]
         if name in _FALSE and _NAME.match(name):
             reason = f"installs `{name}`, which only resembles a well-known package"
-            yield piece.finding("false_package", Severity.HIGH, reason=reason, span=match.span())
+            yield segment.finding("false_package", Severity.HIGH, reason=reason, span=match.span())
         elif _NAME.match(name) and name not in _KNOWN and (known := _resembled(name)):
             reason = f"installs `{name}`, which is one letter away from `{known}`"
-            yield piece.finding("false_package", Severity.LOW, reason=reason, span=match.span())
+            yield segment.finding("false_package", Severity.LOW, reason=reason, span=match.span())
 
 
 def _resembled(name: str) -> str:

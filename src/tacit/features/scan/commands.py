@@ -176,7 +176,7 @@ def check_skill(
     """Run checks on one skill, and its scripts if a sandbox is given."""
     faults = tuple(_fault(problem) for problem in skill.problems)
     detonation = detonate(skill.content.files, sandbox) if sandbox else None
-    findings = (*faults, *checks.examine(skill.content, checks=asked), *(detonation.findings if detonation else ()))
+    findings = (*faults, *checks.run_checks(skill.content, checks=asked), *(detonation.findings if detonation else ()))
     return Checked(skill, tuple(sorted(findings, key=lambda finding: -SEVERITY_RANK[finding.severity])), detonation)
 
 

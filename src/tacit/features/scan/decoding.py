@@ -20,11 +20,11 @@ from urllib.parse import unquote
 
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.python_flow import SUSPECT, built_texts, parsed, span_of
-from tacit.gate.checks.pieces import TEXT_MAX, Spot, TextSegment, pieces
 from tacit.gate.checks.safety import fold
+from tacit.gate.checks.text_segments import TEXT_MAX, DecodedRange, TextSegment, text_segments
 
 VIEWS_MAX = 2000
-"""Decoded texts of one piece; more than that is data."""
+"""Decoded texts of one segment; more than that is data."""
 DECODED_MAX = 1 << 18
 _DEPTH = 2
 
@@ -65,9 +65,9 @@ _INVISIBLE = re.compile(
 _TAGS = re.compile("[\U000e0020-\U000e007e]{3,}")
 
 
-def decoded(piece: TextSegment) -> Iterator[TextSegment]:
-    """Yield the texts hidden in a piece, one view per encoding; then those hidden in these."""
-    level = [piece]
+def decoded(segment: TextSegment) -> Iterator[TextSegment]:
+    """Yield the texts hidden in a segment, one view per encoding; then those hidden in these."""
+    level = [segment]
     for _ in range(_DEPTH):
         level = [view for outer in level for view in _views(outer)]
         yield from level
@@ -75,33 +75,37 @@ def decoded(piece: TextSegment) -> Iterator[TextSegment]:
 
 def _views(outer: TextSegment) -> Iterator[TextSegment]:
     found: dict[str, list[tuple[Range, str]]] = {}
-    for span, text, way in islice(_hidden(outer), VIEWS_MAX):
-        found.setdefault(way, []).append((span, text))
-    for way, parts in found.items():
-        language = outer.language if way in _SAME_LANGUAGE else "text"
-        yield view(outer, parts, way=f"{outer.way}, {way}" if outer.way else way, language=language)
+    for span, text, encoding in islice(_hidden(outer), VIEWS_MAX):
+        found.setdefault(encoding, []).append((span, text))
+    for encoding, parts in found.items():
+        language = outer.language if encoding in _SAME_LANGUAGE else "text"
+        yield view(
+            outer, parts, encoding=f"{outer.encoding}, {encoding}" if outer.encoding else encoding, language=language
+        )
 
 
-def view(outer: TextSegment, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> TextSegment:
-    """Return one piece for several decoded texts, each with its position."""
+def view(outer: TextSegment, parts: Iterable[tuple[Range, str]], *, encoding: str, language: str) -> TextSegment:
+    """Return one segment for several decoded texts, each with its position."""
     at = 0
     texts: list[str] = []
-    spots: list[Spot] = []
+    decoded_ranges: list[DecodedRange] = []
     for span, text in parts:
         texts.append(text[:DECODED_MAX])
-        spots.append(Spot(at, *outer.place(span)))
+        decoded_ranges.append(DecodedRange(at, *outer.place(span)))
         at += len(texts[-1]) + 1
         if at > TEXT_MAX:
             break
-    return replace(outer, text="\n".join(texts), spots=tuple(spots), way=way, language=language)
+    return replace(
+        outer, text="\n".join(texts), decoded_ranges=tuple(decoded_ranges), encoding=encoding, language=language
+    )
 
 
 _SAME_LANGUAGE = frozenset({"split words", "foreign letters", "split text", "variables"})
 
 
-def _hidden(piece: TextSegment) -> Iterator[Hidden]:
-    text = piece.text
-    for mark, pattern, way, decode in _DECODERS:
+def _hidden(segment: TextSegment) -> Iterator[Hidden]:
+    text = segment.text
+    for mark, pattern, encoding, decode in _DECODERS:
         if mark not in text:
             continue
         for match in pattern.finditer(text):
@@ -109,35 +113,37 @@ def _hidden(piece: TextSegment) -> Iterator[Hidden]:
                 continue
             plain = decode(match[0])
             if plain and len(plain) >= 4:
-                yield match.span(), plain, way
+                yield match.span(), plain, encoding
     yield from _turned(text)
-    yield from _rejoined(piece)
+    yield from _rejoined(segment)
 
 
-def _rejoined(piece: TextSegment) -> Iterator[Hidden]:
+def _rejoined(segment: TextSegment) -> Iterator[Hidden]:
     """Yield lines with split words joined, line by line, so that a finding keeps its line."""
     folded = (
-        fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", piece.text))) if not piece.text.isascii() else piece.text
+        fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", segment.text)))
+        if not segment.text.isascii()
+        else segment.text
     )
-    for way, pattern in (("foreign letters", None), ("split text", _JOINT), ("split words", _BROKEN_WORD)):
+    for encoding, pattern in (("foreign letters", None), ("split text", _JOINT), ("split words", _BROKEN_WORD)):
         repaired = folded if pattern is None else pattern.sub("", folded)
-        if way == "split words":
+        if encoding == "split words":
             repaired = _SPACES.sub(" ", repaired)
-        if repaired != (piece.text if pattern is None else folded):
-            yield from _changed_lines(piece.text if pattern is None else folded, repaired, way=way)
-    if piece.language in ("shell", "powershell", "text") or piece.way:
+        if repaired != (segment.text if pattern is None else folded):
+            yield from _changed_lines(segment.text if pattern is None else folded, repaired, encoding=encoding)
+    if segment.language in ("shell", "powershell", "text") or segment.encoding:
         yield from _with_values(folded)
 
 
-def _changed_lines(before: str, after: str, *, way: str) -> Iterator[Hidden]:
+def _changed_lines(before: str, after: str, *, encoding: str) -> Iterator[Hidden]:
     old, new = before.split("\n"), after.split("\n")
     if len(old) != len(new):  # a join crossed the end of a line
-        yield (0, len(before)), after, way
+        yield (0, len(before)), after, encoding
         return
     at = 0
     for was, now in zip(old, new, strict=True):
         if was != now and len(now) >= 4:
-            yield (at, at + len(was)), now, way
+            yield (at, at + len(was)), now, encoding
         at += len(was) + 1
 
 
@@ -211,11 +217,11 @@ def _from_base64(found: str) -> str:
     if bare.isdigit() or not _is_mixed(bare):
         return ""
     for cut in range(4):  # the data was cut or has something in front
-        piece = bare[: len(bare) - cut]
-        if len(piece) % 4 == 1:
+        segment = bare[: len(bare) - cut]
+        if len(segment) % 4 == 1:
             continue
         try:
-            return readable(base64.b64decode(piece + "=" * (-len(piece) % 4)))
+            return readable(base64.b64decode(segment + "=" * (-len(segment) % 4)))
         except binascii.Error:
             return ""
     return ""
@@ -269,37 +275,37 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = 
 _last: tuple[SkillContent, tuple[TextSegment, ...]] | None = None
 
 
-def all_pieces(content: SkillContent) -> tuple[TextSegment, ...]:
-    """Return every piece of a content and every text that is hidden in one."""
-    return (*pieces(content), *hidden_pieces(content))
+def all_segments(content: SkillContent) -> tuple[TextSegment, ...]:
+    """Return every segment of a content and every text that is hidden in one."""
+    return (*text_segments(content), *hidden_segments(content))
 
 
-def hidden_pieces(content: SkillContent) -> tuple[TextSegment, ...]:
+def hidden_segments(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return the texts that a content hides by encoding them or by building them in Python."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
-        own = pieces(content)
-        views = (each for piece in own if not _is_block(piece) for each in decoded(piece))
-        built = _built([piece for piece in own if piece.language == "python"])
+        own = text_segments(content)
+        views = (each for segment in own if not _is_block(segment) for each in decoded(segment))
+        built = _built([segment for segment in own if segment.language == "python"])
         _last = (content, (*views, *built))
     return _last[1]
 
 
 def _built(scripts: list[TextSegment]) -> Iterator[TextSegment]:
     """Yield the texts that Python scripts build, also from each other's constants, and what those hide."""
-    if not any(SUSPECT.search(piece.text) for piece in scripts):
+    if not any(SUSPECT.search(segment.text) for segment in scripts):
         return
-    modules = [module for piece in scripts if (module := parsed(piece))]
-    named = {PurePosixPath(module.piece.path).stem: module.values for module in modules if module.piece.path}
+    modules = [module for segment in scripts if (module := parsed(segment))]
+    named = {PurePosixPath(module.segment.path).stem: module.values for module in modules if module.segment.path}
     for module in modules:
         module.values.others = named
         texts = built_texts(module.tree, module.values)
-        if parts := [(span_of(module.piece.text, node), text) for node, text in texts]:
-            built = view(module.piece, parts, way="text put together", language="text")
+        if parts := [(span_of(module.segment.text, node), text) for node, text in texts]:
+            built = view(module.segment, parts, encoding="text put together", language="text")
             yield built
             yield from decoded(built)
 
 
-def _is_block(piece: TextSegment) -> bool:
+def _is_block(segment: TextSegment) -> bool:
     """Whether it is a code block whose hidden texts are found in the surrounding text anyway."""
-    return piece.start > 0 and piece.language not in ("shell", "powershell")
+    return segment.start > 0 and segment.language not in ("shell", "powershell")

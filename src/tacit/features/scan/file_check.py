@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, files_within_limit, is_packed, unpacked
+from tacit.gate.checks.text_segments import TEXT_MAX, TOTAL_MAX, files_within_limit, is_packed, unpacked
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, text_of
 from tacit.text.touches import is_overfull
 
@@ -66,10 +66,10 @@ class FilesCheck:
 
 def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
     """Yield what exceeds the limits: severe for code and text, since padding is a way to hide."""
-    taken, left = files_within_limit(content.files)
+    taken, skipped = files_within_limit(content.files)
     for severity, kept in (
-        (_HIGH, [file.path for file in left if file_kind(file.path) is not FileKind.DATA]),
-        (_LOW, [file.path for file in left if file_kind(file.path) is FileKind.DATA]),
+        (_HIGH, [file.path for file in skipped if file_kind(file.path) is not FileKind.DATA]),
+        (_LOW, [file.path for file in skipped if file_kind(file.path) is FileKind.DATA]),
     ):
         if kept:
             named = ", ".join(kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
@@ -152,8 +152,8 @@ def _archive(data: bytes, suffix: str) -> Iterator[tuple[str, Severity, str]]:
         yield "program", _HIGH, f"contains {runs[-60:]}, which can run"
     elif suffix in _SHOWN_AS_DATA:
         yield "false_name", _HIGH, "is an archive under the name of something else"
-    elif found.left and suffix not in _DOCUMENTS:
-        what = next(filter(None, found.left), "")
+    elif found.skipped and suffix not in _DOCUMENTS:
+        what = next(filter(None, found.skipped), "")
         reason = f"{what[-60:]} in it is not checked" if what else "it is not checked, or not completely"
         yield "not_looked_at", _HIGH, f"is an archive, and {reason}: too deep, too large or unreadable"
     elif suffix not in _OFFICE:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.features.scan.decoding import all_pieces, hidden_pieces
+from tacit.features.scan.decoding import all_segments, hidden_segments
 from tacit.gate.checks.dangerous_commands import dangerous_commands
-from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import Rule, apply, rule
+from tacit.gate.checks.text_segments import TextSegment
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 
-RULES: tuple[Rule, ...] = (
+OBFUSCATION_RULES: tuple[Rule, ...] = (
     rule(
         "decode_and_run",
         Severity.CRITICAL,
@@ -96,42 +96,42 @@ class ObfuscationCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield hidden text, and dangerous commands in it."""
-        looked = all_pieces(content)
-        yield from apply(RULES, looked)
-        for piece in looked:
-            yield from _hidden(piece) if piece.way else _packed(piece)
-        yield from dangerous_commands(hidden_pieces(content))
+        looked = all_segments(content)
+        yield from apply(OBFUSCATION_RULES, looked)
+        for segment in looked:
+            yield from _hidden(segment) if segment.encoding else _packed(segment)
+        yield from dangerous_commands(hidden_segments(content))
 
 
-def _hidden(piece: TextSegment) -> Iterator[Finding]:
-    ways = piece.way
+def _hidden(segment: TextSegment) -> Iterator[Finding]:
+    ways = segment.encoding
     if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
         return  # ordinary by themselves; the other rules examine their text
     encoded = "escapes" not in ways and "percent" not in ways and "entities" not in ways
-    if match := _PROGRAM.search(piece.text):
-        severity_found = _HIGH if encoded or piece.is_code else _MEDIUM
-        yield piece.finding("hidden_program", severity_found, reason="contains a hidden program", span=match.span())
+    if match := _PROGRAM.search(segment.text):
+        severity_found = _HIGH if encoded or segment.is_code else _MEDIUM
+        yield segment.finding("hidden_program", severity_found, reason="contains a hidden program", span=match.span())
     elif (
         encoded
         and ways.startswith(("base64", "hex", "character", "rot13", "reversed"))
-        and (match := _ADDRESS.search(piece.text))
+        and (match := _ADDRESS.search(segment.text))
     ):
-        yield piece.finding("hidden_address", _HIGH, reason="contains a hidden address", span=match.span())
-    elif encoded and (match := _ORDER.search(piece.text)):
-        yield piece.finding("hidden_order", _HIGH, reason="contains hidden instructions", span=match.span())
+        yield segment.finding("hidden_address", _HIGH, reason="contains a hidden address", span=match.span())
+    elif encoded and (match := _ORDER.search(segment.text)):
+        yield segment.finding("hidden_order", _HIGH, reason="contains hidden instructions", span=match.span())
 
 
-def _packed(piece: TextSegment) -> Iterator[Finding]:
-    if piece.language in ("data", "page") or piece.path.endswith(
+def _packed(segment: TextSegment) -> Iterator[Finding]:
+    if segment.language in ("data", "page") or segment.path.endswith(
         (".lock", ".map", ".csv", ".ipynb", ".svg", ".pem", ".txt")
     ):
         return
-    for match in _LONG.finditer(piece.text):
+    for match in _LONG.finditer(segment.text):
         blob = match[0]
-        if _PICTURE.search(piece.text[max(0, match.start() - 100) : match.start()]) or len(set(blob)) < 30:
+        if _PICTURE.search(segment.text[max(0, match.start() - 100) : match.start()]) or len(set(blob)) < 30:
             continue
-        severity_found = _MEDIUM if piece.is_code else _LOW
-        yield piece.finding(
+        severity_found = _MEDIUM if segment.is_code else _LOW
+        yield segment.finding(
             "packed_data", severity_found, reason="contains a long stretch of encoded data", span=match.span()
         )
         return

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in
-from tacit.gate.checks.pieces import TextSegment
-from tacit.gate.checks.secret_flows import SECRET_PLACES, SECRET_VARIABLE
+from tacit.gate.checks.secret_flows import SECRET_PLACES
+from tacit.gate.checks.text_segments import TextSegment
 
 SIZE_MAX = 300_000
 _ROUNDS = 4
@@ -45,6 +45,10 @@ _SENDS = re.compile(
 _RUNS = re.compile(
     r"^(?:exec|eval|compile|builtins\.exec|builtins\.eval|os\.system|os\.popen|os\.exec[lv]\w{0,3}|subprocess\.(?:run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|runpy\.run_path|marshal\.loads|pickle\.loads|types\.FunctionType|pty\.spawn|asyncio\.create_subprocess_shell|ctypes\.\w*CFUNCTYPE)$"
 )
+_SECRET_VARIABLE = re.compile(
+    r"(?:^|_)(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIALS?|API_?KEY|ACCESS_KEY|MNEMONIC|SEED|PASSPHRASE|KEY)(?:_|$)",
+    re.IGNORECASE,
+)
 _CARRIER = re.compile(r"\b(?:curl|wget|nc|ncat|scp|rsync|nslookup|Invoke-WebRequest)\b")
 _PROGRAMS = re.compile(r"^(?:os\.|subprocess\.|asyncio\.|pty\.)")
 _WATCHES = re.compile(
@@ -64,7 +68,7 @@ SUSPECT = re.compile(
 
 @dataclass(slots=True)
 class _Module:
-    piece: TextSegment
+    segment: TextSegment
     tree: ast.Module
     values: Values
     index: int
@@ -88,10 +92,10 @@ class _Program:
             self.changed = True
 
 
-def python_flows(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
+def python_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on what Python code does with secrets and with fetched or decoded text."""
-    program = _Program([module for index, piece in enumerate(pieces) if (module := parsed(piece, index))])
-    if not any(SUSPECT.search(module.piece.text) for module in program.modules):
+    program = _Program([module for index, segment in enumerate(segments) if (module := parsed(segment, index))])
+    if not any(SUSPECT.search(module.segment.text) for module in program.modules):
         return
     try:
         for module in program.modules:
@@ -107,16 +111,16 @@ def python_flows(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
     except RecursionError:
         module = program.modules[0]
         reason = "is nested deeper than any person writes it"
-        yield module.piece.finding("unreadable_code", Severity.MEDIUM, reason=reason, span=(0, 80))
+        yield module.segment.finding("unreadable_code", Severity.MEDIUM, reason=reason, span=(0, 80))
 
 
-def parsed(piece: TextSegment, index: int = 0) -> _Module | None:
-    """Parse a piece as a Python module; None if it is none."""
-    if piece.language != "python" or len(piece.text) > SIZE_MAX:
+def parsed(segment: TextSegment, index: int = 0) -> _Module | None:
+    """Parse a segment as a Python module; None if it is none."""
+    if segment.language != "python" or len(segment.text) > SIZE_MAX:
         return None
     try:
-        tree = ast.parse(piece.text)
-        return _Module(piece, tree, Values(tree), index)
+        tree = ast.parse(segment.text)
+        return _Module(segment, tree, Values(tree), index)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -216,7 +220,7 @@ class _Reader(ast.NodeVisitor):
 
     def _variable(self, name: ast.expr) -> Kinds:
         text = self.values.text(name) or ""
-        return frozenset({f"${text}"}) if SECRET_VARIABLE.search(text) else _NONE
+        return frozenset({f"${text}"}) if _SECRET_VARIABLE.search(text) else _NONE
 
     def _called(self, node: ast.Call) -> Kinds:
         name = self.values.dotted(node.func)
@@ -341,8 +345,8 @@ class _Judge(_Reader):
             )
 
     def _note(self, node: ast.AST, rule: str, severity: Severity, reason: str) -> None:
-        piece = self.module.piece
-        self._found.append(piece.finding(rule, severity, reason=reason, span=span_of(piece.text, node)))
+        segment = self.module.segment
+        self._found.append(segment.finding(rule, severity, reason=reason, span=span_of(segment.text, node)))
 
 
 _ENDS = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)

@@ -16,7 +16,7 @@ from tacit.domain.errors import Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 
-__all__ = ["built_in", "every_check", "examine", "identities", "optional_check", "worst"]
+__all__ = ["built_in", "every_check", "identities", "optional_check", "run_checks", "worst"]
 
 _GROUP = "tacit.checks"
 _OPTIONAL = "tacit.checks.optional"
@@ -59,7 +59,7 @@ def identities(checks: Sequence[SafetyCheck] | None = None) -> tuple[str, ...]:
     return tuple(f"{check.name} {check.version}" for check in (every_check() if checks is None else checks))
 
 
-def examine(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = None) -> tuple[Finding, ...]:
+def run_checks(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = None) -> tuple[Finding, ...]:
     """Run every check on a content; most severe findings first. A check that fails raises an `Outage` that names it."""
     findings: list[Finding] = []
     for check in every_check() if checks is None else checks:

@@ -1,7 +1,7 @@
 """Harmful instructions that sound ordinary: falsified results, weakened checks, copies sent elsewhere. Content → findings.
 
 The same words can be normal in one skill and wrong in another: a skill about deleting mail may delete mail. So a sentence
-that fits the skill's name and description counts little, and one that has nothing to do with them counts more.
+that fits the skill's topic is not reported. The rules are written in the language that `prose` explains.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.prose import (
-    ASIDE,
     INSTRUCTION,
+    NOT_ADDRESSED,
     PROSE_MAX,
     broken_rules,
     is_shown,
     is_standing_order,
     parse_rules,
-    prose_pieces,
+    prose_segments,
     sentences_in,
 )
+from tacit.gate.checks.text_segments import TextSegment
 from tacit.text.touches.sentences import Meaning, meaning_of
 
 _CONTEXTUAL_RULES = parse_rules(
@@ -180,10 +180,10 @@ class ContextualCheck:
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a reviewer must read one by one."""
         topic = _stems(f"{content.name} {content.description}")
-        usual = _usual(content)
-        for piece, levels in prose_pieces(content):
-            if levels < ASIDE:
-                yield from _of_piece(piece, levels, home=(topic, usual))
+        line_counts = _line_counts(content)
+        for segment, reduction in prose_segments(content):
+            if reduction < NOT_ADDRESSED:
+                yield from _segment_findings(segment, reduction, topic=topic, line_counts=line_counts)
 
 
 _WEIGHT = {"hidden": Severity.HIGH}
@@ -196,31 +196,34 @@ _AGAINST = re.compile(
 )
 
 
-def _of_piece(piece: TextSegment, levels: int, *, home: tuple[frozenset[str], Counter[str]]) -> Iterator[Finding]:
+def _segment_findings(
+    segment: TextSegment, reduction: int, *, topic: frozenset[str], line_counts: Counter[str]
+) -> Iterator[Finding]:
     against = False
-    topic, usual = home
-    for sentence in sentences_in(piece.text, code=piece.is_code):
+    for sentence in sentences_in(segment.text, code=segment.is_code):
         if sentence.kind == "heading":
             against = _AGAINST.search(sentence.text) is not None
             continue
         if sentence.text.endswith("?"):
             continue
-        light = levels > INSTRUCTION or is_shown(sentence) or (against and sentence.kind in ("item", "cell"))
+        is_weak = reduction > INSTRUCTION or is_shown(sentence) or (against and sentence.kind in ("item", "cell"))
         meaning = meaning_of(sentence.text)
         is_risky = False
         for rule, span in broken_rules(_CONTEXTUAL_RULES, meaning):
             if rule.id == "alien_host":
-                if _announced(meaning, topic) or is_well_known(sentence.text):
+                if _host_is_on_topic(meaning, topic) or is_well_known(sentence.text):
                     continue
-            elif _at_home(meaning.text[slice(*span)], topic, usual=usual if piece.field == "body" else None):
+            elif _is_on_topic(
+                meaning.text[slice(*span)], topic, line_counts=line_counts if segment.field == "body" else None
+            ):
                 continue
             is_risky = True
-            severity = Severity.LOW if light else _WEIGHT.get(sentence.kind, rule.severity)
-            yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
+            severity = Severity.LOW if is_weak else _WEIGHT.get(sentence.kind, rule.severity)
+            yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
-            severity = Severity.MEDIUM if is_risky and not light else Severity.LOW
+            severity = Severity.MEDIUM if is_risky and not is_weak else Severity.LOW
             reason = "applies to every task" + (", and has consequences" if is_risky else "")
-            yield piece.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
+            yield segment.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
 
 
 _WORD = re.compile(r"[a-z]{4,}")
@@ -229,27 +232,29 @@ _COMMON = frozenset(
     "they have about each every also more than only some such these those their which while will used using uses".split()
 )
 _STEM = 5
-_ENOUGH = 0.6
-_AGAIN = 5
-"""A word in so many lines belongs to the skill's subject."""
+"""Letters by which words are compared, so that `delete` and `deleting` are one word."""
+_ON_TOPIC_SHARE = 0.6
+"""Share of a sentence's words that must belong to the topic. Set by hand, measured with the whole check (`bench/scanner.py`)."""
+_TOPIC_LINES = 5
+"""A word in so many lines belongs to the topic. Set by hand, like the share above."""
 
 
-def _at_home(text: str, topic: frozenset[str], *, usual: Counter[str] | None = None) -> bool:
-    """Whether most words of a sentence belong to the skill's subject."""
+def _is_on_topic(text: str, topic: frozenset[str], *, line_counts: Counter[str] | None = None) -> bool:
+    """Whether most words of a sentence belong to the skill's topic: its name, its description, and what it often repeats."""
     words = _stems(text)
     known = words & topic
-    if usual is not None:
-        known |= {word for word in words if usual[word] >= _AGAIN}
-    return len(words) > 1 and len(known) >= _ENOUGH * len(words)
+    if line_counts is not None:
+        known |= {word for word in words if line_counts[word] >= _TOPIC_LINES}
+    return len(words) > 1 and len(known) >= _ON_TOPIC_SHARE * len(words)
 
 
-def _usual(content: SkillContent) -> Counter[str]:
+def _line_counts(content: SkillContent) -> Counter[str]:
     """Count in how many lines of the body each word occurs."""
     return Counter(stem for line in content.body[:PROSE_MAX].split("\n") for stem in _stems(line))
 
 
-def _announced(meaning: Meaning, topic: frozenset[str]) -> bool:
-    """Whether a host or path in the sentence has a name from the skill's subject."""
+def _host_is_on_topic(meaning: Meaning, topic: frozenset[str]) -> bool:
+    """Whether a host or path in the sentence has a name from the skill's topic."""
     return any(_stems(meaning.text[start:end]) & topic for start, end in meaning.spans("literal"))
 
 

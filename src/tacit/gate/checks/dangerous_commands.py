@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import URL, HostKind, addresses_in, host_kind
-from tacit.gate.checks.pieces import TextSegment, pieces
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
+from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.text.prefilter import GuardedPattern
 
 _FETCH = (
@@ -65,29 +65,29 @@ _PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
 """How a list of allowed tools names a command; it runs nothing."""
 
 
-def downloads(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
+def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that fetch something and run it, at once or later."""
-    for piece in pieces:
-        if piece.is_code or piece.is_hidden:
-            yield from _data_run(piece)
-        if piece.is_block:
+    for segment in segments:
+        if segment.is_code or segment.is_hidden:
+            yield from _data_run(segment)
+        if segment.is_block:
             continue
-        yield from _at_once(piece)
-        yield from _later(piece)
-        yield from _unpacked(piece)
+        yield from _at_once(segment)
+        yield from _later(segment)
+        yield from _unpacked(segment)
 
 
-def _at_once(piece: TextSegment) -> Iterator[Finding]:
+def _at_once(segment: TextSegment) -> Iterator[Finding]:
     for pattern in (_PIPED, _INNER, _WINDOWS):
-        for count, match in enumerate(pattern.finditer(piece.text, piece.lowered)):
+        for count, match in enumerate(pattern.finditer(segment.text, segment.lowered)):
             if count == PER_RULE_MAX:
                 break
             if _PERMISSION.match(match[0]):
                 continue
             place, address = _source(match[0])
-            severity_found = Severity.HIGH if piece.is_hidden and place is HostKind.CODE else _WEIGHT[place]
+            severity_found = Severity.HIGH if segment.is_hidden and place is HostKind.CODE else _WEIGHT[place]
             reason = f"downloads a program from {place} ({address}) and runs it unseen"
-            yield piece.finding("fetch_and_run", severity_found, reason=reason, span=match.span())
+            yield segment.finding("fetch_and_run", severity_found, reason=reason, span=match.span())
 
 
 def _source(line: str) -> tuple[HostKind, str]:
@@ -101,9 +101,9 @@ def _source(line: str) -> tuple[HostKind, str]:
     return place, match[1][:60]
 
 
-def _later(piece: TextSegment) -> Iterator[Finding]:
+def _later(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are fetched and run some lines later."""
-    for count, match in enumerate(_SAVED.finditer(piece.text, piece.lowered)):
+    for count, match in enumerate(_SAVED.finditer(segment.text, segment.lowered)):
         if count == 4 * PER_RULE_MAX:
             return
         target = _TARGET.search(match[1])
@@ -112,34 +112,34 @@ def _later(piece: TextSegment) -> Iterator[Finding]:
         name = re.split(r"[/\\]", name)[-1]
         if len(name) < 2 or not re.search(r"\w", name):
             continue
-        ran = _run_of(name, piece.text, match)
+        ran = _run_of(name, segment.text, match)
         if ran is None:
             continue
         place, host = _source(match[0])
         honest = place in (HostKind.CODE, HostKind.INSTALLER, HostKind.LOCAL)
         severity_found = (
-            _WEIGHT[place] if honest and not piece.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
+            _WEIGHT[place] if honest and not segment.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
         )
         reason = f"downloads {name[:40]} from {place} ({host}) and runs it"
-        yield piece.finding("fetch_then_run", severity_found, reason=reason, span=(match.start(), ran))
+        yield segment.finding("fetch_then_run", severity_found, reason=reason, span=(match.start(), ran))
 
 
-def _unpacked(piece: TextSegment) -> Iterator[Finding]:
+def _unpacked(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are decoded and then run."""
-    for match in list(_UNPACKED.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
+    for match in list(_UNPACKED.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
         target = _TARGET.search(match[1])
         name = re.split(r"[/\\]", target[1])[-1] if target else ""
-        ran = _run_of(name, piece.text, match) if len(name) > 1 else None
+        ran = _run_of(name, segment.text, match) if len(name) > 1 else None
         if ran is not None:
             reason = f"decodes {name[:40]} and runs it"
-            yield piece.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
+            yield segment.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
 
 
-def _data_run(piece: TextSegment) -> Iterator[Finding]:
+def _data_run(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are named like data but run as programs."""
-    for match in list(_DATA_RUN.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
+    for match in list(_DATA_RUN.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
         reason = f"runs {match[1][-60:]}, which is named as data, as a program"
-        yield piece.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
+        yield segment.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
 
 
 def _run_of(name: str, text: str, fetched: re.Match[str]) -> int | None:
@@ -190,29 +190,29 @@ _MARKS = tuple(
 )
 
 
-def lures(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
+def lures(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings on texts that make the reader download and start a program."""
-    for piece in pieces:
-        if piece.is_code:
+    for segment in segments:
+        if segment.is_code:
             continue
-        yield from _locked(piece)
-        for place, match in addresses_in(piece.text):
-            around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
-            if lure := _lure_at(piece, place, match=match, around=around):
+        yield from _locked(segment)
+        for place, match in addresses_in(segment.text):
+            around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+            if lure := _lure_at(segment, place, match=match, around=around):
                 rule, severity, reason = lure
-                yield piece.finding(rule, severity, reason=reason, span=match.span())
+                yield segment.finding(rule, severity, reason=reason, span=match.span())
 
 
-def _locked(piece: TextSegment) -> Iterator[Finding]:
-    for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
-        around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+def _locked(segment: TextSegment) -> Iterator[Finding]:
+    for match in list(_PASSWORD.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
+        around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
         if _ARCHIVE.search(around) or _NAMED.search(around):
             reason = "asks for a password-protected archive, which no scanner can open"
-            yield piece.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
+            yield segment.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
 
 
 def _lure_at(
-    piece: TextSegment, place: HostKind, *, match: re.Match[str], around: str
+    segment: TextSegment, place: HostKind, *, match: re.Match[str], around: str
 ) -> tuple[str, Severity, str] | None:
     """Judge one address by the text around it."""
     host, path = match[1][:60], match[2]
@@ -221,7 +221,7 @@ def _lure_at(
         severity = Severity.HIGH if _START.search(around) or _NEED.search(around) else Severity.MEDIUM
         return "paste_site", severity, f"sends the reader to {place} ({host}) for something to run or follow"
     if place in (HostKind.IP_ADDRESS, HostKind.HOSTILE, HostKind.COLLECTOR):
-        prose = piece.language in ("markdown", "text") and not piece.is_hidden
+        prose = segment.language in ("markdown", "text") and not segment.is_hidden
         severity = Severity.MEDIUM if prose and place is HostKind.IP_ADDRESS else Severity.HIGH
         return "odd_address", severity, f"leads to {place} ({host})"
     if started and (_RUNNABLE.search(path) or _ARCHIVE.search(path)):
@@ -474,7 +474,7 @@ HARM = (
     ),
 )
 
-RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *EXFILTRATION, *PERSISTENCE, *CONTROL, *HARM)
+COMMAND_RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *EXFILTRATION, *PERSISTENCE, *CONTROL, *HARM)
 
 
 class CommandsCheck:
@@ -485,13 +485,13 @@ class CommandsCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the commands that a person must see before they run."""
-        own = pieces(content)
+        own = text_segments(content)
         yield from dangerous_commands(own)
-        yield from secret_flows(piece for piece in own if not piece.path)
+        yield from secret_flows(segment for segment in own if not segment.path)
 
 
 def dangerous_commands(texts: Sequence[TextSegment]) -> Iterator[Finding]:
-    """Apply every rule on commands, downloads and lures to these pieces of text."""
-    yield from apply(RULES, texts)
+    """Apply every rule on commands, downloads and lures to these segments of text."""
+    yield from apply(COMMAND_RULES, texts)
     yield from downloads(texts)
     yield from lures(texts)

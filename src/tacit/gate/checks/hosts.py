@@ -125,6 +125,7 @@ def is_well_known(text: str) -> bool:
 
 
 def _parent_domains(host: str) -> list[str]:
+    """Return the host and the domains above it, without the top level."""
     labels = host.split(".")
     return [".".join(labels[at:]) for at in range(max(0, len(labels) - 4), len(labels) - 1)]
 

@@ -3,7 +3,10 @@
 Finds orders to ignore earlier instructions, to hide things from the user, to leak secrets, to run remote code, to destroy
 data. Rules match classes of words in an order, not phrases, and skip what a skill advises against. A rule is written as
 conditions with `;` between them: `send! > secret > outside` needs words of these classes in this order, each near the one
-before; `quiet|always` needs any of these anywhere; `-advice` needs none. `!` marks an ordered action, `~` a negated one.
+before; `quiet|always` needs any of these anywhere; `-advice` needs none; `-forbidding > send!` cancels the rule where
+these follow each other. Behind an action, `!` means that it is ordered, `~` that it is negated, `+` that it is neither
+negated nor an -ing form. The classes, such as `mild`, `double`, `hunt`, `carry` and `placed`, are word lists in
+`text/touches/word_classes.py`.
 
 Where a sentence occurs decides how severe it is: SKILL.md and its description instruct the agent; a reference is read on
 demand; an example, a test, a comment in a script or a person's request instructs nobody.
@@ -19,11 +22,12 @@ from functools import lru_cache
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.pieces import TextSegment, pieces
+from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
-_NEAR = 70
-"""The largest distance between two words of a chain, in characters."""
+_MAX_GAP = 70
+"""The largest distance between two words of a chain, in characters: about one clause. Set by hand, and measured only with
+the rules as a whole (`bench/scanner.py`, docs/lab.md of 2026-11-15)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class ProseRule:
     chains: tuple[tuple[tuple[str, ...], ...], ...]
     wanted: tuple[tuple[str, ...], ...]
     unwanted: tuple[str, ...]
-    undone: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    cancelling: tuple[tuple[tuple[str, ...], ...], ...] = ()
     """Chains that cancel the rule, such as a prohibition before the word."""
     bits: tuple[int, ...] = ()
     """Bit sets of classes; at least one class of each set must occur."""
@@ -49,9 +53,9 @@ class ProseRule:
             if reached is None:
                 return None
             found = reached if found is None else (min(found[0], reached[0]), max(found[1], reached[1]))
-        if not all(meaning.holds(*names) for names in self.wanted) or meaning.holds(*self.unwanted):
+        if not all(meaning.contains_any(*names) for names in self.wanted) or meaning.contains_any(*self.unwanted):
             return None
-        if any(_follow(chain, meaning) for chain in self.undone):
+        if any(_follow(chain, meaning) for chain in self.cancelling):
             return None
         return found or (0, len(meaning.text))
 
@@ -89,10 +93,10 @@ def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseR
     against = [part[1:] for part in parts if part.startswith("-")]
     chains = tuple(_chain(part) for part in parts if ">" in part and not part.startswith("-"))
     unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
-    undone = tuple(_chain(part) for part in against if ">" in part)
+    cancelling = tuple(_chain(part) for part in against if ">" in part)
     wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
     class_sets = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
-    return ProseRule(name, severity, reason, chains, wanted, unwanted, undone, tuple(map(_bits, class_sets)))
+    return ProseRule(name, severity, reason, chains, wanted, unwanted, cancelling, tuple(map(_bits, class_sets)))
 
 
 def _bits(names: tuple[str, ...]) -> int:
@@ -120,14 +124,14 @@ def _follow(chain: tuple[tuple[str, ...], ...], meaning: Meaning) -> tuple[int, 
             (start, end)
             for name in link
             for at, end in meaning.spans(name)
-            for start in [next((first for first, last in reached if -1 <= at - last <= _NEAR), None)]
+            for start in [next((first for first, last in reached if -1 <= at - last <= _MAX_GAP), None)]
             if start is not None
         ]
     return max(reached, key=lambda span: (span[1] - span[0], -span[0]), default=None)
 
 
-INSTRUCTION, READ, ASIDE = 0, 1, 2
-"""Levels by which severity is reduced: what the agent follows, what it may read, what is not addressed to it."""
+INSTRUCTION, REFERENCE_TEXT, NOT_ADDRESSED = 0, 1, 2
+"""Severity reduction, in levels: of what the agent follows, of what it may read, and of what is not addressed to it."""
 PROSE_MAX = 200_000
 """Characters of one text whose sentences are read."""
 FILES_MAX = 600_000
@@ -138,7 +142,7 @@ REQUESTS = frozenset({"example_queries", "cases", "cues", "tags"})
 _OBSERVED = frozenset({"pitfalls", "parameters", "preconditions", "postconditions", "signature"})
 """Fields that describe what was observed."""
 _LIGHTER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
-_ASIDE = re.compile(
+_NOT_ADDRESSED_PATH = re.compile(
     r"(?:^|/)(?:readme|changelog|licen[cs]e|notice|contributing|authors|security|code_of_conduct|third_party)[\w-]*(?:\.\w+)?$"
     r"|(?:^|/)(?:tests?|fixtures?|examples?|expected\w*|samples?|evals?|evaluations?|data|assets|node_modules|dist)/"
     r"|(?:^|/)test_|[._-](?:test|spec|example)s?\.\w+$",
@@ -164,22 +168,26 @@ _QUOTES = ('"', "“", "‘", '("', "(“")
 _CLOSING = tuple(f"{mark}{end}" for mark in '"”’' for end in ("", ".", ",", ")", "!", ":", ";"))
 
 
-def reduced(severity: Severity, levels: int) -> Severity:
+def reduced(severity: Severity, reduction: int) -> Severity:
     """Reduce a severity by so many levels; low is the least."""
-    for _ in range(levels):
+    for _ in range(reduction):
         severity = _LIGHTER.get(severity, severity)
     return severity
 
 
-def severity_reduction(piece: TextSegment, content: SkillContent) -> int:
-    """Return by how many levels the findings of a piece are reduced."""
-    if not piece.path:
-        list_of, _, number = piece.field.partition(".")
+def severity_reduction(segment: TextSegment, content: SkillContent) -> int:
+    """Return by how many levels the findings of a segment are reduced."""
+    if not segment.path:
+        list_of, _, number = segment.field.partition(".")
         made = list_of == "steps" and bool(content.steps[int(number)].tool)
-        return ASIDE if made or list_of in REQUESTS else READ if list_of in _OBSERVED else INSTRUCTION
-    if piece.language not in _PROSE or _ASIDE.search(piece.path) or piece.path.lower().endswith(_NOT_PROSE):
-        return ASIDE
-    return READ
+        return NOT_ADDRESSED if made or list_of in REQUESTS else REFERENCE_TEXT if list_of in _OBSERVED else INSTRUCTION
+    if (
+        segment.language not in _PROSE
+        or _NOT_ADDRESSED_PATH.search(segment.path)
+        or segment.path.lower().endswith(_NOT_PROSE)
+    ):
+        return NOT_ADDRESSED
+    return REFERENCE_TEXT
 
 
 def is_shown(sentence: Sentence) -> bool:
@@ -192,17 +200,17 @@ def is_quoted(text: str) -> bool:
     return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
 
 
-def prose_pieces(content: SkillContent) -> Iterator[tuple[TextSegment, int]]:
-    """Yield the pieces of a content that are read as prose, with the levels of reduction."""
-    room = FILES_MAX
-    for piece in pieces(content):
-        if piece.start or piece.way:  # a code block is read as part of its text
+def prose_segments(content: SkillContent) -> Iterator[tuple[TextSegment, int]]:
+    """Yield the segments of a content that are read as prose, each with its severity reduction."""
+    characters_left = FILES_MAX
+    for segment in text_segments(content):
+        if segment.start or segment.encoding:  # a code block is read as part of its text
             continue
-        if piece.path:
-            room -= min(len(piece.text), PROSE_MAX)
-            if room < 0:
+        if segment.path:
+            characters_left -= min(len(segment.text), PROSE_MAX)
+            if characters_left < 0:
                 continue
-        yield piece, severity_reduction(piece, content)
+        yield segment, severity_reduction(segment, content)
 
 
 @lru_cache(maxsize=64)
@@ -211,16 +219,16 @@ def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
     return tuple(sentences(text[:PROSE_MAX], code=code))
 
 
-def unread_pieces(content: SkillContent) -> Iterable[TextSegment]:
-    """Yield the pieces that are too long to be read completely."""
-    room = FILES_MAX
-    for piece in pieces(content):
-        if piece.start or piece.way:
+def unread_segments(content: SkillContent) -> Iterable[TextSegment]:
+    """Yield the segments that are too long to be read completely."""
+    characters_left = FILES_MAX
+    for segment in text_segments(content):
+        if segment.start or segment.encoding:
             continue
-        if piece.path:
-            room -= min(len(piece.text), PROSE_MAX)
-        if len(piece.text) > PROSE_MAX or (piece.path and room < 0):
-            yield piece
+        if segment.path:
+            characters_left -= min(len(segment.text), PROSE_MAX)
+        if len(segment.text) > PROSE_MAX or (segment.path and characters_left < 0):
+            yield segment
 
 
 _RULES_AGAINST_USERS = parse_rules(
@@ -297,11 +305,12 @@ _RULES_AGAINST_USERS = parse_rules(
 )
 _TO_AN_AGENT = frozenset({"instruction_override", "secrecy"})
 """Rules that count in a person's request too: only an agent can be addressed."""
-_AT_HOME_ANYWHERE = frozenset(
+_COMMON_IN_REFERENCES = frozenset(
     {"destruction", "disabled_safety", "forgery", "harmful_order", "payment", "persistence", "remote_instructions"}
 )
 """Rules whose words also occur in references and examples of benign skills."""
-_STANDING = re.compile(
+# Wider than the pattern in `content_checks`, which reports a line by itself: here a harmful sentence becomes more severe.
+_STANDING_ORDER = re.compile(
     r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
     r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
     r"|before (?:finali[sz]ing|finishing|answering|responding|you finish))\b",
@@ -318,7 +327,7 @@ _ELSEWHERE = re.compile(
     r"|не говори пользователю|(?:不要|别)告诉用户|ユーザーに(?:言わ|伝え|知らせ)ない|لا تخبر المستخدم",
     re.IGNORECASE,
 )
-"""The most common of these orders in other languages."""
+"""The most common orders to override instructions or to keep a secret, in other languages."""
 
 
 class ProseCheck:
@@ -329,29 +338,31 @@ class ProseCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a careful person would refuse."""
-        for piece, levels in prose_pieces(content):
-            yield from _piece_findings(piece, levels if piece.path else INSTRUCTION)
-        for piece in unread_pieces(content):
+        for segment, reduction in prose_segments(content):
+            yield from _segment_findings(segment, reduction if segment.path else INSTRUCTION)
+        for segment in unread_segments(content):
             reason = f"only the first {PROSE_MAX} characters were read as prose"
-            yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
+            yield segment.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
-def _piece_findings(piece: TextSegment, levels: int) -> Iterator[Finding]:
-    request = piece.field.partition(".")[0] in REQUESTS
-    for sentence in sentences_in(piece.text, code=piece.is_code):
+def _segment_findings(segment: TextSegment, reduction: int) -> Iterator[Finding]:
+    request = segment.field.partition(".")[0] in REQUESTS
+    for sentence in sentences_in(segment.text, code=segment.is_code):
         span = (sentence.start, sentence.end)
         if _ELSEWHERE.search(sentence.text):
             reason = "tells the agent to ignore its instructions, or to hide something from the user"
-            yield piece.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
+            yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":
             continue
         found = _broken_by_sentence(sentence.text)
         if request:
             found = {name: rule for name, rule in found.items() if name in _TO_AN_AGENT}
-        off = max(levels, int(is_shown(sentence)))
+        from_position = max(reduction, int(is_shown(sentence)))
         for rule in found.values():
-            taken = off + (off > 0 and rule.id in _AT_HOME_ANYWHERE) - (len(found) > 1)
-            yield piece.finding(rule.id, reduced(rule.severity, taken), reason=rule.reason, span=span)
+            total_reduction = (
+                from_position + (from_position > 0 and rule.id in _COMMON_IN_REFERENCES) - (len(found) > 1)
+            )
+            yield segment.finding(rule.id, reduced(rule.severity, total_reduction), reason=rule.reason, span=span)
 
 
 def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
@@ -364,4 +375,4 @@ def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
 
 def is_standing_order(sentence: str) -> bool:
     """Whether a sentence gives an order for every task."""
-    return _STANDING.search(sentence) is not None
+    return _STANDING_ORDER.search(sentence) is not None

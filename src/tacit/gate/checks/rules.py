@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.pieces import TextSegment
+from tacit.gate.checks.text_segments import TextSegment
 from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
-"""Findings of one rule in one piece; further ones add nothing."""
+"""Findings of one rule in one segment; further ones add nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,18 @@ class Rule:
     reason: str
     patterns: tuple[GuardedPattern, ...]
     languages: frozenset[str] | None = None
-    """Languages of the pieces it applies to; None: all."""
+    """Languages of the segments it applies to; None: all."""
     unless: re.Pattern[str] | None = None
     """A match in the same line that cancels the finding."""
 
-    def matches(self, piece: TextSegment) -> Iterator[re.Match[str]]:
-        """Yield its matches in a piece, at most `PER_RULE_MAX`."""
-        if self.languages is not None and piece.language not in self.languages:
+    def matches(self, segment: TextSegment) -> Iterator[re.Match[str]]:
+        """Yield its matches in a segment, at most `PER_RULE_MAX`."""
+        if self.languages is not None and segment.language not in self.languages:
             return
         found = 0
         for pattern in self.patterns:
-            for match in pattern.finditer(piece.text, piece.lowered):
-                if self.unless is not None and self.unless.search(_line(piece.text, match)):
+            for match in pattern.finditer(segment.text, segment.lowered):
+                if self.unless is not None and self.unless.search(_line(segment.text, match)):
                     continue
                 yield match
                 found += 1
@@ -65,14 +65,14 @@ def rule(
     )
 
 
-def apply(rules: Sequence[Rule], pieces: Iterable[TextSegment]) -> Iterator[Finding]:
-    """Apply rules to pieces. A code block is part of its text too, so only rules for a language examine it again."""
-    for piece in pieces:
+def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
+    """Apply rules to segments. A code block is part of its text too, so only rules for a language examine it again."""
+    for segment in segments:
         for each in rules:
-            if piece.is_block and each.languages is None:
+            if segment.is_block and each.languages is None:
                 continue
-            for match in each.matches(piece):
-                yield piece.finding(each.id, each.severity, reason=each.reason, span=match.span())
+            for match in each.matches(segment):
+                yield segment.finding(each.id, each.severity, reason=each.reason, span=match.span())
 
 
 def _line(text: str, match: re.Match[str]) -> str:

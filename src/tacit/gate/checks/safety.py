@@ -13,7 +13,7 @@ from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent, fields_without_origin
-from tacit.gate.checks.pieces import TextSegment, pieces
+from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.gate.findings import field_name, finding
 from tacit.text.redaction import may_hold_secret, redact
 
@@ -124,7 +124,7 @@ _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _BROKEN_WORD = re.compile("(?<=[A-Za-z0-9])[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+(?=[A-Za-z0-9])")
 _RUN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{4,}")
 _ESCAPE = re.compile("\x1b[\\[\\]P]")
-_RULES = (
+_HIDDEN_CHARACTER_RULES = (
     (_TAGS, Severity.CRITICAL, "spells text in characters that only a model reads"),
     (_SELECTORS, Severity.CRITICAL, "spells text in characters that only a model reads"),
     (_RUN, Severity.CRITICAL, "spells text in characters without width"),
@@ -132,7 +132,8 @@ _RULES = (
     (_BROKEN_WORD, Severity.HIGH, "breaks a word apart with characters that people do not see"),
     (_ESCAPE, Severity.MEDIUM, "carries commands for a terminal"),
 )
-_CODE_WORDS = 3
+_MIXED_WORDS_MAX = 3
+"""Words with mixed alphabets that are reported of one segment."""
 
 
 class UnicodeCheck:
@@ -143,36 +144,38 @@ class UnicodeCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield what a person does not see as a model does."""
-        for piece in pieces(content):
-            if not piece.is_block:
-                yield from _hidden(piece)
-                yield from _mixed(piece)
+        for segment in text_segments(content):
+            if not segment.is_block:
+                yield from _hidden(segment)
+                yield from _mixed(segment)
 
 
-def _hidden(piece: TextSegment) -> Iterator[Finding]:
-    hidden = hidden_characters(piece.text.removeprefix("\ufeff"))
+def _hidden(segment: TextSegment) -> Iterator[Finding]:
+    hidden = hidden_characters(segment.text.removeprefix("\ufeff"))
     if not hidden:
         return
     is_reported = False
-    for pattern, severity, reason in _RULES:
-        match = next((m for m in pattern.finditer(piece.text) if piece.text[m.start() - 1 : m.start()] != _FLAG), None)
+    for pattern, severity, reason in _HIDDEN_CHARACTER_RULES:
+        match = next(
+            (m for m in pattern.finditer(segment.text) if segment.text[m.start() - 1 : m.start()] != _FLAG), None
+        )
         if match is not None:
             is_reported = True
-            yield piece.finding("hidden_characters", severity, reason=reason, span=match.span())
+            yield segment.finding("hidden_characters", severity, reason=reason, span=match.span())
     if not is_reported:
-        at = next(i for i, c in enumerate(piece.text) if unicodedata.name(c, f"U+{ord(c):04X}") in hidden)
+        at = next(i for i, c in enumerate(segment.text) if unicodedata.name(c, f"U+{ord(c):04X}") in hidden)
         reason = f"contains characters that people do not see: {', '.join(sorted(hidden)[:3])}"
-        yield piece.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
+        yield segment.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
 
 
-def _mixed(piece: TextSegment) -> Iterator[Finding]:
-    for match in mixed_words(piece.text)[:_CODE_WORDS]:
+def _mixed(segment: TextSegment) -> Iterator[Finding]:
+    for match in mixed_words(segment.text)[:_MIXED_WORDS_MAX]:
         reason = "mixes letters of two alphabets in one word, so that it looks like another word"
-        yield piece.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
+        yield segment.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
 
 
-_SURE = frozenset({"private-key"})
 _KINDS_MAX = 3
+"""Kinds of secrets that one finding names."""
 
 
 class SecretsCheck:
@@ -183,22 +186,22 @@ class SecretsCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the lines with what looks like a secret; the secret itself is never shown."""
-        for piece in pieces(content):
-            if piece.start or not may_hold_secret(piece.text):
+        for segment in text_segments(content):
+            if segment.start or not may_hold_secret(segment.text):
                 continue
             at = 0
             found: list[Finding] = []
-            for line in piece.text.splitlines(keepends=True):
+            for line in segment.text.splitlines(keepends=True):
                 if len(line) < 2000 and may_hold_secret(line) and (result := redact(line)).found:
                     reason = f"contains what looks like a secret ({', '.join(sorted(set(result.found))[:_KINDS_MAX])})"
                     bare = Finding(
                         rule="secret_inside",
                         message=reason,
                         severity=Severity.LOW,
-                        field=piece.field,
-                        line=piece.line(piece.start + at),
-                        start=piece.start + at,
-                        end=piece.start + at + len(line.rstrip("\n")),
+                        field=segment.field,
+                        line=segment.line(segment.start + at),
+                        start=segment.start + at,
+                        end=segment.start + at + len(line.rstrip("\n")),
                         excerpt=result.text.strip()[:120],
                     )
                     found.append(bare)

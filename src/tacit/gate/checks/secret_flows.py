@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in, host_kind
-from tacit.gate.checks.pieces import TextSegment
 from tacit.gate.checks.rules import PER_RULE_MAX
+from tacit.gate.checks.text_segments import TextSegment
 from tacit.text.prefilter import GuardedPattern
 
 SECRET_PLACES = GuardedPattern(
@@ -70,19 +70,17 @@ SENDING = GuardedPattern(
 )
 """Sends text off the machine."""
 
-SECRET_VARIABLE = re.compile(
-    r"(?:^|_)(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIALS?|API_?KEY|ACCESS_KEY|MNEMONIC|SEED|PASSPHRASE|KEY)(?:_|$)",
-    re.IGNORECASE,
-)
 
-
-_NEAR = 400
-"""The largest distance between a read and a send in prose, in characters."""
+_MAX_DISTANCE = 400
+"""The largest distance between a read and a send in prose, in characters: about a paragraph. Set by hand, and measured only
+with the checks as a whole (`bench/scanner.py`)."""
 _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
 )
-_SEND_SECRETLY = frozenset({HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE, HostKind.MESSENGER})
+_SEND_SECRETLY = frozenset(
+    {HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE, HostKind.MESSENGER}
+)
 _ORDER_TO_SEND = GuardedPattern(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
 )
@@ -97,8 +95,8 @@ _SOURCES = (
 _COMMENT = {"python": "#", "shell": "#", "javascript": "//", "powershell": "#", "code": "#"}
 
 
-class _Spot(NamedTuple):
-    """Where something occurs in a piece, and what it is."""
+class _Occurrence(NamedTuple):
+    """Where something occurs in a segment, and what it is."""
 
     start: int
     end: int
@@ -107,84 +105,86 @@ class _Spot(NamedTuple):
     """Whether it is suspicious even alone."""
 
 
-def secret_flows(pieces: Iterable[TextSegment]) -> Iterator[Finding]:
+def secret_flows(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     """Yield findings where secrets are read and something is sent, in one text or in two scripts of one skill."""
-    reads: list[tuple[TextSegment, _Spot]] = []
+    reads: list[tuple[TextSegment, _Occurrence]] = []
     sends: set[str] = set()
-    for piece in pieces:
-        sources = list(_sources(piece))
-        senders = list(_senders(piece)) if piece.is_code or sources else []
-        yield from _collected(piece, senders)
+    for segment in segments:
+        sources = list(_sources(segment))
+        senders = list(_senders(segment)) if segment.is_code or sources else []
+        yield from _suspicious_host_findings(segment, senders)
         if sources and senders:
-            yield from _met(piece, sources, senders=senders)
-        elif sources and piece.is_code:
-            reads.append((piece, sources[0]))
-        elif senders and piece.path:
-            sends.add(piece.path)
-    for piece, spot in reads:
-        others = sorted(sends - {piece.path})
-        together = others and piece.path and spot.is_strong
+            yield from _read_and_send_findings(segment, sources, senders=senders)
+        elif sources and segment.is_code:
+            reads.append((segment, sources[0]))
+        elif senders and segment.path:
+            sends.add(segment.path)
+    for segment, spot in reads:
+        others = sorted(sends - {segment.path})
+        together = others and segment.path and spot.is_strong
         severity_found = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
         rule, rest = ("secret_sent", f", and {others[0]} sends") if together else ("secret_read", "")
-        yield piece.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
+        yield segment.finding(rule, severity_found, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
 
 
-def _met(piece: TextSegment, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
+def _read_and_send_findings(
+    segment: TextSegment, sources: list[_Occurrence], *, senders: list[_Occurrence]
+) -> Iterator[Finding]:
     for source in sources[:PER_RULE_MAX]:
         sender = min(senders, key=lambda spot: abs(spot.start - source.start))
-        near = abs(sender.start - source.start) <= _NEAR
-        if not piece.is_code and not near and not piece.way:
+        near = abs(sender.start - source.start) <= _MAX_DISTANCE
+        if not segment.is_code and not near and not segment.encoding:
             continue
-        strong = piece.is_code or piece.text.count("\n", *sorted((source.start, sender.start))) <= 3
-        taught = not piece.is_code and _TEACHING.search(piece.text[max(0, source.start - 200) : source.end + 200])
+        strong = segment.is_code or segment.text.count("\n", *sorted((source.start, sender.start))) <= 3
+        taught = not segment.is_code and _TEACHING.search(segment.text[max(0, source.start - 200) : source.end + 200])
         severity_found = Severity.MEDIUM if taught or not strong else Severity.HIGH
         reason = f"reads {source.what}, and sends to {sender.what}"
         span = (min(source.start, sender.start), max(source.end, sender.end)) if near else (source.start, source.end)
-        yield piece.finding("secret_sent", severity_found, reason=reason, span=span)
+        yield segment.finding("secret_sent", severity_found, reason=reason, span=span)
         return
 
 
-def _collected(piece: TextSegment, senders: list[_Spot]) -> Iterator[Finding]:
+def _suspicious_host_findings(segment: TextSegment, senders: list[_Occurrence]) -> Iterator[Finding]:
     """Yield findings on code that contacts a suspicious host."""
-    if not piece.is_code:
+    if not segment.is_code:
         return
-    named = ((host_kind(match[1]), match) for match in _HOST.finditer(piece.text))
-    for place, match in (*addresses_in(piece.text), *named):
-        if place in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE) and not _in_comment(
-            piece, match.start()
+    named = ((host_kind(match[1]), match) for match in _HOST.finditer(segment.text))
+    for kind, match in (*addresses_in(segment.text), *named):
+        if kind in (HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE) and not _in_comment(
+            segment, match.start()
         ):
-            severity_found = Severity.MEDIUM if place is HostKind.PASTE and not senders else Severity.HIGH
-            reason = f"talks to {place} ({match[1][:60]})"
-            yield piece.finding("odd_address", severity_found, reason=reason, span=match.span())
+            severity_found = Severity.MEDIUM if kind is HostKind.PASTE and not senders else Severity.HIGH
+            reason = f"talks to {kind} ({match[1][:60]})"
+            yield segment.finding("odd_address", severity_found, reason=reason, span=match.span())
 
 
-def _sources(piece: TextSegment) -> Iterator[_Spot]:
+def _sources(segment: TextSegment) -> Iterator[_Occurrence]:
     for pattern, what in _SOURCES:
-        for match in pattern.finditer(piece.text, piece.lowered):
-            if not _in_comment(piece, match.start()):
+        for match in pattern.finditer(segment.text, segment.lowered):
+            if not _in_comment(segment, match.start()):
                 description = what or f"a place of secrets ({' '.join(match[0].split())[:40]})"
-                yield _Spot(*match.span(), description, not what)
+                yield _Occurrence(*match.span(), description, not what)
 
 
-def _senders(piece: TextSegment) -> Iterator[_Spot]:
-    if not piece.is_code:
-        for match in _ORDER_TO_SEND.finditer(piece.text, piece.lowered):
-            kinds = [place for place, _ in addresses_in(match[0])]
+def _senders(segment: TextSegment) -> Iterator[_Occurrence]:
+    if not segment.is_code:
+        for match in _ORDER_TO_SEND.finditer(segment.text, segment.lowered):
+            kinds = [kind for kind, _ in addresses_in(match[0])]
             if kinds and kinds[0] not in (HostKind.LOCAL, HostKind.INSTALLER, HostKind.CODE):
-                yield _Spot(*match.span(), str(kinds[0]))
-    for match in SENDING.finditer(piece.text, piece.lowered):
-        if _in_comment(piece, match.start()):
+                yield _Occurrence(*match.span(), str(kinds[0]))
+    for match in SENDING.finditer(segment.text, segment.lowered):
+        if _in_comment(segment, match.start()):
             continue
-        after = piece.text[match.start() : match.end() + 300]
-        kinds = [place for place, _ in addresses_in(after)]
+        after = segment.text[match.start() : match.end() + 300]
+        kinds = [kind for kind, _ in addresses_in(after)]
         if kinds and kinds[0] is HostKind.LOCAL:
             continue
-        yield _Spot(*match.span(), str(kinds[0]) if kinds else "somewhere")
+        yield _Occurrence(*match.span(), str(kinds[0]) if kinds else "somewhere")
 
 
-def _in_comment(piece: TextSegment, at: int) -> bool:
-    mark = _COMMENT.get(piece.language)
+def _in_comment(segment: TextSegment, at: int) -> bool:
+    mark = _COMMENT.get(segment.language)
     if mark is None:
         return False
-    start = piece.text.rfind("\n", max(0, at - 400), at) + 1
-    return piece.text[start : start + 60].lstrip().startswith(mark)
+    start = segment.text.rfind("\n", max(0, at - 400), at) + 1
+    return segment.text[start : start + 60].lstrip().startswith(mark)

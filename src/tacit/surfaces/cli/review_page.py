@@ -220,10 +220,10 @@ def line_of(finding: Finding | ResourceUse, texts: dict[str, str]) -> str:
 def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> Iterator[str]:
     """Yield what a skill would do to the world, and what it touches and declares."""
     texts = dict(field_texts(content))
-    for touch in effects_of(content)[:SHOWN_EFFECTS]:
-        line = one_line(line_of(touch, texts), max(30, width - 40))
-        where = escape(place(touch, content))
-        yield f"[yellow]{escape(clean(touch.value))}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
+    for use in effects_of(content)[:SHOWN_EFFECTS]:
+        line = one_line(line_of(use, texts), max(30, width - 40))
+        where = escape(place(use, content))
+        yield f"[yellow]{escape(clean(use.value))}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
     for verb, listed in (
         ("touches", capabilities_text(needs, most=8)),
         ("declares", capabilities_text(content.capabilities, most=8)),
@@ -235,10 +235,10 @@ def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> 
 def effects_of(content: SkillContent) -> list[ResourceUse]:
     """Return where a skill deletes, sends, publishes, reveals, installs, pays or persists: each effect once per line."""
     found: dict[tuple[str, str, int], ResourceUse] = {}
-    for touch in gate.resource_uses_of(content):
-        if touch.kind is ResourceKind.EFFECT:
-            found.setdefault((touch.value, touch.field, touch.line), touch)
-    return sorted(found.values(), key=lambda touch: touch.value)
+    for use in gate.resource_uses_of(content):
+        if use.kind is ResourceKind.EFFECT:
+            found.setdefault((use.value, use.field, use.line), use)
+    return sorted(found.values(), key=lambda use: use.value)
 
 
 def from_outside(version: SkillVersion) -> list[str]:
@@ -277,13 +277,13 @@ def ask_for_confirmations(
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
     texts = dict(field_texts(content))
-    touched = {(f"{touch.kind}:{touch.value}", touch.field): touch for touch in gate.resource_uses_of(content)}
+    uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in gate.resource_uses_of(content)}
     for literal in literals:
         if literal.key in given:
             continue
-        touch = touched.get((literal.key, literal.field))
+        use = uses_by_key.get((literal.key, literal.field))
         named = (line.strip() for line in texts.get(literal.field, "").splitlines() if literal.value in line)
-        line = line_of(touch, texts) if touch and touch.line else next(named, "")
+        line = line_of(use, texts) if use and use.line else next(named, "")
         if line:
             ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
         reply = ask(ctx, f"{confirmation(literal, content)}. Is it right?")
@@ -306,9 +306,9 @@ _LITERALS: Columns[ExternalValue] = Columns(
     Column("field", lambda literal: literal.field),
 )
 _EFFECTS: Columns[ResourceUse] = Columns(
-    Column("effect", lambda touch: touch.value),
-    Column("field", lambda touch: touch.field),
-    Column("line", lambda touch: touch.line),
+    Column("effect", lambda use: use.value),
+    Column("field", lambda use: use.field),
+    Column("line", lambda use: use.line),
 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tacit.domain.skill import Capabilities, Condition, SkillContent
-from tacit.domain.trust import ResourceUse, ResourceKind
+from tacit.domain.trust import ResourceKind, ResourceUse
 from tacit.text.bundled_files import text_of
 from tacit.text.redaction.patterns import secret_name
 from tacit.text.shell import shell_text

@@ -197,9 +197,9 @@ def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int,
 
 def _ordered(meaning: Meaning) -> Iterator[str]:
     for effect, (actions, objects) in _EFFECT_WORDS.items():
-        if meaning.holds(*actions) and meaning.holds(*objects):
+        if meaning.contains_any(*actions) and meaning.contains_any(*objects):
             yield effect
-    if "install" in meaning.text.lower() and meaning.holds("install!"):
+    if "install" in meaning.text.lower() and meaning.contains_any("install!"):
         yield "installs"
 
 

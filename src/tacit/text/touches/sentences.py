@@ -234,17 +234,17 @@ class Meaning:
             if not self.possible & BITS[plain]:
                 self._known[name] = ()
             elif plain in ACTION_CLASSES:
-                self._read_deed(plain)
+                self._find_action(plain)
             else:
                 self._known[plain] = tuple(match.span() for match in pattern(plain).finditer(self._lowered))
             known = self._known[name]
         return known
 
-    def holds(self, *names: str) -> bool:
+    def contains_any(self, *names: str) -> bool:
         """Whether words of any of these classes occur."""
         return any(self.spans(name) for name in names)
 
-    def _read_deed(self, name: str) -> None:
+    def _find_action(self, name: str) -> None:
         found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": [], "+": []}
         for match in pattern(name).finditer(self._lowered):
             if self._lowered.count("`", 0, match.start()) % 2:  # a word of code is no order

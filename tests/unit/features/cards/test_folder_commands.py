@@ -130,7 +130,7 @@ def test_a_list_of_ignored_files_that_leads_elsewhere_is_told(shell: Shell, tmp_
     Path(".gitignore").symlink_to(outside)
     told = shell.told("init")
     assert told["gitignore_changed"] is False
-    assert "could not be changed" in told["problems"][0]
+    assert ".gitignore" in told["problems"][0]
     assert outside.read_text(encoding="utf-8") == "mine\n"
     assert "problems" not in shell.told("init", "--no-gitignore")
 

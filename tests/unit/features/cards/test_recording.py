@@ -152,12 +152,13 @@ def test_the_skill_comes_from_the_card_or_the_event_or_the_only_one_named(world:
 
 def test_secrets_never_reach_store_or_files(world: World) -> None:
     world.deck().start_folder()
-    said = "export OPENAI_API_KEY=sk-proj-Zx81kfLq02mNvB7yTgHsWc45RtPd and token_count: 12 in docs.python.org 1.2.3"
+    harmless = "token_count: 12 in docs.python.org 1.2.3"
+    said = f"export OPENAI_API_KEY=sk-proj-Zx81kfLq02mNvB7yTgHsWc45RtPd and {harmless}"
     card = payload_card(1, 1, evidence=[said])
     put(world, {"event": {"task_summary": said}, "aha_cards": [card], "recommendations": [{**ADVICE, "why": said}]})
     texts = "".join(path.read_text(encoding="utf-8") for path in world.folder.glob("*.*"))
     assert "Zx81kfLq02mNvB7y" not in texts
-    assert "token_count: 12 in docs.python.org 1.2.3" in texts
+    assert harmless in texts
     assert "Zx81kfLq02mNvB7y" not in json.dumps([line_of(each) for each in world.deck().events().values()])
 
 

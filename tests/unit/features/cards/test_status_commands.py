@@ -208,7 +208,8 @@ def test_a_folder_that_came_with_the_repository_waits_for_a_persons_init(shell: 
         subprocess.run(["git", *words], cwd=shell.project, check=True, capture_output=True)
     document = shell.told("list")
     assert "aha_anybody" not in json.dumps(document["items"])
-    assert "came with the repository" in document["problems"][0]
+    assert str(folder.parent.parent) in document["problems"][0]
+    assert "tacit cards init" in document["problems"][0]
     assert isinstance(shell.run("init").exception, NotPermitted)
     assert "problems" not in shell.told("init", person=True)
     listed = {item["id"]: item["status"] for item in shell.told("list")["items"]}

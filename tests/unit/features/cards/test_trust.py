@@ -268,7 +268,7 @@ def test_a_folder_that_came_with_the_repository_is_left_alone_until_a_person_say
     before = (world.folder / "aha_cards.jsonl").read_bytes()
     deck = synced(world)
     assert deck.cards() == {}
-    assert "came with the repository" in deck.last_sync.problems[0]
+    assert str(deck.folder) in deck.last_sync.problems[0]
     assert "tacit cards init" in deck.last_sync.problems[0]
     record(deck, {"aha_cards": [payload_card(2, 2)]}, AGENT)
     assert (world.folder / "aha_cards.jsonl").read_bytes() == before

@@ -186,7 +186,7 @@ def test_without_a_recalled_skill_it_calls_nothing() -> None:
     world = Heating("power")
     report = Agent(FixedLibrary()).attempt(world)
     assert world.calls == []
-    assert report.reason == "no skill for this: nothing fits"
+    assert (report.ending, report.reason.endswith(": nothing fits")) == ("abstained", True)
 
 
 def test_a_case_that_the_task_rules_out_is_not_even_read_for() -> None:
@@ -194,7 +194,7 @@ def test_a_case_that_the_task_rules_out_is_not_even_read_for() -> None:
     world = Heating("water")
     Agent(FixedLibrary(POWER, water)).attempt(world)
     assert world.changes == []
-    assert Agent(FixedLibrary(water)).attempt(Heating("water")).reason.endswith("no recalled skill fits the task")
+    assert Agent(FixedLibrary(water)).attempt(Heating("water")).reason.endswith("fits the task")
 
 
 def test_a_goal_is_asked_only_of_the_tasks_it_is_for() -> None:
@@ -209,7 +209,7 @@ def test_the_limit_of_calls_is_never_passed() -> None:
         world = Heating("power", "valve", "water")
         report = Agent(FixedLibrary(*ALL), max_calls=limit).attempt(world)
         assert len(world.calls) <= limit
-        assert world.solved or report.reason == f"no skill for this: {limit} calls were not enough"
+        assert world.solved or f" {limit} calls " in report.reason
 
 
 def test_a_reading_is_not_taken_twice_unless_something_changed() -> None:

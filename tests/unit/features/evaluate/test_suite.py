@@ -81,8 +81,9 @@ def test_every_problem_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
     "text", ["[arms", b"\xff\xfe", "arms = 3", "suite = 3", "x = " + "[" * 50_000, b"#" * (1 << 20) + b"##"]
 )
 def test_a_file_that_is_no_plan_is_a_mistake(tmp_path: Path, text: str | bytes) -> None:
-    with pytest.raises(Mistake, match=r"arms\.toml"):
+    with pytest.raises(Mistake) as mistake:
         read_run_plan(written(tmp_path, text))
+    assert "arms.toml" in mistake.value.message
 
 
 def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:

@@ -142,10 +142,10 @@ def test_the_same_difference_in_another_session_is_the_same_lesson(loop: Tacit) 
 def test_a_lesson_that_a_person_rejected_is_not_proposed_again(loop: Tacit) -> None:
     Moments(loop).assume("The tests are green", session="s1", check="pytest -q")
     learn(loop, session(RED, name="s1"))
-    loop.review(stands(loop, "The tests are green").lesson, "reject", by="ann", reason="everybody knows")
+    loop.review(stands(loop, "The tests are green").lesson, "reject", by="ann", reason=(why := "everybody knows"))
     (refused,) = [each for each in loop.context.store.entries(Moment) if each.what == "gate"]
     assert (refused.session_id, refused.by, refused.phase) == ("s1", "ann", Phase.CORRECTIVE)
-    assert refused.text == "rejected: check-tests-green (everybody knows)"
+    assert refused.text == f"rejected: check-tests-green ({why})"
     Moments(loop).assume("The tests are green", session="s2", check="pytest -q")
     learn(loop, session(RED, name="s2"))
     again = loop.context.store.entries(Assumption, session_id="s2")[-1]

@@ -102,7 +102,16 @@ def test_looking_at_forecasts_moves_nothing_and_keeps_only_forecasts(loop: Tacit
 
 def test_nothing_that_forecasts_can_name_what_moves_a_version() -> None:
     """The stage and its wiring hold no name by which a version could be approved, moved or reviewed."""
-    moving = {"add_transition", "add_approval", "store_decision", "review", "add_version", "decide", "approve", "promote"}
+    moving = {
+        "add_transition",
+        "add_approval",
+        "store_decision",
+        "review",
+        "add_version",
+        "decide",
+        "approve",
+        "promote",
+    }
     for module in (calibration, decisions, forecast, intake, prediction, questions):
         tree = ast.parse(inspect.getsource(module))
         used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

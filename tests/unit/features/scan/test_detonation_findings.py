@@ -75,8 +75,8 @@ def test_secret_that_leaves_is_critical_wherever_it_stands() -> None:
     core = CORES["the SSH key"]
     assert reported(ran(("request", f"POST http://a.example/ HTTP/1.1\r\n\r\n{core}")))["secret_sent"] == "critical"
     assert reported(ran(("host", f"{core}.a.example")))["secret_sent"] == "critical"
-    pieces = [("host", f"{core[i : i + 10]}.a.example") for i in range(0, len(core), 10)]
-    assert reported(ran(*pieces))["secret_sent"] == "critical"
+    segments = [("host", f"{core[i : i + 10]}.a.example") for i in range(0, len(core), 10)]
+    assert reported(ran(*segments))["secret_sent"] == "critical"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.candidate import SEVERITY_RANK, Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.gate.checks import examine, worst
+from tacit.gate.checks import run_checks, worst
 from tests.unit.features.scan.samples import BAD, GOOD
 
 
@@ -23,14 +23,14 @@ def skill(files: dict[str, str]) -> SkillContent:
 
 @pytest.mark.parametrize("name", BAD)
 def test_attack_weighs_high(name: str) -> None:
-    found = worst(examine(skill(BAD[name])))
+    found = worst(run_checks(skill(BAD[name])))
     assert found is not None
     assert SEVERITY_RANK[found] >= SEVERITY_RANK[Severity.HIGH]
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_honest_lookalike_weighs_little(name: str) -> None:
-    heavy = [f for f in examine(skill(GOOD[name])) if SEVERITY_RANK[f.severity] >= SEVERITY_RANK[Severity.MEDIUM]]
+    heavy = [f for f in run_checks(skill(GOOD[name])) if SEVERITY_RANK[f.severity] >= SEVERITY_RANK[Severity.MEDIUM]]
     assert not heavy
 
 
@@ -39,7 +39,7 @@ def test_finding_points_at_the_characters_it_speaks_of(name: str) -> None:
     content = skill(BAD[name])
     texts = {"body": content.body, "name": content.name, "description": content.description}
     texts |= {f"files.{index}": file.content for index, file in enumerate(content.files)}
-    for finding in examine(content):
+    for finding in run_checks(content):
         text = texts[finding.field]
         assert 0 <= finding.start <= finding.end <= len(text)
         if finding.end:
@@ -50,4 +50,4 @@ def test_finding_points_at_the_characters_it_speaks_of(name: str) -> None:
 
 def test_the_same_content_gives_the_same_findings() -> None:
     content = skill(BAD["class_attributes"])
-    assert examine(content) == examine(skill(BAD["class_attributes"]))
+    assert run_checks(content) == run_checks(skill(BAD["class_attributes"]))

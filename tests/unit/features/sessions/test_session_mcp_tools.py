@@ -17,6 +17,7 @@ from tacit.domain.errors import Mistake
 from tacit.features.sessions.mcp_tools import WorkingTools
 from tacit.store.sqlite_store import SqliteStore
 from tacit.surfaces.mcp import serve
+from tests.raising import raises
 from tests.unit.making import NOW
 
 CONNECTION = "mcp-" + "0f" * 16
@@ -71,7 +72,7 @@ def test_notes_are_read_and_replaced_under_the_agents_name(store: Kept) -> None:
     assert "second" in tools.scratch("planner")
     assert "old plan" not in tools.scratch("planner")
     assert "second" not in tools.shared(agent="tester")
-    with pytest.raises(Mistake, match="no name"):
+    with raises(Mistake, "no_name"):
         tools.scratch(" ")
 
 

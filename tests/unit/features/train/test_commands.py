@@ -67,7 +67,7 @@ def test_all_that_stands_in_the_way_is_reported_at_once_and_the_data_first(
     text = str(error)
     assert text.index("too_few_tasks") < text.index("no base model") < text.index("torch, transformers, peft")
     assert "--base" in error.hint
-    assert "in a checkout: pip install '.[train]'" in error.hint
+    assert "pip install '.[train]'" in error.hint
     named = str(refused(tmp_path, *verb.split(), "--base", "nosuch.gguf"))
     assert named.index("too_few_tasks") < named.index("nosuch.gguf") < named.index("peft, gguf")
     assert not (tmp_path / "adapters" / ".work").exists()
@@ -182,7 +182,7 @@ def test_the_suite_that_must_not_get_worse_is_opened_with_its_options(tmp_path: 
     asked = ("consolidate", "--elsewhere", "telecom", "--data", str(tmp_path / "data"))
     assert "--option driver=" in refused(tmp_path, *asked).hint
     driven = (*asked, "--option", f"driver={tmp_path / 'driver.py'}", "--option", "checkout=tau2")
-    assert "the driver was asked to start in tau2" in str(refused(tmp_path, *driven))
+    assert "start in tau2" in str(refused(tmp_path, *driven))
     assert refused(tmp_path, *driven, "--option", "colour=red").code == "unknown_option"
     assert refused(tmp_path, *driven, "--option", "calls=inf").code == "bad_option_value"
 

@@ -75,7 +75,7 @@ def test_a_cycle_killed_while_testing_goes_on_to_its_judgement_and_lets_nothing_
     bench = Bench(stumbles=asked.append)
     finding = cycle_of(resumed).consolidate(bench, regression_suite=EverydaySuite())
     assert (bench.trained, finding.judgement.ruling) == (0, AdapterRuling.BETTER)
-    assert "without a loss in everyday" in finding.judgement.reason
+    assert finding.judgement.reason.endswith(f" {EverydaySuite().name}")
     assert asked[0] == "asked with an adapter", "what was answered without one is on disk"
     assert resumed.context.store.entries(Judgement) == [finding.judgement]
     [standing] = Adapters(resumed).all()

@@ -207,7 +207,7 @@ def test_markers_of_old_hooks_are_reported() -> None:
     hooked = SKILL_MD + b"\n<!-- self-learning:hook:start -->\nx\n<!-- self-learning:hook:end -->\n"
     told = inspect_target(SKILL, {SKILL.main: hooked, SKILL.reference: None})
     assert told["hook_markers"] == 2
-    assert any("remove them by hand" in problem for problem in told["problems"])
+    assert any("self-learning:hook" in problem for problem in told["problems"])
 
 
 def test_a_page_that_explains_the_markers_holds_none() -> None:

@@ -135,7 +135,7 @@ def test_nobody_waits_for_what_a_program_left_in_a_session_of_its_own(
 def test_the_time_is_for_the_whole_line_however_slowly_it_comes(tmp_path: Path, drips: str) -> None:
     text = f"import sys, time\nfor _ in range(400):\n    {drips}; sys.stdout.flush(); time.sleep(0.05)\n"
     _, spent = attempt(CommandActor(program(tmp_path, text), timeout_s=1), "")
-    assert "no answer within 1 seconds" in spent.notes[0]
+    assert "within 1 seconds" in spent.notes[0]
 
 
 def test_a_long_question_reaches_a_program_that_talks_before_it_listens(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_long_question_reaches_a_program_that_talks_before_it_listens(tmp_path
 def test_a_program_that_never_listens_is_not_waited_for(tmp_path: Path) -> None:
     text = "import time\nprint('{}', flush=True)\ntime.sleep(60)\n"
     _, spent = attempt(CommandActor(program(tmp_path, text), timeout_s=1), "x" * 1_000_000)
-    assert "no answer within 1 seconds" in spent.notes[0]
+    assert "within 1 seconds" in spent.notes[0]
 
 
 def test_a_program_that_never_answers_ends_the_run(tmp_path: Path) -> None:

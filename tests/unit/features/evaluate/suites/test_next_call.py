@@ -134,11 +134,12 @@ def test_done_is_right_only_where_nothing_is_left() -> None:
 
 def test_abstaining_is_reported_and_is_no_success_even_at_the_end() -> None:
     world = begun(2)
-    world.abstain("no procedure is known")
+    why = "no procedure is known"
+    world.abstain(why)
     assert world.over
     assert world.score().abstained
     assert not world.score().success
-    assert world.score().detail == "no procedure is known"
+    assert world.score().detail == why
 
 
 def test_nothing_stated_is_no_success() -> None:

@@ -1,7 +1,7 @@
-"""Split a skill's content into the pieces of text that checks examine, each with its language and position.
+"""Split a skill's content into the segments of text that checks examine, each with its language and position.
 
-Every field is one piece, every code block of Markdown one more. Bundled archives are unpacked in memory, within limits. A
-piece knows its position in the field, so that a finding can point at the exact characters.
+Every field is one segment, every code block of Markdown one more. Bundled archives are unpacked in memory, within limits. A
+segment knows its position in the field, so that a finding can point at the exact characters.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class ArchiveContents:
     """The files of an archive, as far as they were read."""
 
     files: list[tuple[str, bytes]] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     """Members that are code, text or archives and were not read; an empty name is the archive itself."""
-    room: int = BYTES_MAX
+    bytes_left: int = BYTES_MAX
 
 
 def is_packed(data: bytes) -> bool:
@@ -69,7 +69,7 @@ def _open(data: bytes, name: str, found: ArchiveContents, *, depth: int) -> None
     if not is_packed(data):
         return
     if not depth:
-        found.left.append(name)
+        found.skipped.append(name)
         return
     try:
         for inner, content in _inside(data, found, name):
@@ -79,14 +79,14 @@ def _open(data: bytes, name: str, found: ArchiveContents, *, depth: int) -> None
             else:
                 found.files.append((path, content))
     except _FAULTS:
-        found.left.append(name)
+        found.skipped.append(name)
 
 
 def _inside(data: bytes, found: ArchiveContents, name: str) -> Iterator[tuple[str, bytes]]:
     if data.startswith(b"PK"):
         yield from _zipped(data, found)
     elif data.startswith(_CLOSED):
-        found.left.append(name)
+        found.skipped.append(name)
     elif data[257:262] == b"ustar":
         yield from _tarred(data, found)
     else:
@@ -102,14 +102,14 @@ def _zipped(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
         for number, member in enumerate(archive.infolist()):
             if member.is_dir():
                 continue
-            if number >= MEMBERS_MAX or member.flag_bits & 1 or found.room <= 0:
-                _leave(member.filename, found)
+            if number >= MEMBERS_MAX or member.flag_bits & 1 or found.bytes_left <= 0:
+                _skip(member.filename, found)
                 continue
             with archive.open(member) as file:
-                content = file.read(found.room)
+                content = file.read(found.bytes_left)
                 if file.read(1):
-                    _leave(member.filename, found)
-            found.room -= len(content)
+                    _skip(member.filename, found)
+            found.bytes_left -= len(content)
             yield member.filename, content
 
 
@@ -119,27 +119,27 @@ def _tarred(data: bytes, found: ArchiveContents) -> Iterator[tuple[str, bytes]]:
             member = archive.next()
             if member is None:
                 return
-            if number >= MEMBERS_MAX or found.room <= 0:
-                _leave(member.name, found)
+            if number >= MEMBERS_MAX or found.bytes_left <= 0:
+                _skip(member.name, found)
                 continue
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:
-                content = file.read(found.room)
+                content = file.read(found.bytes_left)
                 if file.read(1):
-                    _leave(member.name, found)
-                found.room -= len(content)
+                    _skip(member.name, found)
+                found.bytes_left -= len(content)
                 yield member.name, content
-        found.left.append("")
+        found.skipped.append("")
 
 
-def _leave(name: str, found: ArchiveContents) -> None:
+def _skip(name: str, found: ArchiveContents) -> None:
     if file_kind(name) is not FileKind.DATA:
-        found.left.append(name)
+        found.skipped.append(name)
 
 
 def _unpacked(data: bytes, found: ArchiveContents) -> bytes:
     """Return the unpacked bytes up to the limit; a longer stream is noted as not read."""
-    most = max(1, found.room)
+    most = max(1, found.bytes_left)
     if data.startswith(b"\x1f\x8b"):
         plain = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, most)
     elif data.startswith(b"BZh"):
@@ -147,9 +147,9 @@ def _unpacked(data: bytes, found: ArchiveContents) -> bytes:
     else:
         plain = lzma.LZMADecompressor().decompress(data, most)
     if len(plain) >= most:
-        found.left.append("")
+        found.skipped.append("")
     if plain[257:262] != b"ustar":
-        found.room -= len(plain)
+        found.bytes_left -= len(plain)
     return plain
 
 
@@ -179,7 +179,7 @@ _FENCE = re.compile(
 _CODE = frozenset({"python", "shell", "javascript", "powershell", "code"})
 
 
-class Spot(NamedTuple):
+class DecodedRange(NamedTuple):
     """Maps a part of a decoded text to the characters of the field that it was decoded from."""
 
     at: int
@@ -200,10 +200,10 @@ class TextSegment:
     """Path of a bundled file below the skill's folder."""
     start: int = 0
     """Where the text begins in the whole."""
-    spots: tuple[Spot, ...] = ()
-    """For a decoded text: where each of its parts came from."""
-    way: str = ""
-    """How it was decoded, such as `base64`."""
+    decoded_ranges: tuple[DecodedRange, ...] = ()
+    """For a decoded text: where each of its parts was in the field."""
+    encoding: str = ""
+    """What it was decoded from, such as `base64`; empty for plain text."""
 
     @cached_property
     def lowered(self) -> str:
@@ -222,18 +222,18 @@ class TextSegment:
     @property
     def is_hidden(self) -> bool:
         """Whether its text was encoded to hide it."""
-        return bool(self.way) and self.way not in ("an archive", "text put together", "variables")
+        return bool(self.encoding) and self.encoding not in ("an archive", "text put together", "variables")
 
     @property
     def is_block(self) -> bool:
-        """Whether it is a code block of another piece."""
-        return not self.way and len(self.text) < len(self.whole) and self.is_code and (self.start > 0)
+        """Whether it is a code block of another segment."""
+        return not self.encoding and len(self.text) < len(self.whole) and self.is_code and (self.start > 0)
 
     def finding(self, rule: str, severity: Severity, *, reason: str, span: tuple[int, int]) -> Finding:
         """Make a finding on these characters."""
         start, end = self.place(span)
         shown = self.text[span[0] : span[1]]
-        message = f"{reason} (decoded from {self.way})" if self.way else reason
+        message = f"{reason} (decoded from {self.encoding})" if self.encoding else reason
         return Finding(
             rule=rule,
             message=message,
@@ -247,9 +247,9 @@ class TextSegment:
 
     def place(self, span: tuple[int, int]) -> tuple[int, int]:
         """Return the position of these characters in the field, before decoding if they were decoded."""
-        if not self.spots:
+        if not self.decoded_ranges:
             return self.start + span[0], self.start + span[1]
-        spot = self.spots[max(0, bisect_right(self.spots, span[0], key=lambda spot: spot.at) - 1)]
+        spot = self.decoded_ranges[max(0, bisect_right(self.decoded_ranges, span[0], key=lambda spot: spot.at) - 1)]
         return spot.start, spot.end
 
     def line(self, at: int) -> int:
@@ -268,7 +268,7 @@ def excerpt(text: str) -> str:
 _last: tuple[SkillContent, tuple[TextSegment, ...]] | None = None
 
 
-def pieces(content: SkillContent) -> tuple[TextSegment, ...]:
+def text_segments(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return every text of a skill: its fields, its files, and the code blocks in both."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
     if _last is None or _last[0] is not content:
@@ -286,10 +286,10 @@ def _split(content: SkillContent) -> Iterator[TextSegment]:
             yield from _packed(taken)
             continue
         text, file = taken.text, taken.file
-        piece = TextSegment(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
-        yield piece
-        if piece.language == "markdown":
-            yield from blocks(piece)
+        segment = TextSegment(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
+        yield segment
+        if segment.language == "markdown":
+            yield from blocks(segment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,18 +305,18 @@ class ExaminedFile:
 
 def files_within_limit(files: Sequence[SkillFile]) -> tuple[list[ExaminedFile], list[SkillFile]]:
     """Return the files within the limit, scripts before texts before data, and the files beyond it."""
-    room = TOTAL_MAX
+    characters_left = TOTAL_MAX
     taken: list[ExaminedFile] = []
-    left: list[SkillFile] = []
+    skipped: list[SkillFile] = []
     for index, file in sorted(enumerate(files), key=lambda each: (_sort(each[1]), each[0])):
-        if room < len(file.content):
-            left.append(file)
+        if characters_left < len(file.content):
+            skipped.append(file)
             continue
         text = text_of(file)
         packed = ArchiveContents() if text is not None else unpacked(bytes_of(file))
-        room -= len(file.content) + sum(len(data) for _, data in packed.files)
+        characters_left -= len(file.content) + sum(len(data) for _, data in packed.files)
         taken.append(ExaminedFile(index, file, text, packed))
-    return sorted(taken, key=lambda each: each.index), left
+    return sorted(taken, key=lambda each: each.index), skipped
 
 
 def _sort(file: SkillFile) -> FileKind:
@@ -333,27 +333,35 @@ def _packed(taken: ExaminedFile) -> Iterator[TextSegment]:
             continue
         path = f"{file.path}/{name}" if name else file.path
         language = language_of(name, text)
-        yield TextSegment(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
+        yield TextSegment(
+            f"files.{taken.index}",
+            text,
+            "",
+            language,
+            path,
+            decoded_ranges=(DecodedRange(0, 0, 0),),
+            encoding="an archive",
+        )
 
 
-def blocks(piece: TextSegment) -> Iterator[TextSegment]:
+def blocks(segment: TextSegment) -> Iterator[TextSegment]:
     """Yield the fenced code blocks of a Markdown text, also in lists and quotes; an open one extends to the end."""
     opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(piece.text):
+    for fence in _FENCE.finditer(segment.text):
         if opened is None:
             opened = fence
         elif fence[1].startswith(opened[1]) and not fence[2]:
-            yield from _block(piece, opened, fence.start())
+            yield from _block(segment, opened, fence.start())
             opened = None
     if opened is not None:
-        yield from _block(piece, opened, len(piece.text))
+        yield from _block(segment, opened, len(segment.text))
 
 
-def _block(piece: TextSegment, opened: re.Match[str], end: int) -> Iterator[TextSegment]:
-    text = piece.text[opened.end() + 1 : end]
+def _block(segment: TextSegment, opened: re.Match[str], end: int) -> Iterator[TextSegment]:
+    text = segment.text[opened.end() + 1 : end]
     language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
     if text:
-        yield TextSegment(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
+        yield TextSegment(segment.field, text, segment.whole, language, segment.path, segment.start + opened.end() + 1)
 
 
 def language_of(path: str, text: str) -> str:
