@@ -75,11 +75,10 @@ def find_reader(path: Path) -> TrajectoryReader:
     reader = _knowing(READERS, head, path) or _knowing(_from_other_packages(), head, path)
     if reader is not None:
         return reader
-    kind = "a binary file" if b"\0" in head else "no log in a known format"
-    known = ", ".join(reader.name for reader in READERS)
-    raise place.problem(
-        f"this is {kind}", code="unknown_format", hint=f"known formats: {known}; other logs can be converted to ATIF"
-    )
+    hint = f"known formats: {', '.join(reader.name for reader in READERS)}; other logs can be converted to ATIF"
+    if b"\0" in head:
+        raise place.problem("this is a binary file", code="binary_file", hint=hint)
+    raise place.problem("this is no log in a known format", code="unknown_format", hint=hint)
 
 
 def _knowing(readers: tuple[TrajectoryReader, ...], head: bytes, path: Path) -> TrajectoryReader | None:

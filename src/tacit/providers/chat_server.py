@@ -133,9 +133,6 @@ def _refused(answer: HttpResponse) -> tuple[str, str, str]:
     """The code of a refusal, the server's words, and what to do."""
     said = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
     if answer.is_redirect:
-        return (
-            "redirected",
-            said,
-            "it sends elsewhere, and a key goes to no other host than the one named: name the one that answers",
-        )
+        hint = "it redirects, and a key is sent to no other host than the one named: name the one that answers"
+        return "redirected", said, hint
     return "refused_by_server", said, "is the server running?"

@@ -27,7 +27,8 @@ _NO_KEY = "none"
 def open_model(settings: ModelSettings, *, key: str = "") -> RemoteModel:
     """Build the model that the settings name; `key` is for the server at `base_url`."""
     if not settings.name:
-        raise ConfigError("no language model is named", hint='set model.name, for example "openai:gpt-5-mini"')
+        hint = 'set model.name, for example "openai:gpt-5-mini"'
+        raise ConfigError("no language model is named", code="no_model_named", hint=hint)
     try:
         from tacit.providers.remote import Manner, RemoteModel
     except ImportError as error:
@@ -73,12 +74,16 @@ def _served(settings: ModelSettings, key: str) -> Model:
 
     address = urlsplit(settings.base_url)
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise ConfigError(f"model.base_url {settings.base_url!r} is no web address", hint="http://127.0.0.1:8080/v1")
+        message = f"model.base_url {settings.base_url!r} is no web address"
+        raise ConfigError(message, code="bad_address", hint="http://127.0.0.1:8080/v1")
     if address.username or address.password:
-        raise ConfigError("model.base_url holds a login", hint="put the key into TACIT_MODEL_KEY")
+        hint = "put the key into TACIT_MODEL_KEY"
+        raise ConfigError("model.base_url holds a login", code="login_in_address", hint=hint)
     if address.scheme == "http" and not _near(address.hostname):
         raise ConfigError(
-            f"model.base_url would send what agents did to {address.hostname} in the clear", hint="use https://"
+            f"model.base_url would send what agents did to {address.hostname} in the clear",
+            code="not_encrypted",
+            hint="use https://",
         )
     provider = OpenAIProvider(base_url=settings.base_url, api_key=key or _NO_KEY)
     return OpenAIChatModel(settings.name.removeprefix("openai:"), provider=provider)
@@ -100,7 +105,8 @@ def _named(name: str) -> Model:
 
     provider, mark, _ = name.partition(":")
     if not mark:
-        raise ConfigError(f"model.name {name!r} names no provider", hint="write provider:model, or set model.base_url")
+        hint = "write provider:model, or set model.base_url"
+        raise ConfigError(f"model.name {name!r} names no provider", code="no_provider", hint=hint)
     try:
         return infer_model(name)
     except ImportError as error:
@@ -108,5 +114,6 @@ def _named(name: str) -> Model:
         message = f"models of {provider} need a client that is not installed"
         raise Mistake(message, code="client_missing", hint=hint) from error
     except (UserError, ValueError) as error:
-        told = str(error).splitlines()[0] if str(error) else "it is not known"
-        raise ConfigError(f"{name} cannot be opened: {told}", hint="check model.name and the key's variable") from error
+        problem = str(error).splitlines()[0] if str(error) else "it is not known"
+        hint = "check model.name and the key's variable"
+        raise ConfigError(f"{name} cannot be opened: {problem}", code="model_not_opened", hint=hint) from error

@@ -19,7 +19,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
 from tacit.domain.skill import Kind, Skill, SkillContent, of_person
-from tacit.recall.retrieval import STANDING_NORMS
+from tacit.recall.retrieval import MAX_WEIGHED_NORMS
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
 from tests.raising import raises
@@ -192,10 +192,10 @@ def test_norms_stand_within_their_share_and_what_had_no_room_is_named(loop: Taci
 
 
 def test_norms_beyond_the_number_that_is_weighed_are_told_too(loop: Tacit) -> None:
-    for number in range(STANDING_NORMS + 3):
+    for number in range(MAX_WEIGHED_NORMS + 3):
         approved(loop, Kind.NORM, f"norm-{number:02}", f"Convention {chr(97 + number) * 6} holds")
     selection = loop.recall("water the plants", budget_tokens=40_000)
-    assert len(selection.standing) == STANDING_NORMS
+    assert len(selection.standing) == MAX_WEIGHED_NORMS
     assert len(selection.crowded_out) == budget(selection, Kind.NORM).left_out == 3
     codes = {left.name: left.code for left in selection.left_out}
     assert {codes[name] for name in selection.crowded_out} == {ReasonCode.NOT_WEIGHED}

@@ -12,6 +12,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.store import open_store
+from tests.raising import raises
 
 LIBRARY = {
     "backup-postgres": "Dump the Postgres database to the archive. It takes a minute.",

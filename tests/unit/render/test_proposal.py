@@ -133,20 +133,20 @@ def test_what_is_no_proposal_is_refused_plainly(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "rule", "detail"),
     [
-        ("[]", "it is JSON, but a list and no map"),
-        (' "restart"', "it is JSON, but a text and no map"),
-        ('{"name": ', "it is no JSON: Expecting value"),
-        ("[1,", "it is no JSON: Expecting value"),
-        ("{}", "the name is empty or not text (give it a name)"),
-        ('{"name": "x", "description": ""}', "the description is empty or not text (give it a description)"),
+        ("[]", "json-not-a-map", "list"),
+        (' "restart"', "json-not-a-map", "text"),
+        ('{"name": ', "json", "Expecting value"),
+        ("[1,", "json", "Expecting value"),
+        ("{}", "name-missing", "name"),
+        ('{"name": "x", "description": ""}', "description-missing", "description"),
     ],
 )
-def test_json_that_is_wrong_is_answered_as_json(text: str, told: str) -> None:
-    with pytest.raises(InvalidSkill) as refused:
+def test_json_that_is_wrong_is_answered_as_json(text: str, rule: str, detail: str) -> None:
+    with raises_rule(rule) as refused:
         read_proposal(text)
-    assert told in refused.value.problems[0]
+    assert detail in refused.value.problems[0]
     assert "line " not in refused.value.problems[0].partition("Expecting")[0]
     assert "front matter" not in str(refused.value)
 

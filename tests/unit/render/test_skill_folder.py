@@ -30,25 +30,25 @@ def folder_with(tmp_path: Path, data: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("data", "line", "message", "hint"),
+    ("data", "line", "rule", "detail", "hint"),
     [
-        (b"", 1, "no front matter", "begin the file with a line '---'"),
-        (b"\n---\n" + HEAD + b"---\n", 1, "no front matter", "begin the file"),
-        (b"---\n" + HEAD, 1, "not closed", "put a line '---'"),
-        (b"---\nname: 'pack\ndescription: x\n---\n", 4, "cannot be read", "put the value in quotes"),
-        (b"---\n" + HEAD + b"\tlicense: x\n---\n", 4, "cannot be read", "not tabs"),
-        (b"---\n---\n", 2, "not a map", "at least a name"),
-        (b"---\n- a\n---\n", 2, "not a map", "at least a name"),
-        (b"---\nname: pack-crates\n---\n", 2, "no description", "add 'description:"),
-        (b"---\nname: pack-crates\nlicense: x\ndescription: ''\n---\n", 4, "description is empty", "add 'description:"),
-        (b"---\n" + HEAD + b"metadata:\n  a: {b: &x c}\n---\n", 5, "anchors and aliases", "write the value out"),
-        (b"---\n" + HEAD + b"metadata:\n  a: [!!python/name:os.system x]\n---\n", 5, "tag", "write the value out"),
-        (b"---\n" + HEAD + b"license: " + b"[" * 9 + b"]" * 9 + b"\n---\n", 4, "nested more than 8", "write the value out"),
-        (b"---\n" + HEAD + b"license: [" + b"a," * 3000 + b"]\n---\n", 4, "more than 2000 values", "write the value out"),
-        (b"---\n" + HEAD + b"---\ncaf\xe9\n", 5, "not UTF-8: byte 0xe9", "save the file as UTF-8"),
-        ("---\nname: x\n---\n".encode("utf-16"), 1, "not UTF-8", "save the file as UTF-8"),
-        (b"---\n" + HEAD + b"---\n" + b"x" * BYTES_MAX, None, "larger than 1024 KiB", "references/"),
-        (b"---\n" + HEAD + b"license: '" + b"x" * 300_000 + b"'\n---\n", None, "larger than 256 KiB", "references/"),
+        (b"", 1, "frontmatter-missing", "", "'---'"),
+        (b"\n---\n" + HEAD + b"---\n", 1, "frontmatter-missing", "", "'---'"),
+        (b"---\n" + HEAD, 1, "frontmatter-open", "", "'---'"),
+        (b"---\nname: 'pack\ndescription: x\n---\n", 4, "yaml", "", "quotes"),
+        (b"---\n" + HEAD + b"\tlicense: x\n---\n", 4, "yaml", "", "tabs"),
+        (b"---\n---\n", 2, "not-a-map", "", "name"),
+        (b"---\n- a\n---\n", 2, "not-a-map", "", "name"),
+        (b"---\nname: pack-crates\n---\n", 2, "description-missing", "", "'description:"),
+        (b"---\nname: pack-crates\nlicense: x\ndescription: ''\n---\n", 4, "description-missing", "", "'description:"),
+        (b"---\n" + HEAD + b"metadata:\n  a: {b: &x c}\n---\n", 5, "yaml-refused", "(& and *)", ""),
+        (b"---\n" + HEAD + b"metadata:\n  a: [!!python/name:os.system x]\n---\n", 5, "yaml-refused", "tag", ""),
+        (b"---\n" + HEAD + b"license: " + b"[" * 9 + b"]" * 9 + b"\n---\n", 4, "yaml-refused", " 8 deep", ""),
+        (b"---\n" + HEAD + b"license: [" + b"a," * 3000 + b"]\n---\n", 4, "yaml-refused", " 2000 values", ""),
+        (b"---\n" + HEAD + b"---\ncaf\xe9\n", 5, "encoding", "0xe9", "UTF-8"),
+        ("---\nname: x\n---\n".encode("utf-16"), 1, "encoding", "", "UTF-8"),
+        (b"---\n" + HEAD + b"---\n" + b"x" * BYTES_MAX, None, "size", "1024 KiB", "references/"),
+        (b"---\n" + HEAD + b"license: '" + b"x" * 300_000 + b"'\n---\n", None, "size", "256 KiB", "references/"),
     ],
     ids=[
         "empty", "blank first line", "not closed", "open quote", "tab", "no fields", "list", "no description",
@@ -56,17 +56,18 @@ def folder_with(tmp_path: Path, data: bytes) -> Path:
     ],
 )  # fmt: skip
 def test_a_skill_that_cannot_be_read_says_where_and_what_to_do(
-    tmp_path: Path, data: bytes, line: int | None, message: str, hint: str
+    tmp_path: Path, data: bytes, line: int | None, rule: str, detail: str, hint: str
 ) -> None:
     folder = folder_with(tmp_path, data)
-    with pytest.raises(InvalidSkill) as caught:
+    with raises_rule(rule) as caught:
         load(folder)
     place = f"{folder / 'SKILL.md'}:{line}:" if line else f"{folder / 'SKILL.md'}: "
     assert caught.value.message.startswith(place)
-    assert message in caught.value.message
+    assert detail in caught.value.message
+    assert caught.value.hint
     assert hint in caught.value.hint
-    assert any(message in problem for problem in caught.value.problems)
-    assert [problem.message for problem in validate(folder) if problem.fatal]
+    assert any(detail in problem for problem in caught.value.problems)
+    assert rule in {problem.rule for problem in validate(folder) if problem.fatal}
 
 
 def test_an_alias_bomb_is_refused_at_once(tmp_path: Path) -> None:

@@ -16,20 +16,21 @@ NO_PROC = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
 
 
 @pytest.mark.parametrize(
-    ("output", "signs", "hint"),
+    ("output", "signs", "code", "hint"),
     [
-        (DENIED, MachineSigns(apparmor=True), "Ubuntu 24.04"),
-        (NO_NAMESPACE, MachineSigns(namespaces_off=True), "max_user_namespaces"),
-        (NO_NAMESPACE, MachineSigns(container=True), "this is a container"),
-        (NO_PROC, MachineSigns(container=True), "this is a container"),
-        (NO_PROC, MachineSigns(), "by hand"),
-        ("setpriv: setresuid failed: Operation not permitted", MachineSigns(container=True), "ordinary user"),
-        ("", MachineSigns(), "by hand"),
+        (DENIED, MachineSigns(apparmor=True), "apparmor", "Ubuntu 24.04"),
+        (NO_NAMESPACE, MachineSigns(namespaces_off=True), "namespaces_off", "max_user_namespaces"),
+        (NO_NAMESPACE, MachineSigns(container=True), "container", "--security-opt"),
+        (NO_PROC, MachineSigns(container=True), "container", "--security-opt"),
+        (NO_PROC, MachineSigns(), "not_started", "`bwrap "),
+        ("setpriv: setresuid failed: Operation not permitted", MachineSigns(container=True), "no_setpriv", "root"),
+        ("", MachineSigns(), "not_started", "`bwrap "),
     ],
 )
-def test_failed_trial_is_explained(output: str, signs: MachineSigns, hint: str) -> None:
+def test_failed_trial_is_explained(output: str, signs: MachineSigns, code: str, hint: str) -> None:
     outage = bubblewrap.explain_failure(output, signs)
     assert isinstance(outage, SandboxOutage)
+    assert outage.code == code
     assert hint in outage.hint
     assert "nothing was run" in outage.message
     assert output in outage.message
