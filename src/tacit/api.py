@@ -371,7 +371,7 @@ class Tacit:
         for control in control_runs.control_uses(store, use):  # the same run shows how it goes without them
             added += evidence.evidence_for(control, result, grade=grade, at=at, details=clean)
         with store.transaction():  # a result and the status change it causes are visible together
-            publishing.keep(store, added, embedder=self.context.embedder)
+            publishing.store_evidence(store, added, embedder=self.context.embedder)
             if grade.verified:  # self-reported outcomes change no status
                 self.library.apply_status_changes([item.version_id for item in added])
         return added

@@ -11,10 +11,10 @@ from tacit.api import open as open_memory
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
-from tacit.surfaces.hook import detach
+from tacit.surfaces.hook import learner_requests
 from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.event_handlers import attend
-from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, Unreadable, parse
+from tacit.surfaces.hook.event_handlers import respond
+from tacit.surfaces.hook.events import LEARN, MAX_CHARACTERS, InvalidEvent, parse
 
 SKILLS = (
     SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm here, never npm."),
@@ -44,22 +44,22 @@ def hooked(folder: Path) -> Callable[[bytes], None]:
             verdict = memory.propose(content, by="ann")
             memory.review(verdict.version_id, "approve", by="ann")
     variables = HookEnvironment({"HOME": str(folder), "TACIT_STORE": str(store)})
-    told: list[str] = []
+    answers: list[str] = []
 
     def run(data: bytes) -> None:
-        told.clear()
+        answers.clear()
         try:
             event = parse(data)
-            ground = find(event, variables) if event.moment else None
-        except (Unreadable, TacitError):
+            context = find(event, variables) if event.moment else None
+        except (InvalidEvent, TacitError):
             return
-        if ground is None:
+        if context is None:
             return
         if event.moment == LEARN:
-            detach.request(event, ground)
+            learner_requests.request(event, context)
         else:
-            attend(event, ground, say=told.append, clock=datetime.now(UTC).timestamp)
-        assert sum(map(len, told)) <= MAX_CHARACTERS
+            respond(event, context, say=answers.append, clock=datetime.now(UTC).timestamp)
+        assert sum(map(len, answers)) <= MAX_CHARACTERS
         if len(list((folder / "sessions").iterdir())) > 50:
             for path in (folder / "sessions").iterdir():
                 path.unlink()

@@ -57,9 +57,9 @@ class HistoryEvent:
     """How many equal events in a row it covers."""
 
 
-def records(store: Store, held: Iterable[StoredVersion]) -> list[SkillRecord]:
+def records(store: Store, versions: Iterable[StoredVersion]) -> list[SkillRecord]:
     """Return the figures of each of these versions, the most used first."""
-    made = [record(store, stored) for stored in held]
+    made = [record(store, stored) for stored in versions]
     return sorted(made, key=lambda each: (-each.shown, each.stored.version.name))
 
 

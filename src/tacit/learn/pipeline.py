@@ -158,7 +158,7 @@ class LearningPass:
             shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
             self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
             for note in distilled.notes:
-                if note.kind is AttemptNoteKind.HELD:
+                if note.kind is AttemptNoteKind.SKIPPED:
                     self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
             self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
@@ -197,7 +197,9 @@ class LearningPass:
         for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
             version = self._store.version(version_id).version
             confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
-            known = self._admission.matching_version(confirming)  # none in another scope or where a newer version exists
+            known = self._admission.matching_version(
+                confirming
+            )  # none in another scope or where a newer version exists
             is_current = known is not None and known.version.id == version_id
             if is_current and friction_notes.stays_within(trajectory, version.content, start=start):
                 return confirming
@@ -207,7 +209,10 @@ class LearningPass:
         """Load the attempts that a skill was made of, each with the draft it gives alone; purged ones are left out."""
         found: list[tuple[Trajectory, Candidate]] = []
         confirming = self._store.verdicts(version_id=closest.version.id, limit=MAX_DRAFTS)
-        ids = [*closest.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
+        ids = [
+            *closest.version.provenance.trajectory_ids,
+            *(i for each in confirming[::-1] for i in each.trajectory_ids),
+        ]
         for trajectory_id in list(dict.fromkeys(ids))[-MAX_DRAFTS:]:
             try:
                 trajectory = self._store.trajectory(trajectory_id)
@@ -243,9 +248,9 @@ class LearningPass:
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
                     continue  # another process mined this group, perhaps with newer attempts
                 self._admit_together(candidates)
-                for trajectory_id, held in mined.held:
+                for trajectory_id, skipped in mined.skipped:
                     episode = self._store.episode(trajectory_id)
-                    self._verdicts.append(self._admission.reject_episode(episode, held.reason, held.text))
+                    self._verdicts.append(self._admission.reject_episode(episode, skipped.reason, skipped.text))
                 self._store.outlines.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
         lessons = [
@@ -300,15 +305,17 @@ class LearningPass:
         follows = self._as_revision(candidate) if named else candidate
         if follows.parents:
             return self._store.version(follows.parents[0]).version
-        closest = self._admission.matching_version(candidate) if self._wording else None  # the lookup only saves model calls
+        closest = (
+            self._admission.matching_version(candidate) if self._wording else None
+        )  # the lookup only saves model calls
         return closest.version if closest else None
 
     def _as_revision(self, candidate: Candidate) -> Candidate:
         """Return a candidate as a revision of the skill mined earlier under its name or from the same attempts."""
         content = candidate.content
         for stored in self._store.catalogue(name=content.name, kinds={content.kind}):
-            versions = [held.version for held in self._store.versions(stored.skill.id)]
-            if any(is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
+            versions = [each.version for each in self._store.versions(stored.skill.id)]
+            if any(is_mined(each.provenance) and _same_work(each.content, content) for each in versions):
                 return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
         # With more attempts a unit may grow, and its name changes.
         closest = self._admission.matching_version(candidate) if is_mined(candidate.provenance) else None

@@ -41,8 +41,8 @@ class Archive:
     def records(self, references: Sequence[str] = ()) -> list[skill_history.SkillRecord]:
         """Return each skill's figures: of the named ones, or of all that may be recalled."""
         store = self._context.store
-        held = [queries.find(store, each) for each in references] or queries.current(store, statuses=RECALLABLE)
-        return skill_history.records(store, held)
+        versions = [queries.find(store, each) for each in references] or queries.current(store, statuses=RECALLABLE)
+        return skill_history.records(store, versions)
 
     def versions(self, skill_id: str) -> list[StoredVersion]:
         """Return all versions of a skill, oldest first."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item
-from tacit.recall.ranking import Left, Row, replaces_parts
+from tacit.recall.ranking import Rejected, Row, replaces_parts
 
 Fitting = Callable[[Sequence[Row]], Sequence[Row]]
 """Relevant rows, in order → those that are given, with their texts."""
@@ -18,15 +18,15 @@ Fitting = Callable[[Sequence[Row]], Sequence[Row]]
 
 def replace_parts(
     relevant: Sequence[Row], fitting: Fitting, *, planned: Collection[str] = ()
-) -> tuple[list[Row], list[Left]]:
+) -> tuple[list[Row], list[Rejected]]:
     """Return the relevant rows without parts that a composite shows, and those parts.
 
     The composite takes the place of the first of them. What a plan names is not touched.
     """
-    rows, gone = list(relevant), list[Left]()
+    rows, gone = list(relevant), list[Rejected]()
     while found := _composite_with_parts(rows, fitting, planned):
         composite, parts = found
-        gone += [Left(part, ReasonCode.PART_OF_COMPOSITE, composite=composite.name) for part in parts]
+        gone += [Rejected(part, ReasonCode.PART_OF_COMPOSITE, composite=composite.name) for part in parts]
         together = {composite.version_id, *(part.version_id for part in parts)}
         first = next(position for position, each in enumerate(rows) if each.version_id in together)
         others = [each for each in rows if each.version_id not in together]

@@ -9,7 +9,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
 from tacit.domain.skill import Capabilities, Kind, SkillVersion
 from tacit.domain.stored import StoredVersion
-from tacit.recall.ranking import ScopedName, barrier, narrowest_scopes
+from tacit.recall.ranking import ScopedName, filter_code, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
 from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities
 
@@ -44,10 +44,10 @@ def stored_left_out(stored: StoredVersion, code: ReasonCode, **values: object) -
     return LeftOut(version_id=stored.version.id, name=name, code=code, reason=left_out_reason(code, **values))
 
 
-def obstacle(stored: StoredVersion, query: Query) -> LeftOut | None:
+def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
     """Return why a version may not be given for this query; nothing if it may."""
     content = stored.version.content
-    code = barrier(
+    code = filter_code(
         content.kind,
         str(stored.skill.scope),
         content.person,
@@ -75,7 +75,7 @@ def foreign_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
     content = stored.version.content
     if content.kind is Kind.PREFERENCE and content.person and content.person != query.person:
         return stored_left_out(stored, ReasonCode.OTHER_PERSON)
-    return obstacle(stored, query)
+    return filter_reason(stored, query)
 
 
 def beyond_allowance(version: SkillVersion, query: Query) -> str:

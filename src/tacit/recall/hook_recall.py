@@ -7,7 +7,7 @@ brief, and has no filters by tool, category or reliability: the index does not h
 from __future__ import annotations
 
 from tacit.domain.reason_code import ReasonCode
-from tacit.recall.ranking import Left, RecallDecision, Row, TokenBudget, barrier, decide, narrowest_scopes
+from tacit.recall.ranking import RecallDecision, Rejected, Row, TokenBudget, decide, filter_code, narrowest_scopes
 from tacit.recall.signals import (
     CANDIDATE_HITS,
     QueryTerms,
@@ -16,7 +16,6 @@ from tacit.recall.signals import (
     decisive,
     error_similarity,
     example_similarity,
-    focus,
     identifiers_in,
     known_query_terms,
     prominence,
@@ -24,6 +23,7 @@ from tacit.recall.signals import (
     scope_proximity,
     signature_terms,
     term_overlap,
+    vector_weight,
     word_signals,
 )
 from tacit.store.lexical_search import VERSION_WEIGHTS, score
@@ -58,8 +58,8 @@ def for_task(
 ) -> RecallDecision:
     """Decide what to show for a task. `skip` names versions that were shown already."""
     found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
-    matches, frequencies, documents = index.by_words(found, limit=CANDIDATE_HITS)
-    asked = QueryTerms(found, Rarity.for_query(text, frequencies, documents), names=identifiers_in(text))
+    matches, frequencies, corpus_size = index.by_words(found, limit=CANDIDATE_HITS)
+    asked = QueryTerms(found, Rarity.for_query(text, frequencies, corpus_size), names=identifiers_in(text))
     rows = []
     for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
         skill_words, near = _skill_terms(match), match.semantic
@@ -69,7 +69,7 @@ def for_task(
         if alike := example_similarity(asked, skill_words):
             signals["example"] = alike
         if near is not None:
-            signals["meaning"] = focus(len(asked.terms)) * max(0.0, near)
+            signals["meaning"] = vector_weight(len(asked.terms)) * max(0.0, near)
         rows.append(_row(match.row, signals, scope=scope, now=now))
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
@@ -94,8 +94,8 @@ def for_error(
 
 def _similar_errors(index: HookIndex, signature: str, *, scope: str, now: float) -> list[Row]:
     words = sorted(signature_terms(signature))
-    frequencies, documents = index.frequencies(words)
-    rarity = Rarity(frequency=frequencies, documents=documents)
+    frequencies, corpus_size = index.frequencies(words)
+    rarity = Rarity(frequency=frequencies, corpus_size=corpus_size)
     rows = []
     for match in index.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]:
         near = error_similarity(signature, match.row.signature, rarity)
@@ -121,10 +121,10 @@ def _row(skill: SkillRow, signals: dict[str, float], *, scope: str, now: float) 
 def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection[str]) -> RecallDecision:
     """Filter, rank, and cut to number and budget, or say why nothing is given."""
     allowed: list[Row] = []
-    barred: list[Left] = []
+    filtered: list[Rejected] = []
     for row in rows:
         skill: SkillRow = row.source
-        code = barrier(
+        code = filter_code(
             skill.kind,
             skill.scope,
             skill.person,
@@ -135,13 +135,13 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
         if code is None:
             allowed.append(row)
         else:
-            barred.append(Left(row, code, scope=skill.scope, kind=skill.kind))
+            filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind))
     kept, hidden = narrowest_scopes(allowed, _scoped_name)
     budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     decision = decide(
         kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
     )
-    decision.left += [Left(row, ReasonCode.SHADOWED, scope=winner) for row, winner in hidden] + barred
+    decision.rejected += [Rejected(row, ReasonCode.SHADOWED, scope=winner) for row, winner in hidden] + filtered
     return decision
 
 

@@ -20,8 +20,8 @@ from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.recall.signals import (
-    BEHIND_BEST,
-    MUCH,
+    CLEAR_MATCH_NATS,
+    SHARE_OF_BEST_MIN,
     QueryTerms,
     Rarity,
     SkillTerms,
@@ -37,18 +37,18 @@ from tacit.text.words import query_terms, terms
 
 TEXT_DIGEST = "document.text_digest"
 """Key of the metadata that only documents have."""
-EVIDENCE_TYPES = {"peer-reviewed": 1.2, "book": 1.1, "preprint": 1.0, "informal": 0.8}
+DOCUMENT_TYPE_WEIGHTS = {"peer-reviewed": 1.2, "book": 1.1, "preprint": 1.0, "informal": 0.8}
 """What the sort of a document counts; an unknown one counts as informal."""
-FAME = 0.1
+CITATION_EXPONENT = 0.1
 """The power to which the logarithm of citations counts: with a hundred thousand of them a third more than with none."""
 DIVERSITY = 0.7
 """How much being good counts beside being new, where several passages are chosen."""
-PER_DOCUMENT = 2
-CHOSEN = 6
+MAX_PER_DOCUMENT = 2
+MAX_PASSAGES = 6
 """So many passages are quoted at most, of all documents together."""
-QUOTED = 900
+MAX_QUOTE_CHARACTERS = 900
 """Characters of one quotation, about 225 tokens: two have room in the share of references."""
-DEMAND, CERTAIN = 2.5, 0.9
+PASSAGE_RELEVANCE_FACTOR, PASSAGE_RELEVANCE_CAP = 2.5, 0.9
 """How many times as relevant as a skill a passage must be (about three fifths of what a question tells), and what is always
 enough."""
 
@@ -72,10 +72,12 @@ def abstract_of(passages: Sequence[Passage]) -> Passage | None:
     return next((each for each in passages if each.section == ABSTRACT), passages[0] if passages else None)
 
 
-def esteem(content: SkillContent) -> float:
+def document_prior(content: SkillContent) -> float:
     """What speaks for a document whatever was asked: its sort, and how often it is cited; from 0.8 to about 1.6."""
-    sort = EVIDENCE_TYPES.get(content.metadata.get("document.evidence_type", ""), EVIDENCE_TYPES["informal"])
-    return sort * math.pow(math.log2(_number(content.metadata.get("document.citations", "")) + 2), FAME)
+    sort = DOCUMENT_TYPE_WEIGHTS.get(
+        content.metadata.get("document.evidence_type", ""), DOCUMENT_TYPE_WEIGHTS["informal"]
+    )
+    return sort * math.pow(math.log2(_number(content.metadata.get("document.citations", "")) + 2), CITATION_EXPONENT)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class _Weighed:
 
     @cached_property
     def rank(self) -> float:
-        return self.relevance * esteem(self.content)
+        return self.relevance * document_prior(self.content)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -108,8 +110,11 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
     for each in weighed:
         known = each.stored.version.id
         best[known] = max(best.get(known, 0.0), each.relevance)
-    least = max(min(CERTAIN, DEMAND * min_relevance), BEHIND_BEST * max(best.values(), default=0.0))
-    much = DEMAND * MUCH * min_relevance
+    least = max(
+        min(PASSAGE_RELEVANCE_CAP, PASSAGE_RELEVANCE_FACTOR * min_relevance),
+        SHARE_OF_BEST_MIN * max(best.values(), default=0.0),
+    )
+    much = PASSAGE_RELEVANCE_FACTOR * CLEAR_MATCH_NATS * min_relevance
     chosen = _diverse([each for each in weighed if each.relevance >= least or each.words >= much])
     documents: dict[str, list[_Weighed]] = {}
     for each in chosen:
@@ -145,7 +150,7 @@ def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
     waiting = sorted(relevant, key=lambda each: (-each.rank, each.stored.version.id, each.passage.index))
     most = waiting[0].rank if waiting else 1.0
     chosen: list[_Weighed] = []
-    while waiting and len(chosen) < CHOSEN:
+    while waiting and len(chosen) < MAX_PASSAGES:
         gain = [
             DIVERSITY * each.rank / most
             - (1 - DIVERSITY) * max((jaccard(each.terms, other.terms) for other in chosen), default=0.0)
@@ -153,14 +158,14 @@ def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
         ]
         chosen.append(waiting.pop(gain.index(max(gain))))
         counts = [each.stored.version.id for each in chosen]
-        waiting = [each for each in waiting if counts.count(each.stored.version.id) < PER_DOCUMENT]
+        waiting = [each for each in waiting if counts.count(each.stored.version.id) < MAX_PER_DOCUMENT]
     return chosen
 
 
 def _item(asked: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
     """A document with its quotations; `spelling` has the question's own words for its terms."""
     first, metadata = quoted[0], quoted[0].content.metadata
-    signals = {"relevance": first.relevance, "words": first.words, "esteem": esteem(first.content)}
+    signals = {"relevance": first.relevance, "words": first.words, "esteem": document_prior(first.content)}
     sort = metadata.get("document.evidence_type") or "informal"
     cited = _number(metadata.get("document.citations", ""))
     reasons = (
@@ -183,20 +188,20 @@ def _item(asked: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, 
 def excerpt(passage: Passage, asked: QueryTerms) -> Passage:
     """A passage cut to whole sentences around what was asked for; what was left out is marked."""
     text = passage.text.strip()
-    if len(text) <= QUOTED:
+    if len(text) <= MAX_QUOTE_CHARACTERS:
         return dataclasses.replace(passage, text=text)
     sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
     start, end = _window(sentences, asked)
     quoted = " ".join(sentences[start:end])
-    if len(quoted) > QUOTED:  # one endless sentence
-        quoted, end = quoted[:QUOTED].rsplit(" ", 1)[0], -1
+    if len(quoted) > MAX_QUOTE_CHARACTERS:  # one endless sentence
+        quoted, end = quoted[:MAX_QUOTE_CHARACTERS].rsplit(" ", 1)[0], -1
     pieces = [*([_GAP] if start else []), quoted, *([_GAP] if end != len(sentences) else [])]
     return dataclasses.replace(passage, text=" ".join(pieces))
 
 
 def abstract_excerpt(passage: Passage) -> Passage:
     """A passage cut to its beginning, where nobody asked for anything."""
-    return excerpt(passage, QueryTerms((), Rarity(frequency={}, documents=0)))
+    return excerpt(passage, QueryTerms((), Rarity(frequency={}, corpus_size=0)))
 
 
 def _window(sentences: Sequence[str], asked: QueryTerms) -> tuple[int, int]:
@@ -205,7 +210,7 @@ def _window(sentences: Sequence[str], asked: QueryTerms) -> tuple[int, int]:
     best, place = -1.0, (0, 1)
     for start in range(len(sentences)):
         size, end, covered = len(sentences[start]), start + 1, dict(worth[start])
-        while end < len(sentences) and size + 1 + len(sentences[end]) <= QUOTED:
+        while end < len(sentences) and size + 1 + len(sentences[end]) <= MAX_QUOTE_CHARACTERS:
             size += 1 + len(sentences[end])
             covered |= worth[end]
             end += 1

@@ -22,16 +22,16 @@ from tacit.recall import reasons
 from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength, words_of
 from tacit.text.short_names import means_any
 
-CALLED = 0.4
+CALLED_MIN = 0.4
 """From this strength on a skill is called for beside others."""
-LEAST = 0.2
+BEST_STRENGTH_MIN = 0.2
 """Below this strength not even the best skill is taken."""
-MOST_TIMES = 20
-MOST_NAMED = 3
+MAX_REPEATS = 20
+MAX_NAMED_TOOLS = 3
 """How many missed tools a reason names."""
-SPOKEN = 0.1
+TASK_WORDS_MIN = 0.1
 """What the words of the task must add to what holds for any task; less is no sign."""
-STRENGTH_BEHIND_BEST = 0.7
+STRENGTH_SHARE_OF_BEST_MIN = 0.7
 """Share of the best skill's strength that another one needs to be taken with it."""
 
 
@@ -47,7 +47,7 @@ class Part:
     """Whether its surroundings were seen in attempts; where somebody only wrote them, they may silence no other skill."""
 
     @property
-    def witnessed(self) -> SkillContent:
+    def observed_content(self) -> SkillContent:
         """The content with no surroundings but those that were seen."""
         return self.content if self.seen else replace(self.content, surroundings=())
 
@@ -57,17 +57,17 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     present = features(text)
     cued = [part for part in parts if part.content.cues]
     weighed = [
-        (strength(part.content.cues, present) if spoken(part.content.cues, present) >= SPOKEN else 0.0, part)
+        (strength(part.content.cues, present) if spoken(part.content.cues, present) >= TASK_WORDS_MIN else 0.0, part)
         for part in cued
     ]
     weighed.sort(key=lambda each: (-each[0], each[1].content.name, each[1].version_id))
     strengths = {part.version_id: round(value, 4) for value, part in weighed}
     usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
-    if not weighed or weighed[0][0] < LEAST:
+    if not weighed or weighed[0][0] < BEST_STRENGTH_MIN:
         return _unexplained(usable, cued, strengths, tools)
-    if beyond := _beyond_reach(weighed, usable, tools):
-        return _held_back(*beyond, strengths, tools)
-    if tools is not None and (named := missed_by_name(text, [part.witnessed for part in cued], tools)):
+    if beyond := _first_blocked_skill(weighed, usable, tools):
+        return _blocked_plan(*beyond, strengths, tools)
+    if tools is not None and (named := expected_tool_named(text, [part.observed_content for part in cued], tools)):
         return Plan(
             strengths=strengths,
             lacking=(named,),
@@ -76,9 +76,11 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
         )
     if not usable:
         return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
-    if usable[0][0] < LEAST and not weighed[0][1].content.cases:  # what the words fit best is done in other places
+    if (
+        usable[0][0] < BEST_STRENGTH_MIN and not weighed[0][1].content.cases
+    ):  # what the words fit best is done in other places
         return _unexplained(usable, cued, strengths, tools)
-    needed = max(CALLED, STRENGTH_BEHIND_BEST * usable[0][0])
+    needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * usable[0][0])
     taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
     covered = {name for _, part in taken for name in part.content.sub_skills}
     kept = [(value, part) for value, part in taken if part.content.name not in covered]
@@ -96,9 +98,9 @@ def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[
     return list(dict.fromkeys(s.tool for s in content.steps if s.tool and not s.optional and s.tool not in tools))
 
 
-def _beyond_reach(
+def _first_blocked_skill(
     weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
-) -> tuple[SkillContent, ToolSetting] | None:
+) -> tuple[SkillContent, ToolEnvironment] | None:
     """The first skill that is called for but lacks a tool, and where it is at home; none if what is needed can be done.
 
     If nothing tells where it belongs, it is called for if a plan of all parts would take it.
@@ -106,20 +108,20 @@ def _beyond_reach(
     if tools is None:
         return None
     best = usable[0][0] if usable else 0.0
-    needed = max(CALLED, STRENGTH_BEHIND_BEST * best) if best >= LEAST else inf
-    common = common_tools(part.witnessed.surroundings for _, part in weighed)
+    needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best >= BEST_STRENGTH_MIN else inf
+    common = common_tools(part.observed_content.surroundings for _, part in weighed)
     for at, (value, part) in enumerate(weighed):
         # Whether a skill with cases is needed is for the readings to say, not for words.
-        if value < LEAST or part.content.cases or not missing_tools(part.content, tools):
+        if value < BEST_STRENGTH_MIN or part.content.cases or not missing_tools(part.content, tools):
             continue
-        where = setting(part.content.surroundings, tools, common=common)
-        if where is ToolSetting.HOME and not part.seen:
+        where = tool_environment(part.content.surroundings, tools, common=common)
+        if where is ToolEnvironment.HOME and not part.seen:
             # What was only written may tell that it belongs elsewhere, not that it is missed here.
-            where = ToolSetting.UNKNOWN
-        if where is ToolSetting.ELSEWHERE and best >= STRENGTH_BEHIND_BEST * value:
+            where = ToolEnvironment.UNKNOWN
+        if where is ToolEnvironment.ELSEWHERE and best >= STRENGTH_SHARE_OF_BEST_MIN * value:
             continue  # something that is done here explains the same words about as well
-        strongest = at == 0 and (value >= CALLED or where is not ToolSetting.ELSEWHERE)
-        if strongest or where is ToolSetting.HOME or (where is ToolSetting.UNKNOWN and value >= needed):
+        strongest = at == 0 and (value >= CALLED_MIN or where is not ToolEnvironment.ELSEWHERE)
+        if strongest or where is ToolEnvironment.HOME or (where is ToolEnvironment.UNKNOWN and value >= needed):
             return part.content, where
     return None
 
@@ -132,17 +134,19 @@ def _unexplained(
 ) -> Plan:
     """No plan; and where a tool is missed here, the task is taken to call for it, unless readings or meaning explain it."""
     explained = any(part.near or part.content.cases for _, part in usable)
-    missed = [] if tools is None or explained else ToolNeighbours([part.witnessed for part in cued], tools).missed()
+    missed = (
+        [] if tools is None or explained else ToolCooccurrence([part.observed_content for part in cued], tools).missed()
+    )
     code = ReasonCode.EXPECTED_TOOLS_MISSING if missed else ReasonCode.NOT_CALLED
-    reason = reasons.no_skill_called(missed, most=MOST_NAMED)
+    reason = reasons.no_skill_called(missed, most=MAX_NAMED_TOOLS)
     return Plan(strengths=strengths, lacking=tuple(missed), code=code, reason=reason)
 
 
-def _held_back(
-    beyond: SkillContent, where: ToolSetting, strengths: Mapping[str, float], tools: Collection[str] | None
+def _blocked_plan(
+    beyond: SkillContent, where: ToolEnvironment, strengths: Mapping[str, float], tools: Collection[str] | None
 ) -> Plan:
     lacking = tuple(missing_tools(beyond, tools))
-    reason = reasons.skill_lacks_tools(beyond.name, lacking, at_home=where is ToolSetting.HOME)
+    reason = reasons.skill_lacks_tools(beyond.name, lacking, at_home=where is ToolEnvironment.HOME)
     return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
 
 
@@ -165,11 +169,11 @@ def _times(text: str, part: Part) -> int:
     named = {
         number
         for clause in clauses(text)
-        if strength(cues, features(clause)) >= CALLED
+        if strength(cues, features(clause)) >= CALLED_MIN
         for number in identifiers(clause)[:1]
     }
     sorts = Counter(shape(number) for number in named)
-    return min(max(sorts.values(), default=1), MOST_TIMES)
+    return min(max(sorts.values(), default=1), MAX_REPEATS)
 
 
 def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep, ...]:
@@ -196,15 +200,15 @@ def _readings(content: SkillContent) -> set[str]:
     return taken | {condition.reading for case in content.cases for condition in case.conditions}
 
 
-MOSTLY = 0.5
+EXPECTED_SHARE_MIN = 0.5
 """Share of a tool's neighbours that makes a place one where it is expected."""
-NAMED = 2 / 3
+NAMED_SHARE_MIN = 2 / 3
 """Share of the words of a tool's name that a task must hold to call for it by name."""
-HALF_NAMED = 0.5
+HALF_NAMED_MIN = 0.5
 """Share of what is its own in a tool's name, where the skills that are at home here agree that it is missed."""
 
 
-class ToolSetting(Enum):
+class ToolEnvironment(Enum):
     """What the tools at hand say about a skill that lacks one."""
 
     UNKNOWN = "unknown"
@@ -218,17 +222,21 @@ def common_tools(surroundings: Iterable[Collection[str]]) -> frozenset[str]:
     return frozenset.intersection(*found) if len(found) > 1 else frozenset()
 
 
-def setting(
+def tool_environment(
     surroundings: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
-) -> ToolSetting:
+) -> ToolEnvironment:
     """Tell by the share of its surroundings that is at hand where a skill is; `common` counts only if there is nothing else."""
     telling = set(surroundings) - common or set(surroundings)
     if not telling:
-        return ToolSetting.UNKNOWN
-    return ToolSetting.HOME if len(telling.intersection(tools)) >= MOSTLY * len(telling) else ToolSetting.ELSEWHERE
+        return ToolEnvironment.UNKNOWN
+    return (
+        ToolEnvironment.HOME
+        if len(telling.intersection(tools)) >= EXPECTED_SHARE_MIN * len(telling)
+        else ToolEnvironment.ELSEWHERE
+    )
 
 
-class ToolNeighbours:
+class ToolCooccurrence:
     """Who stood beside whom, of the skills that were found; tells of a tool that is absent whether it is missed here."""
 
     def __init__(self, contents: Sequence[SkillContent], tools: Collection[str]) -> None:
@@ -239,35 +247,35 @@ class ToolNeighbours:
         with_all = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
         listed = [_bits(bool(mine) and mine <= theirs for theirs in around) for mine in own]
         self._here = _bits(
-            bool(mine) and mine <= at_hand and setting(near, at_hand) is ToolSetting.HOME
+            bool(mine) and mine <= at_hand and tool_environment(near, at_hand) is ToolEnvironment.HOME
             for mine, near in zip(own, around, strict=True)
         )
-        self._naming: dict[str, int] = {}
+        self._seen_with: dict[str, int] = {}
         """Absent tool → the skills that stood beside it."""
-        self._knowing: dict[str, int] = {}
+        self._expected_with: dict[str, int] = {}
         """Absent tool → the skills that would have stood beside it, were it always there."""
         for at, (mine, near) in enumerate(zip(own, around, strict=True)):
             for tool in near - at_hand:
-                self._naming[tool] = self._naming.get(tool, 0) | 1 << at
-                self._knowing[tool] = self._knowing.get(tool, 0) | 1 << at | with_all[at] & listed[at]
+                self._seen_with[tool] = self._seen_with.get(tool, 0) | 1 << at
+                self._expected_with[tool] = self._expected_with.get(tool, 0) | 1 << at | with_all[at] & listed[at]
             for tool in mine - at_hand:
-                self._knowing[tool] = self._knowing.get(tool, 0) | with_all[at]
+                self._expected_with[tool] = self._expected_with.get(tool, 0) | with_all[at]
 
     def missed(self) -> list[str]:
         """The absent tools that are missed here, sorted."""
-        return [tool for tool in sorted(self._naming) if self.miss(tool)]
+        return [tool for tool in sorted(self._seen_with) if self.miss(tool)]
 
     def miss(self, tool: str) -> bool:
         """Whether at least half of the skills that are at home here and know of such a tool stood beside it wherever they were.
 
         A tool that comes and goes, or that stood beside one skill by chance, is not listed by the neighbours of that skill.
         """
-        naming = (self._naming.get(tool, 0) & self._here).bit_count()
-        knowing = (self._knowing.get(tool, 0) & self._here).bit_count()
-        return naming > 0 and naming >= MOSTLY * knowing
+        naming = (self._seen_with.get(tool, 0) & self._here).bit_count()
+        knowing = (self._expected_with.get(tool, 0) & self._here).bit_count()
+        return naming > 0 and naming >= EXPECTED_SHARE_MIN * knowing
 
 
-def missed_by_name(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
+def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
     """A tool that no skill uses, that is expected here and absent, and that the task calls for by name; empty if none is."""
     at_hand = frozenset(tools)
     known = at_hand.union(step.tool for content in contents for step in content.steps)
@@ -277,12 +285,14 @@ def missed_by_name(text: str, contents: Sequence[SkillContent], tools: Collectio
         for tool in content.surroundings:
             if tool not in known:
                 neighbours.setdefault(tool, set()).update(own)
-    expected = [tool for tool in sorted(neighbours) if setting(neighbours[tool], at_hand) is ToolSetting.HOME]
+    expected = [
+        tool for tool in sorted(neighbours) if tool_environment(neighbours[tool], at_hand) is ToolEnvironment.HOME
+    ]
     if not expected:
         return ""
     task_words = frozenset(words_of(text))
     names = Counter(word for tool in at_hand for word in set(words_of(tool)))
-    around = ToolNeighbours(contents, at_hand)
+    around = ToolCooccurrence(contents, at_hand)
     return next((tool for tool in expected if _is_named(tool, task_words, names, missed=around.miss(tool))), "")
 
 
@@ -295,10 +305,10 @@ def _is_named(tool: str, task_words: AbstractSet[str], names: Mapping[str, int],
     called = {word for word in words if means_any(word, task_words)}
     if not called:
         return False
-    if len(called) >= NAMED * len(words):
+    if len(called) >= NAMED_SHARE_MIN * len(words):
         return True
     worth = {word: 1 / (1 + names.get(word, 0)) for word in words}
-    return missed and fsum(worth[word] for word in called) >= HALF_NAMED * fsum(worth.values())
+    return missed and fsum(worth[word] for word in called) >= HALF_NAMED_MIN * fsum(worth.values())
 
 
 def _bits(some: Iterable[bool]) -> int:

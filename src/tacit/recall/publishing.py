@@ -21,7 +21,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
 from tacit.domain.usage_signal import UsageSignal
-from tacit.evidence import control_runs, rank, reliability
+from tacit.evidence import control_runs, reliability, reliability_score
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.usage import changes_prominence, prominence_of
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
@@ -29,9 +29,9 @@ from tacit.recall.retrieval import parts_of
 from tacit.text.words import estimate_tokens
 
 BRIEF_TOKENS = 300
-AT_ONCE = 32
+BATCH_SIZE = 32
 """How many versions are embedded together."""
-MOST_VECTORS = 8
+MAX_VECTORS = 8
 """How many vectors stand for one version."""
 BODY_CHARACTERS = 600
 """So much of a body belongs to what a skill says of itself; embedders read a few hundred words at most."""
@@ -66,8 +66,8 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
         _render(store, [store.version(version_id) for version_id in waiting])
         if embedder is not None and waiting and not getattr(embedder, "remote", False):
             try:
-                unembedded = store.vectors.missing(embedder.identity, limit=AT_ONCE + 1)
-                if len(unembedded) <= AT_ONCE:
+                unembedded = store.vectors.missing(embedder.identity, limit=BATCH_SIZE + 1)
+                if len(unembedded) <= BATCH_SIZE:
                     _embed(store, embedder, unembedded)
             except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
                 _LOG.warning("skills wait for their vectors: %s", fault.message)
@@ -79,13 +79,13 @@ def rerender_skill(store: Store, skill_id: str) -> None:
     _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
 
 
-def refresh(store: Store, version_ids: Collection[str]) -> None:
+def rerender_versions(store: Store, version_ids: Collection[str]) -> None:
     """Render versions again, as far as they are still there and recallable: after a purge of what made them prominent."""
     held = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id in version_ids]
     _render(store, held)
 
 
-def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
+def store_evidence(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
     """Keep results together with what they change for those who look."""
     with store.transaction():
         for item in evidence:
@@ -129,11 +129,11 @@ def index(
     waiting = store.vectors.missing(space) if embedder else []
     if rebuild and embedder:  # in place of the old vectors, which stay until then
         waiting = [stored.version.id for stored in store.catalogue(statuses=RECALLABLE)]
-    for at in range(0, len(waiting) if embedder else 0, AT_ONCE):
+    for at in range(0, len(waiting) if embedder else 0, BATCH_SIZE):
         if embedder:
-            _embed(store, embedder, waiting[at : at + AT_ONCE])
+            _embed(store, embedder, waiting[at : at + BATCH_SIZE])
         if progress:
-            progress(min(at + AT_ONCE, len(waiting)), len(waiting))
+            progress(min(at + BATCH_SIZE, len(waiting)), len(waiting))
     left = len(store.vectors.missing(space)) if embedder else 0
     unused = tuple(name for name in store.vectors.spaces() if name != space) if embedder and not left else ()
     for name in unused:
@@ -148,7 +148,7 @@ def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None
     vectors = iter(embedder.embed([text for each in texts for group in each for text in group]))
     with store.transaction():
         for stored, each in zip(held, texts, strict=True):
-            own = [_middle([next(vectors) for _ in group]) for group in each]
+            own = [_mean_direction([next(vectors) for _ in group]) for group in each]
             if store.version(stored.version.id).status in RECALLABLE:
                 store.vectors.put(stored.version.id, own, space=embedder.identity)
 
@@ -163,10 +163,10 @@ def passages(content: SkillContent) -> list[list[str]]:
     instructions = content.body or " ".join(step.text for step in content.steps)
     itself = [short, f"{short} {instructions[:BODY_CHARACTERS]}"] if instructions else [short]
     examples = dict.fromkeys(content.example_queries)
-    return [itself, *([example] for example in examples)][:MOST_VECTORS]
+    return [itself, *([example] for example in examples)][:MAX_VECTORS]
 
 
-def _middle(vectors: Sequence[bytes]) -> bytes:
+def _mean_direction(vectors: Sequence[bytes]) -> bytes:
     """The direction between several vectors."""
     if len(vectors) == 1:
         return vectors[0]
@@ -210,7 +210,7 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
         text=text,
         brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
         tokens=tokens,
-        rank=rank(measured),
+        rank=reliability_score(measured),
         fresh_at=fresh_at,
         reinforced=reinforced,
         person=version.content.person if version.content.kind is Kind.PREFERENCE else "",

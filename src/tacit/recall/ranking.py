@@ -25,14 +25,14 @@ BUDGET_SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
 """The largest part of the budget that a kind may take; procedures and lessons may take all of it."""
 LAST_KINDS = frozenset({"reference"})
 """Kinds that come after all others."""
-LEAST_VISIBLE = 0.005
+VISIBLE_RELEVANCE_MIN = 0.005
 """A lower relevance is written as 0.00, so nothing is called near because of it."""
 
 
 class Row:
     """One candidate. `source` is whatever the caller builds its answer from; `text` and `tokens` are set when it is given."""
 
-    __slots__ = ("kind", "name", "place", "relevant", "signals", "source", "text", "tokens", "version_id")
+    __slots__ = ("kind", "name", "priority", "relevant", "signals", "source", "text", "tokens", "version_id")
 
     def __init__(self, source: Any, *, version_id: str, name: str, kind: str, signals: dict[str, float]) -> None:
         self.source = source
@@ -41,9 +41,9 @@ class Row:
         self.kind = kind
         self.signals = signals
         self.relevant: bool | None = None
-        """Whether it may be given; `rank` decides by the signals where the caller has not decided."""
-        self.place = 0
-        """Rows with a lower place come first, whatever their signals."""
+        """Whether it may be given; `sort_rows` decides by the signals where the caller has not decided."""
+        self.priority = 0
+        """Rows with a lower priority number come first, whatever their signals."""
         self.text = ""
         self.tokens = 0
 
@@ -53,7 +53,7 @@ class Row:
         return self.signals["relevance"]
 
 
-class Left:
+class Rejected:
     """A row that is not given, why, and the values that the English for it needs."""
 
     __slots__ = ("code", "row", "values")
@@ -65,12 +65,12 @@ class Left:
 
 
 class TokenBudget:
-    """Tokens that are left, in all and for each kind, for texts that are written one below the other."""
+    """Tokens that remain, in all and for each kind, for texts that are written one below the other."""
 
-    __slots__ = ("_kinds", "_refused", "_taken", "_texts", "_tokens", "left")
+    __slots__ = ("_kinds", "_refused", "_taken", "_texts", "_tokens", "remaining")
 
     def __init__(self, tokens: int) -> None:
-        self.left = self._tokens = tokens
+        self.remaining = self._tokens = tokens
         self._texts = 0
         self._kinds = {kind: int(share * tokens) for kind, share in BUDGET_SHARES.items()}
         self._taken: dict[str, list[int]] = {}
@@ -79,12 +79,12 @@ class TokenBudget:
     def available(self, kind: str) -> int:
         """Return how many tokens an item of this kind may take."""
         line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has counted one
-        left = self.left - line_ends
-        return min(left, self._kinds.get(kind, left))
+        remaining = self.remaining - line_ends
+        return min(remaining, self._kinds.get(kind, remaining))
 
     def spend(self, kind: str, tokens: int) -> None:
         """Take tokens for an item of this kind."""
-        self.left -= tokens
+        self.remaining -= tokens
         self._texts += 1
         self._taken.setdefault(kind, []).append(tokens)
         if kind in self._kinds:
@@ -103,15 +103,15 @@ class TokenBudget:
 class RecallDecision:
     """What is given, in order; what is left out and why; and why nothing is given, if so."""
 
-    __slots__ = ("code", "given", "left")
+    __slots__ = ("code", "given", "rejected")
 
-    def __init__(self, given: list[Row], left: list[Left], code: ReasonCode | None) -> None:
+    def __init__(self, given: list[Row], rejected: list[Rejected], code: ReasonCode | None) -> None:
         self.given = given
-        self.left = left
+        self.rejected = rejected
         self.code = code
 
 
-def barrier(
+def filter_code(
     kind: str, scope: str, person: str, *, asked_scope: str, kinds: Collection[str] | None, asked_person: str
 ) -> ReasonCode | None:
     """Return why a skill may not be considered at all: by its scope, its kind, or the person whose preference it is."""
@@ -142,21 +142,21 @@ def narrowest_scopes(some: Iterable[T], key: Callable[[T], ScopedName]) -> tuple
     return kept, hidden
 
 
-def rank(
-    rows: Iterable[Row], min_relevance: float, *, refresh: Callable[[Sequence[Row]], None] | None = None
+def sort_rows(
+    rows: Iterable[Row], min_relevance: float, *, update: Callable[[Sequence[Row]], None] | None = None
 ) -> list[Row]:
     """Mark which rows are relevant and return all of them in order.
 
-    `refresh` may replace signals that cost a look into the store; it runs when relevance is decided, before sorting.
+    `update` may replace signals that cost a query of the store; it runs after relevance is decided and before sorting.
     """
     ranked = list(rows)
     best = best_of(row.signals for row in ranked)
     for row in ranked:
         if row.relevant is None:
             row.relevant = is_relevant(row.kind, row.signals, min_relevance, best=best)
-    if refresh is not None:
-        refresh(ranked)
-    ranked.sort(key=lambda row: (row.place, sort_key(row.signals, row.version_id)))
+    if update is not None:
+        update(ranked)
+    ranked.sort(key=lambda row: (row.priority, sort_key(row.signals, row.version_id)))
     return ranked
 
 
@@ -168,35 +168,35 @@ def cut(
     *,
     shown: Collection[str] = (),
     repeats: Callable[[Row, Row], bool] | None = None,
-) -> tuple[list[Row], list[Left]]:
+) -> tuple[list[Row], list[Rejected]]:
     """Take the first `k` rows that are new and fit the budget; return them with their texts, and why the others are left.
 
-    `shown` are versions that the agent has already; `repeats` tells whether a row says the same as one before it.
+    `shown` are versions that the agent has already; `repeats` returns whether a row has the same content as one before it.
     """
     given: list[Row] = []
-    left: list[Left] = []
+    rejected: list[Rejected] = []
     for row in sorted(rows, key=lambda row: row.kind in LAST_KINDS):
         if row.version_id in shown:
-            left.append(Left(row, ReasonCode.ALREADY_SHOWN))
+            rejected.append(Rejected(row, ReasonCode.ALREADY_SHOWN))
             continue
         if len(given) >= k:
-            left.append(Left(row, ReasonCode.OVER_LIMIT, k=k))
+            rejected.append(Rejected(row, ReasonCode.OVER_LIMIT, k=k))
             continue
         same = next((other.name for other in given if repeats(row, other)), "") if repeats else ""
         if same:
-            left.append(Left(row, ReasonCode.SAME_CONTENT, other=same))
+            rejected.append(Rejected(row, ReasonCode.SAME_CONTENT, other=same))
             continue
         available = budget.available(row.kind)
         text = write(row, available)
         tokens = estimate_tokens(text)
         if not text or tokens > available:
             budget.refuse(row.kind, row.version_id)
-            left.append(Left(row, ReasonCode.OVER_BUDGET, tokens=max(0, available)))
+            rejected.append(Rejected(row, ReasonCode.OVER_BUDGET, tokens=max(0, available)))
             continue
         budget.spend(row.kind, tokens)
         row.text, row.tokens = text, tokens
         given.append(row)
-    return given, left
+    return given, rejected
 
 
 def replaces_parts(copied: Sequence[T], ranked_after: Sequence[T]) -> bool:
@@ -207,11 +207,11 @@ def replaces_parts(copied: Sequence[T], ranked_after: Sequence[T]) -> bool:
     return len(copied) > 1 or any(part in ranked_after for part in copied)
 
 
-def why_nothing(ranked: Sequence[Row], left: Sequence[Left], *, k: int) -> ReasonCode:
+def why_nothing(ranked: Sequence[Row], rejected: Sequence[Rejected], *, k: int) -> ReasonCode:
     """Return why nothing is given, from all rows in order and what cutting left out."""
-    if left:
-        return ReasonCode.NONE_REQUESTED if k <= 0 else left[0].code
-    if any(row.relevance >= LEAST_VISIBLE for row in ranked):
+    if rejected:
+        return ReasonCode.NONE_REQUESTED if k <= 0 else rejected[0].code
+    if any(row.relevance >= VISIBLE_RELEVANCE_MIN for row in ranked):
         return ReasonCode.BELOW_THRESHOLD
     return ReasonCode.ONLY_COMMON_WORDS if ranked else ReasonCode.NO_SHARED_WORDS
 
@@ -220,8 +220,8 @@ def decide(
     rows: Iterable[Row], *, k: int, min_relevance: float, budget: TokenBudget, write: Write, shown: Collection[str] = ()
 ) -> RecallDecision:
     """Rank, cut, and explain in one call, for callers with nothing to add between the steps."""
-    ranked = rank(rows, min_relevance)
-    given, left = cut([row for row in ranked if row.relevant], k, budget, write, shown=shown)
-    code = None if given else why_nothing(ranked, left, k=k)
-    below = [Left(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
-    return RecallDecision(given, left + below, code)
+    ranked = sort_rows(rows, min_relevance)
+    given, rejected = cut([row for row in ranked if row.relevant], k, budget, write, shown=shown)
+    code = None if given else why_nothing(ranked, rejected, k=k)
+    below = [Rejected(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
+    return RecallDecision(given, rejected + below, code)

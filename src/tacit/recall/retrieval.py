@@ -19,22 +19,22 @@ from tacit.domain.ports import Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
-from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
+from tacit.recall.filters import beyond_allowance, current_only, filter_reason, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import Part, compose, missing_tools
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
-from tacit.recall.weighing import CLOSE, RecallContext, read_situation
+from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
-STANDING_NORMS = 20
+MAX_WEIGHED_NORMS = 20
 """How many norms are weighed; of those beyond, up to `KNOWN_NORMS` are named."""
-KNOWN_NORMS = 100
+MAX_KNOWN_NORMS = 100
 FOUND_PASSAGES = 30
-TITLED = 5
+MAX_TITLE_ONLY_DOCUMENTS = 5
 """How many documents of which only the title matched are considered."""
 MOST_CHARACTERS = 50_000
 """Of a task; the rest is ignored."""
@@ -48,7 +48,7 @@ def choose(
     situation = read_situation(query.state)
     signature = error_signature(situation.error, command=situation.command)
     looked_for = [*query_terms(query.text), *joined_words(query.text), *signature_terms(signature)]
-    frequency, documents = store.document_frequency(looked_for)
+    frequency, corpus_size = store.document_frequency(looked_for)
     wanted = known_query_terms(query.text, frequency)
     hits, note = _hits(store, query, signature, embedder, wanted=wanted)
     hits, unweighed = _with_norms(store, query, hits)
@@ -57,12 +57,12 @@ def choose(
     results = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(store, query, hits)
     known = RecallContext(
-        rarity=Rarity.for_query(query.text, frequency, documents),
+        rarity=Rarity.for_query(query.text, frequency, corpus_size),
         reliability={
             version_id: evidence.reliability(items, model=query.model, scope=str(query.scope))
             for version_id, items in results.items()
         },
-        rank=evidence.rank,
+        reliability_score=evidence.reliability_score,
         last_used_at={
             hit.stored.version.id: evidence.confirmed_at(hit.stored.version, results[hit.stored.version.id])
             for hit in hits
@@ -79,7 +79,7 @@ def choose(
         barred=_barred(store, query, [hit.stored.version for hit in hits]),
         cited=cited,
         documents=papers,
-        renewed=partial(_renewed, store),
+        current_usage=partial(_current_usage, store),
         unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - render.frame_tokens())
@@ -91,7 +91,7 @@ def choose(
     return dataclasses.replace(selection, query=query, items=items, note=note)
 
 
-def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
+def _current_usage(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
     """Return how often versions were confirmed and used, and when last, as their renderings have it."""
     known = store.renderings.get(version_ids)
     return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
@@ -100,9 +100,9 @@ def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int,
 def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
     """Return what the words of the task call for, of what may be given at all, and which tools that lacks."""
     anywhere = dataclasses.replace(query, tools=None)
-    stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
+    stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not filter_reason(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
-    near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE}
+    near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE_MEANING_MIN}
     parts = [
         Part(
             item.version.id,
@@ -222,12 +222,12 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     """Add the norms that hold here; return also those beyond the number that is weighed."""
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []
-    norms = store.renderings.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
-    found = {hit.stored.version.id: hit for hit in norms[:STANDING_NORMS]} | {
+    norms = store.renderings.norms(query.scope, limit=MAX_WEIGHED_NORMS, named=MAX_KNOWN_NORMS - MAX_WEIGHED_NORMS)
+    found = {hit.stored.version.id: hit for hit in norms[:MAX_WEIGHED_NORMS]} | {
         hit.stored.version.id: hit for hit in hits
     }
-    beyond = [norm.stored for norm in norms[STANDING_NORMS:] if norm.stored.version.id not in found]
-    return list(found.values()), [each for each in beyond if not obstacle(each, query)]
+    beyond = [norm.stored for norm in norms[MAX_WEIGHED_NORMS:] if norm.stored.version.id not in found]
+    return list(found.values()), [each for each in beyond if not filter_reason(each, query)]
 
 
 def _with_passages(
@@ -244,11 +244,11 @@ def _with_passages(
     new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
     inside = {each.stored.version.id for each in found}
     titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
-    for stored in [each for each in titled if each.version.id not in inside][:TITLED]:
+    for stored in [each for each in titled if each.version.id not in inside][:MAX_TITLE_ONLY_DOCUMENTS]:
         abstract = abstract_of(store.passages.of(stored.version.id))
         found += [FoundPassage(stored=stored, passage=abstract, lexical=0.0)] if abstract else []
     hits = [*hits, *(Hit(stored=stored, lexical=0.0) for stored in new.values())]
-    return hits, [each for each in found if not obstacle(each.stored, query)]
+    return hits, [each for each in found if not filter_reason(each.stored, query)]
 
 
 def written(selection: Selection) -> Selection:

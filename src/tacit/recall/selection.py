@@ -17,12 +17,12 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.recall import reasons
 from tacit.recall.composites import replace_parts
-from tacit.recall.filters import current_only, foreign_reason, obstacle, stored_left_out, unshadowed
+from tacit.recall.filters import current_only, filter_reason, foreign_reason, stored_left_out, unshadowed
 from tacit.recall.passages import is_document
-from tacit.recall.ranking import LEAST_VISIBLE, Left, Row, TokenBudget, cut, rank, why_nothing
-from tacit.recall.signals import BEHIND_BEST, QueryTerms, best_of, sort_key
-from tacit.recall.ties import WordSupport, is_turnable, spread
-from tacit.recall.weighing import CLOSE, RecallContext, Weigher, broken, skill_terms
+from tacit.recall.ranking import VISIBLE_RELEVANCE_MIN, Rejected, Row, TokenBudget, cut, sort_rows, why_nothing
+from tacit.recall.signals import SHARE_OF_BEST_MIN, QueryTerms, best_of, sort_key
+from tacit.recall.ties import MatchBounds, could_swap, rarity_shifts
+from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, skill_terms, violated_precondition
 from tacit.store.lexical_search import version_words
 from tacit.text.near_duplicates import jaccard
 from tacit.text.words import term_set
@@ -30,15 +30,15 @@ from tacit.text.words import term_set
 Render = Callable[[Item, int], str]
 """Writes an item as the agent sees it in at most so many tokens; empty if that is too little."""
 
-NEAREST = 3
+MAX_NEAR_MISSES = 3
 """How many near misses an abstention names."""
-LEAD = 0.5
+TIE_NATS = 0.5
 """Nats that separate two skills at least; age and scope alone give about as much, and do not."""
-COMPARED = 5
+MIN_COMPARED = 5
 """How many of the first are compared with all that come after them, at least, to find ties."""
-NAMED_SCOPES = 3
+MAX_NAMED_SCOPES = 3
 """How many other scopes an abstention names."""
-SAME = 0.9
+SAME_CONTENT_MIN = 0.9
 """Two skills that share this part of their words have the same content."""
 
 
@@ -52,7 +52,7 @@ def select(
     weigher = Weigher(query, known, now=now)
     rows = [_row(weigher, by_id[each.version.id], known) for each in eligible if not is_document(each.version.content)]
     best = best_of(row.signals for row in rows)["relevance"]
-    ranked = rank(rows, min_relevance, refresh=weigher.refresh)
+    ranked = sort_rows(rows, min_relevance, update=weigher.update_prominence)
 
     def write(row: Row, max_tokens: int) -> str:
         return render(row.source, max_tokens)
@@ -78,7 +78,7 @@ def select(
         budgets=tuple(Budget(kind, *budget.account(kind)) for kind in Kind),
         crowded_out=(*crowded, *(left.name for left in unweighed)),
     )
-    left = _Left(
+    left = _Considered(
         [*relevant, *cited],
         ranked,
         over=parts + over,
@@ -92,12 +92,12 @@ def select(
 
 
 @dataclass(frozen=True)
-class _Left:
+class _Considered:
     """Everything that was considered: what was relevant, what was weighed, and what is not given."""
 
     relevant: Sequence[Row]
     ranked: Sequence[Row]
-    over: Sequence[Left]
+    over: Sequence[Rejected]
     silent: Sequence[LeftOut]
     """Norms that are not given."""
     unquoted: Sequence[LeftOut]
@@ -120,7 +120,7 @@ def _row(weigher: Weigher, hit: Hit, known: RecallContext) -> Row:
         item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals}
     )
     places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
-    row.place = places.get(row.version_id, len(places))
+    row.priority = places.get(row.version_id, len(places))
     if known.plan.lacking and row.version_id in known.plan.strengths:
         row.relevant = False  # the task needs a tool that is missing, and the next best skill would do something else
     elif row.version_id in places:
@@ -135,7 +135,7 @@ def _item(row: Row) -> Item:
     return dataclasses.replace(item, text=row.text, tokens=row.tokens)
 
 
-def _left_out(left: Left) -> LeftOut:
+def _left_out(left: Rejected) -> LeftOut:
     item: Item = left.row.source
     reason = reasons.left_out_reason(left.code, **left.values)
     return LeftOut(
@@ -148,7 +148,7 @@ def _left_out(left: Left) -> LeftOut:
     )
 
 
-def _explained(answer: Selection, left: _Left, known: RecallContext) -> Selection:
+def _explained(answer: Selection, left: _Considered, known: RecallContext) -> Selection:
     """Add everything that is not given, and, where that is everything, why."""
     shown = {item.version_id for item in answer.standing}
     over = [_left_out(each) for each in left.over]
@@ -159,7 +159,7 @@ def _explained(answer: Selection, left: _Left, known: RecallContext) -> Selectio
         reason += reasons.norms_only(len(answer.standing), len(answer.crowded_out))
         return dataclasses.replace(answer, left_out=_once(named), code=code, reason=reason)
     given = {row.version_id for row in left.relevant} | shown
-    below = [_left_out(Left(row, ReasonCode.BELOW_THRESHOLD)) for row in left.ranked if row.version_id not in given]
+    below = [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in left.ranked if row.version_id not in given]
     silent = [each for each in left.silent if each.version_id not in given]
     every = _once([*over, *silent, *below, *left.unquoted, *left.all_barred(answer.query)])
     return dataclasses.replace(answer, left_out=every, plan=_given_plan(known.plan, answer.items))
@@ -171,7 +171,7 @@ def _cited(eligible: Sequence[StoredVersion], known: RecallContext, best: float)
     quoted = [
         Row(item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals})
         for item in known.cited
-        if item.version_id in documents and item.signals["relevance"] >= BEHIND_BEST * best
+        if item.version_id in documents and item.signals["relevance"] >= SHARE_OF_BEST_MIN * best
     ]
     given = {row.version_id for row in quoted}
     unquoted = [
@@ -191,7 +191,7 @@ def _unweighed(known: RecallContext, budget: TokenBudget) -> list[LeftOut]:
 
 def _standing(
     ranked: Sequence[Row], given: Sequence[Row], budget: TokenBudget, write: Callable[[Row, int], str]
-) -> tuple[list[Row], list[Left]]:
+) -> tuple[list[Row], list[Rejected]]:
     """Norms hold whatever the task is: return all that fit into their share of the budget, the best first."""
     shown = {row.version_id for row in given}
     norms = [row for row in ranked if row.kind == Kind.NORM and row.version_id not in shown]
@@ -209,25 +209,25 @@ def _mark_ties(
 
     What a plan puts in order, and what answers this very error, keeps its place whatever the words weigh.
     """
-    moves = spread(asked.terms, known.rarity.frequency, known.rarity.documents)
+    shifts = rarity_shifts(asked.terms, known.rarity.frequency, known.rarity.corpus_size)
     planned = {chosen.version_id for chosen in known.plan.chosen}
     ordered = [row for row in relevant if row.version_id not in planned]
 
     @cache
-    def support(version_id: str) -> WordSupport:
+    def word_match(version_id: str) -> MatchBounds:
         content = hits[version_id].stored.version.content
         words = hits[version_id].words or version_words(content)
-        return WordSupport(words, skill_terms(content, words).requests(), asked=asked, moves=moves)
+        return MatchBounds(words, skill_terms(content, words).requests(), asked=asked, shifts=shifts)
 
     tied: dict[str, list[str]] = {}
     keys = {row.version_id: sort_key(row.signals, "") for row in ordered}
     for one, two in (
-        (one, two) for at, one in enumerate(ordered[: max(query.k, COMPARED)]) for two in ordered[at + 1 :]
+        (one, two) for at, one in enumerate(ordered[: max(query.k, MIN_COMPARED)]) for two in ordered[at + 1 :]
     ):
         ahead = keys[two.version_id][1] - keys[one.version_id][1]
         if keys[one.version_id][0] != keys[two.version_id][0]:
             continue
-        if ahead <= LEAD or is_turnable(ahead, support(one.version_id), support(two.version_id), moves):
+        if ahead <= TIE_NATS or could_swap(ahead, word_match(one.version_id), word_match(two.version_id), shifts):
             tied.setdefault(one.version_id, []).append(two.name)
             tied.setdefault(two.version_id, []).append(one.name)
     for row in relevant:
@@ -262,7 +262,7 @@ def _eligible(
             if _matches(hits[item.version.id], known):
                 elsewhere.append(hits[item.version.id])
             continue
-        why = obstacle(item, query) or _unmet(item, known) or _unreliable(item, query, known)
+        why = filter_reason(item, query) or _unmet(item, known) or _unreliable(item, query, known)
         if why:
             barred.append(why)
         else:
@@ -276,7 +276,7 @@ def _matches(hit: Hit, known: RecallContext) -> bool:
     """Return whether a hit has to do with the query, as far as that shows unweighed; something is always nearest in meaning."""
     content = hit.stored.version.content
     answers = bool(known.signature) and content.signature == known.signature
-    return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE or answers or is_document(content)
+    return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE_MEANING_MIN or answers or is_document(content)
 
 
 def _unmet(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
@@ -285,7 +285,7 @@ def _unmet(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
         return stored_left_out(stored, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(lacking))
     if stored.version.id in known.barred:
         return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=known.barred[stored.version.id])
-    false = broken(known.situation, stored.version.content)
+    false = violated_precondition(known.situation, stored.version.content)
     return stored_left_out(stored, ReasonCode.PRECONDITION_FALSE, condition=false) if false else None
 
 
@@ -299,7 +299,7 @@ def _unreliable(stored: StoredVersion, query: Query, known: RecallContext) -> Le
     return stored_left_out(stored, ReasonCode.LOW_RELIABILITY, measured=known_value, wanted=query.min_reliability)
 
 
-def _why_nothing(query: Query, left: _Left, known: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
+def _why_nothing(query: Query, left: _Considered, known: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
     """Return why nothing is given, by code and in English, and what came nearest where nothing was relevant."""
     matched = [
         row for row in left.ranked if row.kind != Kind.NORM
@@ -308,9 +308,9 @@ def _why_nothing(query: Query, left: _Left, known: RecallContext) -> tuple[Reaso
     if left.relevant:
         return code, reasons.nothing_given(code), []
     matched.sort(key=lambda row: (-row.relevance, row.version_id))
-    near = [row for row in matched if row.relevance >= LEAST_VISIBLE][:NEAREST]
-    named = [_left_out(Left(row, ReasonCode.NEAREST_MISS, relevance=row.relevance)) for row in near]
-    named += [_left_out(Left(row, ReasonCode.BELOW_THRESHOLD)) for row in matched if row not in near]
+    near = [row for row in matched if row.relevance >= VISIBLE_RELEVANCE_MIN][:MAX_NEAR_MISSES]
+    named = [_left_out(Rejected(row, ReasonCode.NEAREST_MISS, relevance=row.relevance)) for row in near]
+    named += [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in matched if row not in near]
     if known.plan.lacking:
         return ReasonCode.MISSING_TOOLS, known.plan.reason, named
     away = _elsewhere_reason(query, left.elsewhere)
@@ -321,7 +321,7 @@ def _why_nothing(query: Query, left: _Left, known: RecallContext) -> tuple[Reaso
     if left.barred:
         return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.barred[0].name, left.barred[0].reason), named
     quoted = {each.name: known.documents.get(each.version_id, 0.0) for each in left.unquoted}
-    if quoted and max(quoted.values()) >= LEAST_VISIBLE:
+    if quoted and max(quoted.values()) >= VISIBLE_RELEVANCE_MIN:
         nearest = max(quoted, key=lambda name: quoted[name])
         return ReasonCode.BELOW_THRESHOLD, reasons.nothing_close(nearest, quoted[nearest]) + away, named
     code = ReasonCode.ONLY_COMMON_WORDS if quoted else code
@@ -335,12 +335,12 @@ def _elsewhere_reason(query: Query, hits: Sequence[Hit]) -> str:
     scopes = Counter(
         hit.stored.skill.scope
         for hit in hits
-        if obstacle(hit.stored, dataclasses.replace(query, scope=hit.stored.skill.scope)) is None
+        if filter_reason(hit.stored, dataclasses.replace(query, scope=hit.stored.skill.scope)) is None
     )
     if not scopes:
         return ""
     names = [str(scope) for scope in sorted(scopes, key=lambda each: (-scopes[each], str(each)))]
-    return reasons.matches_elsewhere(scopes.total(), names, most=NAMED_SCOPES)
+    return reasons.matches_elsewhere(scopes.total(), names, most=MAX_NAMED_SCOPES)
 
 
 def _repeats(row: Row, other: Row) -> bool:
@@ -354,7 +354,7 @@ def has_same_content(one: SkillContent, other: SkillContent) -> bool:
     if [(step.tool, step.arguments) for step in one.steps] != [(step.tool, step.arguments) for step in other.steps]:
         return False
     titles = [_terms(f"{each.name} {each.description}") for each in (one, other)]
-    return jaccard(*titles) >= SAME and jaccard(_all_terms(one), _all_terms(other)) >= SAME
+    return jaccard(*titles) >= SAME_CONTENT_MIN and jaccard(_all_terms(one), _all_terms(other)) >= SAME_CONTENT_MIN
 
 
 def _all_terms(content: SkillContent) -> frozenset[str]:

@@ -1,8 +1,9 @@
 """The signals of ranking: how well words and errors match, how fresh and proven a version is. Pure; loads nothing heavy.
 
-`shared` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject found in
-the query. An error is met by its signature: the same one, or one that shares most of its telling words. How signals are
-weighted against each other is decided by `WEIGHTS`.
+`term_overlap` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject
+found in the query. An error matches by its signature: the same one, or one that shares most of its rare words. `match_score`
+adds all signals in nats, by `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed"). The signal
+`words` is a score in nats, not a list of words; its name is part of `--json`.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 CANDIDATE_HITS = 20
-"""How many hits are weighed for one query."""
+"""How many hits are weighed for one query: ranking reads all their words."""
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
 BODY_WEIGHT = 0.6
-"""A word found only in the body says less than one in name or description."""
-MOST_EXAMPLES = 32
-"""So many of a skill's example queries are looked at."""
-LEAST_EXAMPLE = 2
-"""Terms of the shortest example query that is compared: single words are no requests."""
-USUAL_WORTH = 4.5
-"""Nats that a word is worth of which nothing is known but that the query lacks it."""
+"""A word found only in the body counts less than one in name or description."""
+MAX_EXAMPLES = 32
+"""How many of a skill's example queries are compared: recall must stay fast for skills with hundreds of them."""
+MIN_EXAMPLE_TERMS = 2
+"""The fewest terms of an example query that is compared: a single word is not a request."""
+UNMATCHED_TERM_NATS = 4.5
+"""What a word of an example query is worth, in nats, if the query does not contain it: its rarity was not looked up."""
 MAX_QUERY_TERMS = 24
 """A long request is matched by its rarest words."""
-MUCH = 64.0
-"""Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold three or four rare words."""
-BEHIND_BEST = 0.4
-"""The part of the best skill's relevance that another one needs: what is far behind on a clear question is something else."""
-WORDS_BEHIND_BEST = 0.25
-"""The part of the best skill's evidence by words that another one needs to be given for much that is shared."""
+CLEAR_MATCH_NATS = 64.0
+"""Nats by words that count like a relevance of 1: at the usual threshold that takes three or four rare words."""
+SHARE_OF_BEST_MIN = 0.4
+"""The share of the best skill's relevance that another one needs: far behind a clear match, it is about something else."""
+WORD_SHARE_OF_BEST_MIN = 0.25
+"""The share of the best skill's nats by words that another one needs to be relevant by words alone."""
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.1
 IMPORTANCE = {"norm": 0.8, "preference": 0.8}
 USUAL_IMPORTANCE = 0.5
-"""What a person corrected or decided matters more than what an agent found out."""
-NEAR_ERROR = 0.5
-"""Two errors are near if they share at least this part of what both say."""
+"""The importance of other kinds: what a person corrected or decided matters more than what an agent found out."""
+SIMILAR_ERROR_MIN = 0.5
+"""Two errors are similar if they share at least this part of their rarity-weighted words."""
 
 UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
 """A word that no skill contains is a doubt; a value that none contains (a name, a number, a quotation) is hardly one."""
@@ -60,8 +61,8 @@ _MASK = re.compile(r"<[a-z]+>")
 _SECONDS_PER_DAY = 86_400
 
 
-class _Kept(dict):  # type: ignore[type-arg]
-    """Term → number, worked out when it is first asked for."""
+class _Memo(dict):  # type: ignore[type-arg]
+    """Term → number, computed when it is first asked for."""
 
     def __init__(self, work_out: Callable[[str], float]) -> None:
         super().__init__()
@@ -78,47 +79,49 @@ class Rarity:
     `values` are the terms of the query that stand for values rather than words.
     """
 
-    __slots__ = ("_once", "documents", "frequency", "of", "values")
+    __slots__ = ("_once", "corpus_size", "frequency", "idf", "values")
 
-    def __init__(self, *, frequency: Mapping[str, int], documents: int, values: AbstractSet[str] = frozenset()) -> None:
+    def __init__(
+        self, *, frequency: Mapping[str, int], corpus_size: int, values: AbstractSet[str] = frozenset()
+    ) -> None:
         self.frequency = frequency
-        self.documents = documents
+        self.corpus_size = corpus_size
         self.values = values
-        self._once = self._counted(1)
-        self.of: Callable[[str], float] = _Kept(self._of).__getitem__
-        """What a term tells in a large library, less the more of this one's skills have it, or if none has it at all."""
+        self._once = self._library_idf(1)
+        self.idf: Callable[[str], float] = _Memo(self._idf).__getitem__
+        """Nats of a term as in a large library; less the more skills of this library contain it, and less if none does."""
 
     @classmethod
-    def for_query(cls, text: str, frequency: Mapping[str, int], documents: int) -> Rarity:
+    def for_query(cls, text: str, frequency: Mapping[str, int], corpus_size: int) -> Rarity:
         """Tell words and values of a query apart: what is quoted, or holds a digit or a sign, is a value."""
         values = frozenset(term for quoted in _QUOTED.findall(text) for term in terms(quoted))
-        return cls(frequency=frequency, documents=documents, values=values)
+        return cls(frequency=frequency, corpus_size=corpus_size, values=values)
 
     def total(self, some: Iterable[str]) -> float:
-        """What several terms tell together; the same in whatever order they come."""
-        return math.fsum(map(self.of, some))
+        """Return the nats of several terms together, independent of their order."""
+        return math.fsum(map(self.idf, some))
 
-    def _of(self, term: str) -> float:
+    def _idf(self, term: str) -> float:
         seen = self.frequency.get(term, 0)
         if seen:
-            return lexical_search.rarity(1, self.documents, term=term) * self._counted(seen) / self._once
+            return lexical_search.rarity(1, self.corpus_size, term=term) * self._library_idf(seen) / self._once
         doubt = UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD
-        return lexical_search.rarity(0, self.documents, term=term) * doubt
+        return lexical_search.rarity(0, self.corpus_size, term=term) * doubt
 
-    def counted(self, some: Iterable[str]) -> float:
-        """What several terms tell together by this library alone: errors are made of everyday words, which count in them."""
-        return math.fsum(map(self._plain, some))
+    def local_idf(self, some: Iterable[str]) -> float:
+        """Return the nats of several terms by this library alone: errors consist of everyday words, and these must count."""
+        return math.fsum(map(self._local_idf, some))
 
-    def _plain(self, term: str) -> float:
+    def _local_idf(self, term: str) -> float:
         seen = self.frequency.get(term, 0)
-        return self._counted(seen) * (1.0 if seen else UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
+        return self._library_idf(seen) * (1.0 if seen else UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
 
-    def _counted(self, seen: int) -> float:
-        return math.log(1 + (max(seen, self.documents) - seen + 0.5) / (seen + 0.5))
+    def _library_idf(self, seen: int) -> float:
+        return math.log(1 + (max(seen, self.corpus_size) - seen + 0.5) / (seen + 0.5))
 
 
 class QueryTerms:
-    """A query's terms, the most telling of them, how telling each is, and what each is worth in nats where it is found.
+    """A query's terms, the rarest of them (`telling`), their rarity, and what each is worth in nats where it is found.
 
     `names` are those of its terms that name one particular thing: they are not found by chance.
     """
@@ -130,9 +133,9 @@ class QueryTerms:
         self.names = self.terms & names
         self.chance = chance_nats(len(self.terms))
         self.rarity = rarity
-        self.telling = sorted(self.terms, key=lambda term: (-rarity.of(term), term))[:MAX_QUERY_TERMS]
-        counts, documents = rarity.frequency, rarity.documents
-        self.worth = {term: lexical_search.rarity(counts.get(term, 0), documents, term=term) for term in self.terms}
+        self.telling = sorted(self.terms, key=lambda term: (-rarity.idf(term), term))[:MAX_QUERY_TERMS]
+        counts, corpus_size = rarity.frequency, rarity.corpus_size
+        self.worth = {term: lexical_search.rarity(counts.get(term, 0), corpus_size, term=term) for term in self.terms}
         self.total = math.fsum(self.worth.values())
 
 
@@ -162,21 +165,21 @@ class SkillTerms:
     ) -> None:
         self.name = frozenset(name)
         self.subject = self.name.union(subject)
-        self.examples = [frozenset(example) for example in islice(examples, MOST_EXAMPLES)]
+        self.examples = [frozenset(example) for example in islice(examples, MAX_EXAMPLES)]
         self.rest = frozenset(rest).union(*self.examples)
 
     def requests(self) -> list[frozenset[str]]:
         """Those of its example queries that a query is compared with."""
-        return [example for example in self.examples if len(example) >= LEAST_EXAMPLE]
+        return [example for example in self.examples if len(example) >= MIN_EXAMPLE_TERMS]
 
 
 def term_overlap(asked: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
-    """How well the words meet, from 0 to 1, and the most telling shared words."""
+    """Return how well the words match, from 0 to 1, and the shared words, rarest first."""
     if not asked.telling:
         return 0.0, []
-    of, subject, rest = asked.rarity.of, skill.subject, skill.rest
-    found = sum(of(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in asked.telling)
-    query_share = found / sum(of(term) for term in asked.telling)
+    idf, subject, rest = asked.rarity.idf, skill.subject, skill.rest
+    found = sum(idf(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in asked.telling)
+    query_share = found / sum(idf(term) for term in asked.telling)
     subject_share = max(_covered(part, asked) for part in (skill.name, subject, *skill.examples))
     words = [term for term in asked.telling if term in subject or term in rest]
     if not words:  # a long request, of which the rarest words alone were looked at
@@ -185,7 +188,7 @@ def term_overlap(asked: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]
 
 
 def word_signals(asked: QueryTerms, found: float, words: Sequence[Sequence[str]]) -> dict[str, float]:
-    """What speaks for a skill of all its words that were found, worth `found` nats: names fully, words beyond chance."""
+    """Return the signals of matched words that are worth `found` nats: identifiers count fully, words beyond chance."""
     names = {term: asked.worth[term] for term in asked.names}
     named = lexical_search.score(names, words, weights=lexical_search.VERSION_WEIGHTS) if names else 0.0
     found_words = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
@@ -193,12 +196,12 @@ def word_signals(asked: QueryTerms, found: float, words: Sequence[Sequence[str]]
 
 
 def example_similarity(asked: QueryTerms, skill: SkillTerms) -> float:
-    """How alike the query and the nearest of a skill's example queries are: the part of what both say that they share."""
+    """Return how similar the query and the nearest of a skill's example queries are: the shared part of their information."""
     return max((_alike(asked, request) for request in skill.requests()), default=0.0)
 
 
 def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
-    """How alike two errors are: 1 for one signature, else the part of their telling words that they share; 0 if not near."""
+    """Return how similar two errors are: 1 for one signature, else the shared part of their rare words; 0 if not similar."""
     if not signature or not other:
         return 0.0
     if signature == other:
@@ -206,22 +209,22 @@ def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
     from tacit.text.error_signatures import missing_name, ran_out_of_time, without_name
 
     if ran_out_of_time(signature) or ran_out_of_time(other):
-        return 0.0  # what is alike in them says nothing of the cause
+        return 0.0  # all timeouts read alike, whatever the cause
     named = missing_name(other)
     if named and named != missing_name(signature):
         return 0.0  # a remedy for something else that was missing
     signature = signature if named else without_name(signature) or signature
     one, two = signature_terms(signature), signature_terms(other)
-    both = rarity.counted(one | two)
-    share = rarity.counted(one & two) / both if both else 0.0
-    return min(share, 0.99) if share >= NEAR_ERROR else 0.0
+    both = rarity.local_idf(one | two)
+    share = rarity.local_idf(one & two) / both if both else 0.0
+    return min(share, 0.99) if share >= SIMILAR_ERROR_MIN else 0.0
 
 
 def decisive(words: Iterable[str], rarity: Rarity) -> list[str]:
-    """The rarest words of a signature that tell more than the others together: a near one shares at least one of them."""
+    """Return the rarest words of a signature that outweigh the others: a similar one shares at least one of them."""
     chosen: list[str] = []
-    ordered = sorted(words, key=lambda term: (-rarity.counted([term]), term))
-    while ordered and rarity.counted(chosen) <= rarity.counted(ordered):
+    ordered = sorted(words, key=lambda term: (-rarity.local_idf([term]), term))
+    while ordered and rarity.local_idf(chosen) <= rarity.local_idf(ordered):
         chosen.append(ordered.pop(0))
     return chosen
 
@@ -250,38 +253,38 @@ def scope_proximity(kept: str, asked: str) -> float:
 def is_relevant(
     kind: str, signals: Mapping[str, float], min_relevance: float, *, best: Mapping[str, float] | None = None
 ) -> bool:
-    """Whether it is relevant enough, or shares that much with a long request of which it cannot have a large part.
+    """Return whether a skill is relevant enough, or shares enough words with a request too long to share a large part of.
 
-    `best` is the most that any skill reached: of relevance, and of nats by words. What is far behind that is not given.
-    Conventions and tastes bear on more than their words say: half is enough for them.
+    `best` holds the highest relevance and the most nats by words of any skill. What is far behind that is not given.
+    For norms and preferences half the threshold is enough: they apply to more tasks than their words name.
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
     most = best or {}
-    if word_evidence(signals) >= max(MUCH * least, WORDS_BEHIND_BEST * word_evidence(most)):
+    if word_match_score(signals) >= max(CLEAR_MATCH_NATS * least, WORD_SHARE_OF_BEST_MIN * word_match_score(most)):
         return True
-    return signals["relevance"] >= max(least, BEHIND_BEST * most.get("relevance", 0.0))
+    return signals["relevance"] >= max(least, SHARE_OF_BEST_MIN * most.get("relevance", 0.0))
 
 
 def best_of(some: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The highest relevance and the most evidence by words of all that was weighed."""
+    """Return the highest relevance and the most nats by words of all that was weighed."""
     weighed = list(some)
     relevance = max((signals["relevance"] for signals in weighed), default=0.0)
-    return {"relevance": relevance, "words": max(map(word_evidence, weighed), default=0.0)}
+    return {"relevance": relevance, "words": max(map(word_match_score, weighed), default=0.0)}
 
 
-def word_evidence(signals: Mapping[str, float]) -> float:
-    """Evidence by words and names, in nats."""
+def word_match_score(signals: Mapping[str, float]) -> float:
+    """Return the nats of matched words and identifiers."""
     return signals.get("words", 0.0) + signals.get("names", 0.0)
 
 
 def sort_key(signals: Mapping[str, float], identity: str) -> tuple[bool, float, str]:
-    """Sorts what is given: what answers this very error first, then by evidence."""
-    return signals.get("signature", 0.0) < 1.0, -total_evidence(signals), identity
+    """Return a sort key: first what answers this very error, then by match score."""
+    return signals.get("signature", 0.0) < 1.0, -match_score(signals), identity
 
 
 def _alike(asked: QueryTerms, example: frozenset[str]) -> float:
     both = math.fsum(asked.worth[term] for term in example & asked.terms)
-    return both / (asked.total + USUAL_WORTH * len(example - asked.terms)) if both else 0.0
+    return both / (asked.total + UNMATCHED_TERM_NATS * len(example - asked.terms)) if both else 0.0
 
 
 def _covered(part: frozenset[str], asked: QueryTerms) -> float:
@@ -300,65 +303,65 @@ WEIGHTS = {
     "scope": 1.0,
 }
 """Nats for one unit of each signal: `words` and `names` come in nats, the others from 0 to 1 (a prominence may be more)."""
-CHANCES = (10.0, 50.0)
-"""Nats by words that may be chance, at least and at most: so much counts half, less counts less, much counts fully."""
-SHORT = 10
-"""A query of so few terms has one meaning, which one vector tells, and a word that is found by chance is a large part of it."""
+CHANCE_NATS_RANGE = (10.0, 50.0)
+"""Nats by words that may be chance, for long and for short queries. Where so many are found, half of them count."""
+SHORT_QUERY_TERMS = 10
+"""Up to so many terms one vector represents a query; beyond that the weight of meaning falls (measured in docs/lab.md)."""
 SCALE = 50.0
-"""Evidence of so many nats gives a score of 0.63."""
-BY_WORDS = (-2.77, 4.06, 0.17)
+"""A match score of so many nats is shown as 0.63 (1 − 1/e)."""
+WORD_LOG_ODDS = (-2.77, 4.06, 0.17)
 """Log odds by words: a constant, for the share of what both say that they share, for the logarithm of nats by words."""
-ENOUGH = 5.0
-"""Nats by words below which a shared part says the less: one rare word is more, three everyday words are not."""
-BY_MEANING = (-4.2, 10.0)
+FULL_SHARE_NATS = 5.0
+"""Below so many nats a shared part counts proportionally less: one rare word has more, three everyday words have less."""
+MEANING_LOG_ODDS = (-4.2, 10.0)
 """Log odds by meaning: a constant, and for the cosine."""
 
 
 def contributions(signals: Mapping[str, float]) -> dict[str, float]:
-    """What each signal adds to the evidence, in nats, the most first; those that add nothing are left away."""
+    """Return what each signal adds to the match score, in nats, the most first; signals that add nothing are omitted."""
     given = {name: weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items()}
     return dict(sorted(((name, nats) for name, nats in given.items() if nats), key=lambda each: -each[1]))
 
 
-def focus(asked: int) -> float:
-    """How much of a query's meaning one vector can tell, from 0 to 1, by the number of its terms."""
-    return min(1.0, SHORT / max(1, asked))
+def vector_weight(asked: int) -> float:
+    """Return how much of a query's meaning one vector can represent, from 0 to 1, by the number of its terms."""
+    return min(1.0, SHORT_QUERY_TERMS / max(1, asked))
 
 
 def chance_nats(asked: int) -> float:
-    """How many nats by words may be chance, for a query of so many terms."""
-    least, most = CHANCES
-    return max(least, most * focus(asked) ** 2)
+    """Return how many nats by words may be chance, for a query of so many terms."""
+    least, most = CHANCE_NATS_RANGE
+    return max(least, most * vector_weight(asked) ** 2)
 
 
 def beyond_chance(words: float, by_chance: float) -> float:
-    """What counts of evidence by words."""
+    """Return what counts of the nats by words: about all of many, little of few."""
     return words * words / (words + by_chance)
 
 
 def slope(words: float, by_chance: float) -> float:
-    """How much the evidence grows with one more nat by words, where there are so many; never more than all of it."""
+    """Return how much the match score grows with one more nat by words; at most 1."""
     return WEIGHTS["words"] * (1.0 - (by_chance / (by_chance + words)) ** 2)
 
 
-def total_evidence(signals: Mapping[str, float]) -> float:
-    """All signals together, in nats; those that were not asked for add nothing."""
+def match_score(signals: Mapping[str, float]) -> float:
+    """Return the sum of all signals, in nats; a missing signal adds nothing."""
     return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
 
 
 def combined_score(signals: Mapping[str, float]) -> float:
-    """The same from 0 to 1: who has more evidence has the higher score."""
-    return -math.expm1(-max(0.0, total_evidence(signals)) / SCALE)
+    """Return the match score on a scale from 0 to 1, in the same order."""
+    return -math.expm1(-max(0.0, match_score(signals)) / SCALE)
 
 
 def relevance_of(share: float, words: float, *, meaning: float | None = None) -> float:
-    """How likely it is that something fits: from the shared part of what both say, evidence by words, and the cosine."""
-    constant, of_share, of_words = BY_WORDS
-    enough = min(1.0, words / ENOUGH)  # a large part of a request that tells nothing is nothing
-    word_signals = enough * _likely(constant + of_share * share + of_words * math.log1p(words))
-    constant, of_cosine = BY_MEANING
+    """Return how likely a skill fits: from the term overlap, the nats by words, and the cosine."""
+    constant, of_share, of_words = WORD_LOG_ODDS
+    enough = min(1.0, words / FULL_SHARE_NATS)  # a large part of a request of everyday words is little
+    by_words = enough * _likely(constant + of_share * share + of_words * math.log1p(words))
+    constant, of_cosine = MEANING_LOG_ODDS
     by_meaning = 0.0 if meaning is None else _likely(constant + of_cosine * meaning)
-    return 1.0 - (1.0 - word_signals) * (1.0 - by_meaning)
+    return 1.0 - (1.0 - by_words) * (1.0 - by_meaning)
 
 
 def _likely(log_odds: float) -> float:

@@ -27,13 +27,13 @@ from tacit.recall.signals import (
     combined_score,
     error_similarity,
     example_similarity,
-    focus,
     identifiers_in,
     known_query_terms,
     prominence,
     relevance_of,
     scope_proximity,
     term_overlap,
+    vector_weight,
     word_signals,
 )
 from tacit.store.lexical_search import VERSION_WEIGHTS, score, version_words
@@ -92,7 +92,7 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
     )
 
 
-def fit(situation: Situation, content: SkillContent, words: frozenset[str]) -> tuple[float, list[str]]:
+def situation_match(situation: Situation, content: SkillContent, words: frozenset[str]) -> tuple[float, list[str]]:
     """The share of the situation's features that a skill speaks of, and which; `words` are all terms of the skill.
 
     A condition that is known to hold is a feature that fits.
@@ -106,7 +106,7 @@ def fit(situation: Situation, content: SkillContent, words: frozenset[str]) -> t
     return (len(met) + bool(held)) / asked, [*met, *(["what must hold"] if held else [])]
 
 
-def broken(situation: Situation, content: SkillContent) -> str:
+def violated_precondition(situation: Situation, content: SkillContent) -> str:
     """What is known not to hold and must: a precondition, or some condition of every case; empty if nothing is."""
     false = next((c.text or c.check for c in content.preconditions if _state_of(c, situation) is False), "")
     if false or not content.cases:
@@ -138,9 +138,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-KIN = 0.5
+SAME_TASK_MIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
-CLOSE = 0.25
+CLOSE_MEANING_MIN = 0.25
 """From this cosine on nearness in meaning is named among the reasons."""
 
 
@@ -150,7 +150,7 @@ class RecallContext:
 
     rarity: Rarity
     reliability: Mapping[str, Reliability]
-    rank: Callable[[Reliability], float]
+    reliability_score: Callable[[Reliability], float]
     last_used_at: Mapping[str, datetime] = field(default_factory=dict)
     reinforced: Mapping[str, int] = field(default_factory=dict)
     """How often verified attempts have confirmed a version."""
@@ -169,7 +169,7 @@ class RecallContext:
     """Documents with what is quoted of them, the best first."""
     documents: Mapping[str, float] = field(default_factory=dict)
     """Documents that were searched → the relevance of their best passage."""
-    renewed: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
+    current_usage: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
     """Versions → how often each was confirmed and used, and when last; newer than `last_used_at` and `reinforced`."""
     unweighed: Sequence[StoredVersion] = ()
     """Norms that hold here beyond those that are weighed."""
@@ -185,7 +185,7 @@ class Weigher:
         self._scope = str(query.scope)
         found = known_query_terms(query.text, known.rarity.frequency)
         self.asked = QueryTerms(found, known.rarity, names=identifiers_in(query.text))
-        self._focus = focus(len(self.asked.terms))
+        self._vector_weight = vector_weight(len(self.asked.terms))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -207,16 +207,16 @@ class Weigher:
         near = error_similarity(known.signature, version.content.signature, known.rarity)
         measured = known.reliability.get(version.id, Reliability())
         called = known.plan.strengths.get(version.id, 0.0)
-        placed, features = self._placed(version.content, words)
+        placed, features = self._situation_match(version.content, words)
         by_match = relevance_of(share, found_nats, meaning=hit.semantic)
         signals = {
-            "relevance": max(by_match, near, min(1.0, called), self._kinship(version.content)),
+            "relevance": max(by_match, near, min(1.0, called), self._task_similarity(version.content)),
             **word_signals(self.asked, found_nats, words),
-            "reliability": known.rank(measured),
+            "reliability": known.reliability_score(measured),
             "prominence": self._prominence(version),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
-            **({"meaning": self._focus * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
+            **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
             **({"state": placed} if placed else {}),
             **({"signature": near} if near else {}),
             **({"cues": called} if called else {}),
@@ -238,10 +238,10 @@ class Weigher:
             reliability=measured,
         )
 
-    def refresh(self, rows: Sequence[Row]) -> None:
+    def update_prominence(self, rows: Sequence[Row]) -> None:
         """Update prominence by use, for rows that may be given: this reads the store."""
         candidates = [row for row in rows if row.relevant or row.kind == Kind.NORM]
-        known = self._known.renewed([row.version_id for row in candidates])
+        known = self._known.current_usage([row.version_id for row in candidates])
         for row in candidates:
             if row.version_id in known:
                 reinforced, last_at = known[row.version_id]
@@ -250,20 +250,20 @@ class Weigher:
 
     def _match_reason(self, found: Sequence[str], meaning: float | None) -> str:
         words = list(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
-        return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE else None)
+        return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE_MEANING_MIN else None)
 
-    def _placed(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
+    def _situation_match(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
         if self._known.situation == Situation():
             return 0.0, []
         tools = terms(" ".join(step.tool for step in content.steps))
-        return fit(self._known.situation, content, frozenset(tools).union(*words))
+        return situation_match(self._known.situation, content, frozenset(tools).union(*words))
 
     def _prominence(self, version: SkillVersion) -> float:
         known = self._known
         last_at = known.last_used_at.get(version.id, version.created_at).timestamp()
         return prominence(version.content.kind, last_at, self._now, reinforced=known.reinforced.get(version.id, 0))
 
-    def _kinship(self, content: SkillContent) -> float:
+    def _task_similarity(self, content: SkillContent) -> float:
         """How far a task is of the kind that a skill was learned from, where readings or parts decide whether it is needed.
 
         All skills of such a kind share its words, so that none of the words is rare. Who has just the tools that a skill
@@ -275,7 +275,7 @@ class Weigher:
         tools = self._known.tools
         used = {step.tool for step in content.steps}
         at_hand = bool(content.cases and used) and tools is not None and used <= tools
-        return alike if alike >= KIN else KIN if at_hand else 0.0
+        return alike if alike >= SAME_TASK_MIN else SAME_TASK_MIN if at_hand else 0.0
 
 
 def skill_terms(content: SkillContent, words: Sequence[Sequence[str]]) -> SkillTerms:

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.domain.skill import Provenance
-from tacit.evidence import NEUTRAL, confirmed_at, reliability_score, reliability, votes
+from tacit.evidence import NEUTRAL, confirmed_at, reliability, reliability_score, votes
 from tacit.evidence.reliability import DOUBTS_MAX, HALF_LIFE_USES, PRINCIPAL_FREE, reinforced
 from tests.unit.making import NOW, evidence, later, stored
 

@@ -8,7 +8,15 @@ import pytest
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
-from tacit.recall.plan import Part, ToolNeighbours, ToolSetting, common_tools, compose, missed_by_name, setting
+from tacit.recall.plan import (
+    Part,
+    ToolCooccurrence,
+    ToolEnvironment,
+    common_tools,
+    compose,
+    expected_tool_named,
+    tool_environment,
+)
 
 GARDEN = ("dig_bed", "water_bed", "prune_rose", "sow_seed")
 OFFICE = ("file_letter", "print_letter", "book_room", "lock_safe")
@@ -35,27 +43,27 @@ ALL = [WATER, DIG, PRINT]
 @pytest.mark.parametrize(
     ("surroundings", "tools", "told"),
     [
-        ((), GARDEN, ToolSetting.UNKNOWN),
-        (GARDEN, GARDEN, ToolSetting.HOME),
-        (GARDEN, GARDEN[:2], ToolSetting.HOME),
-        (GARDEN, GARDEN[:1], ToolSetting.ELSEWHERE),
-        (GARDEN, OFFICE, ToolSetting.ELSEWHERE),
-        (GARDEN, (), ToolSetting.ELSEWHERE),
+        ((), GARDEN, ToolEnvironment.UNKNOWN),
+        (GARDEN, GARDEN, ToolEnvironment.HOME),
+        (GARDEN, GARDEN[:2], ToolEnvironment.HOME),
+        (GARDEN, GARDEN[:1], ToolEnvironment.ELSEWHERE),
+        (GARDEN, OFFICE, ToolEnvironment.ELSEWHERE),
+        (GARDEN, (), ToolEnvironment.ELSEWHERE),
     ],
 )
 def test_most_of_its_surroundings_tell_where_a_skill_is_at_home(
-    surroundings: tuple[str, ...], tools: tuple[str, ...], told: ToolSetting
+    surroundings: tuple[str, ...], tools: tuple[str, ...], told: ToolEnvironment
 ) -> None:
-    assert setting(surroundings, tools) is told
+    assert tool_environment(surroundings, tools) is told
 
 
 def test_tools_that_are_everywhere_tell_no_place_from_another() -> None:
     shell = ("read", "write", "run", "search", "list")
     common = common_tools([(*shell, *GARDEN), (*shell, *OFFICE), ()])
     assert common == frozenset(shell)
-    assert setting((*shell, *GARDEN), (*shell, *OFFICE)) is ToolSetting.HOME
-    assert setting((*shell, *GARDEN), (*shell, *OFFICE), common=common) is ToolSetting.ELSEWHERE
-    assert setting(shell, shell, common=common) is ToolSetting.HOME
+    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE)) is ToolEnvironment.HOME
+    assert tool_environment((*shell, *GARDEN), (*shell, *OFFICE), common=common) is ToolEnvironment.ELSEWHERE
+    assert tool_environment(shell, shell, common=common) is ToolEnvironment.HOME
 
 
 def test_one_skill_alone_shows_nothing_that_is_everywhere() -> None:
@@ -98,17 +106,17 @@ def test_a_tool_that_was_never_used_is_missed_by_its_name() -> None:
 
 
 def test_a_name_from_elsewhere_is_not_missed() -> None:
-    assert missed_by_name("book a room", [each.content for each in ALL], GARDEN) == ""
-    assert missed_by_name("book a room", [each.content for each in ALL], ["print_letter"]) == "book_room"
+    assert expected_tool_named("book a room", [each.content for each in ALL], GARDEN) == ""
+    assert expected_tool_named("book a room", [each.content for each in ALL], ["print_letter"]) == "book_room"
 
 
 def test_a_tool_that_a_skill_uses_is_judged_by_its_cues_and_not_by_its_name() -> None:
-    assert missed_by_name("dig the bed", [each.content for each in ALL], GARDEN[1:]) == ""
+    assert expected_tool_named("dig the bed", [each.content for each in ALL], GARDEN[1:]) == ""
 
 
 def test_a_name_without_words_is_never_called() -> None:
     odd = part("x1", "water", beside=("x1", "42", "__", "x2"))
-    assert missed_by_name("42 __ x2", [odd.content], ["x1"]) == ""
+    assert expected_tool_named("42 __ x2", [odd.content], ["x1"]) == ""
 
 
 def test_without_knowing_the_tools_nothing_is_absent() -> None:
@@ -130,15 +138,15 @@ SHED = ("dig_bed", "water_bed", "rm", "rose_bed")
 )
 def test_a_name_is_told_by_what_it_is_short_for_and_by_what_is_its_own(text: str, gone: str, named: str) -> None:
     skills = [part(tool, "word", beside=SHED).content for tool in SHED[:2]]
-    assert missed_by_name(text, skills, [tool for tool in SHED if tool != gone]) == named
+    assert expected_tool_named(text, skills, [tool for tool in SHED if tool != gone]) == named
 
 
 def test_half_a_name_is_not_enough_where_neighbours_do_not_know_the_tool() -> None:
     tools = [tool for tool in (*SHED, "prune_rose", "sow_seed") if tool != "rose_bed"]
     alone = part("dig_bed", "dig", beside=(*SHED, *tools)).content
     others = [part(tool, "word", beside=tuple(tools)).content for tool in ("water_bed", "prune_rose", "sow_seed")]
-    assert missed_by_name("water the rose", [alone, *others], tools) == ""
-    assert missed_by_name("dig the rose bed", [alone, *others], tools) == "rose_bed"
+    assert expected_tool_named("water the rose", [alone, *others], tools) == ""
+    assert expected_tool_named("dig the rose bed", [alone, *others], tools) == "rose_bed"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +170,7 @@ def test_half_a_name_is_not_enough_where_neighbours_do_not_know_the_tool() -> No
 def test_what_is_missed_is_told_by_the_skills_that_are_at_home_here_together(
     skills: list[Part], tools: tuple[str, ...], missed: list[str]
 ) -> None:
-    assert ToolNeighbours([each.content for each in skills], tools).missed() == missed
+    assert ToolCooccurrence([each.content for each in skills], tools).missed() == missed
 
 
 def test_a_used_tool_that_its_neighbours_do_without_is_not_missed() -> None:
@@ -170,8 +178,8 @@ def test_a_used_tool_that_its_neighbours_do_without_is_not_missed() -> None:
     apart = part("dig_bed", "dig", beside=("sow_seed", "rake"))
     others = [part(tool, "word", beside=("water_bed", "prune_rose")) for tool in ("water_bed", "prune_rose")]
     tools = (*GARDEN[:3], "rake")
-    assert ToolNeighbours([each.content for each in (often_gone, apart)], tools).miss("sow_seed")
-    assert not ToolNeighbours([each.content for each in (often_gone, apart, *others)], tools).miss("sow_seed")
+    assert ToolCooccurrence([each.content for each in (often_gone, apart)], tools).miss("sow_seed")
+    assert not ToolCooccurrence([each.content for each in (often_gone, apart, *others)], tools).miss("sow_seed")
 
 
 def test_what_nothing_at_hand_explains_is_taken_to_call_for_what_is_missed() -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.errors import Mistake
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
-from tacit.domain.selection import Query, ReasonCode
+from tacit.domain.selection import Query
 from tacit.domain.skill import Capabilities, Kind, SkillStep
-from tacit.recall.filters import NOT_FOR, obstacle
+from tacit.recall.filters import NOT_FOR, filter_reason
 from tests.raising import raises
 from tests.unit.making import PROJECT, bash_steps, content, stored
 
 
 def code_of(held, **query):
-    found = obstacle(held, Query(**{"text": "x", "scope": PROJECT, **query}))
+    found = filter_reason(held, Query(**{"text": "x", "scope": PROJECT, **query}))
     return found and found.code
 
 
@@ -73,7 +74,7 @@ CURL = content(steps=bash_steps("curl https://api.example.com/v1"))
     ],
 )
 def test_what_touches_more_than_is_allowed_is_left_out_with_what_that_is(allowed, touched):
-    left = obstacle(stored(CURL), Query(text="x", scope=PROJECT, allowed=allowed))
+    left = filter_reason(stored(CURL), Query(text="x", scope=PROJECT, allowed=allowed))
     if not touched:
         assert left is None
     else:

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.recall.signals import (
-    CHANCES,
+    CHANCE_NATS_RANGE,
     SCALE,
-    SHORT,
+    SHORT_QUERY_TERMS,
     WEIGHTS,
     beyond_chance,
     chance_nats,
     combined_score,
     contributions,
+    match_score,
     relevance_of,
     slope,
-    total_evidence,
 )
 
 SIGNALS = st.dictionaries(st.sampled_from([*WEIGHTS, "relevance", "cues", "signature"]), st.floats(0, 200))
@@ -28,7 +28,7 @@ SIGNALS = st.dictionaries(st.sampled_from([*WEIGHTS, "relevance", "cues", "signa
 @given(SIGNALS)
 def test_what_the_signals_carried_adds_up_to_the_evidence(signals):
     parts = contributions(signals)
-    assert sum(parts.values()) == pytest.approx(total_evidence(signals))
+    assert sum(parts.values()) == pytest.approx(match_score(signals))
     assert list(parts.values()) == sorted(parts.values(), reverse=True)
     assert 0 not in parts.values()
     assert parts.keys() <= {name for name, value in signals.items() if value}
@@ -37,18 +37,18 @@ def test_what_the_signals_carried_adds_up_to_the_evidence(signals):
 @given(SIGNALS, st.sampled_from(sorted(WEIGHTS)), st.floats(0.001, 50))
 def test_more_of_any_signal_is_more_evidence_and_no_lower_score(signals, name, more):
     stronger = {**signals, name: signals.get(name, 0.0) + more}
-    assert total_evidence(stronger) > total_evidence(signals)
+    assert match_score(stronger) > match_score(signals)
     assert combined_score(stronger) >= combined_score(signals)
     assert 0 <= combined_score(signals) <= 1
 
 
 def test_one_unit_of_a_signal_is_worth_its_weight_in_nats():
     for name, weight in WEIGHTS.items():
-        assert total_evidence({name: 1.0}) == pytest.approx(weight)
+        assert match_score({name: 1.0}) == pytest.approx(weight)
     assert combined_score({"meaning": SCALE / WEIGHTS["meaning"]}) == pytest.approx(1 - math.exp(-1))
 
 
-@given(st.floats(0, 500), st.sampled_from([CHANCES[0], 20.0, CHANCES[1]]))
+@given(st.floats(0, 500), st.sampled_from([CHANCE_NATS_RANGE[0], 20.0, CHANCE_NATS_RANGE[1]]))
 def test_few_nats_by_words_may_be_chance_and_many_are_not(words, by_chance):
     counted = beyond_chance(words, by_chance)
     assert 0 <= counted <= words
@@ -58,14 +58,14 @@ def test_few_nats_by_words_may_be_chance_and_many_are_not(words, by_chance):
 
 
 def test_a_short_query_finds_more_by_chance_than_a_long_one():
-    least, most = CHANCES
+    least, most = CHANCE_NATS_RANGE
     found = [chance_nats(asked) for asked in range(200)]
     assert found == sorted(found, reverse=True)
-    assert found[0] == found[1] == found[SHORT] == most
+    assert found[0] == found[1] == found[SHORT_QUERY_TERMS] == most
     assert found[-1] == least
 
 
-@given(st.floats(0, 300), st.floats(0.01, 5), st.sampled_from(CHANCES))
+@given(st.floats(0, 300), st.floats(0.01, 5), st.sampled_from(CHANCE_NATS_RANGE))
 def test_the_slope_is_how_fast_the_evidence_by_words_grows(words, more, by_chance):
     grown = (beyond_chance(words + more, by_chance) - beyond_chance(words, by_chance)) / more
     assert slope(words, by_chance) - 1e-6 <= grown <= slope(words + more, by_chance) + 1e-6
@@ -74,7 +74,7 @@ def test_the_slope_is_how_fast_the_evidence_by_words_grows(words, more, by_chanc
 
 def test_signals_that_only_decide_whether_it_fits_add_nothing():
     assert contributions({"relevance": 1.0, "signature": 0.7, "cues": 2.0}) == {}
-    assert total_evidence({}) == combined_score({}) == 0.0
+    assert match_score({}) == combined_score({}) == 0.0
 
 
 @given(st.floats(0, 1), st.floats(0, 500), st.none() | st.floats(-1, 1))

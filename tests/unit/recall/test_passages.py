@@ -11,14 +11,14 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import FoundPassage, StoredVersion
 from tacit.recall.passages import (
-    CHOSEN,
-    EVIDENCE_TYPES,
-    PER_DOCUMENT,
-    QUOTED,
+    DOCUMENT_TYPE_WEIGHTS,
+    MAX_PASSAGES,
+    MAX_PER_DOCUMENT,
+    MAX_QUOTE_CHARACTERS,
     abstract_excerpt,
     abstract_of,
     cite,
-    esteem,
+    document_prior,
     is_document,
     title_of,
 )
@@ -87,7 +87,7 @@ def test_a_certain_match_is_quoted_however_silent_recall_is_to_be():
 
 
 @pytest.mark.parametrize("citations", [0, 10, 10_000, 3_000_000])
-@pytest.mark.parametrize("sort", EVIDENCE_TYPES)
+@pytest.mark.parametrize("sort", DOCUMENT_TYPE_WEIGHTS)
 def test_a_famous_paper_that_is_not_relevant_is_not_quoted(citations, sort):
     famous = found(paper("famous", citations=citations, evidence_type=sort), CHATTER)
     unknown = found(paper("unknown"), ANSWER)
@@ -96,8 +96,8 @@ def test_a_famous_paper_that_is_not_relevant_is_not_quoted(citations, sort):
 
 
 def test_fame_and_sort_are_worth_twice_as_much_relevance_at_most():
-    best = esteem(paper(evidence_type="peer-reviewed", citations=100_000))
-    assert 1.9 < best / esteem(paper(evidence_type="informal", citations=0)) <= 2.0
+    best = document_prior(paper(evidence_type="peer-reviewed", citations=100_000))
+    assert 1.9 < best / document_prior(paper(evidence_type="informal", citations=0)) <= 2.0
 
 
 @pytest.mark.parametrize(
@@ -118,21 +118,23 @@ def test_of_equals_the_more_cited_comes_first():
 
 @pytest.mark.parametrize("written", ["", "many", "-4", "1e9", "99999999999999999", "٣"])
 def test_a_number_of_citations_that_is_none_counts_as_none(written):
-    assert esteem(paper(citations=written, evidence_type="preprint")) == 1.0
+    assert document_prior(paper(citations=written, evidence_type="preprint")) == 1.0
 
 
 def test_a_document_of_an_unknown_sort_counts_as_informal():
     assert (
-        esteem(paper(evidence_type="oracle")) == esteem(paper(evidence_type="informal")) == EVIDENCE_TYPES["informal"]
+        document_prior(paper(evidence_type="oracle"))
+        == document_prior(paper(evidence_type="informal"))
+        == DOCUMENT_TYPE_WEIGHTS["informal"]
     )
 
 
 def test_no_document_is_quoted_more_than_twice_and_no_answer_is_a_library():
     many = [ANSWER + f" Chapter {place} has more." for place in range(9)]
     (item,) = cite(QUESTION, found(paper(), *many), min_relevance=LEAST)[0]
-    assert len(item.passages) == PER_DOCUMENT
+    assert len(item.passages) == MAX_PER_DOCUMENT
     papers = [each for place in range(9) for each in found(paper(f"paper-{place}"), *many)]
-    assert sum(len(each.passages) for each in cite(QUESTION, papers, min_relevance=LEAST)[0]) == CHOSEN
+    assert sum(len(each.passages) for each in cite(QUESTION, papers, min_relevance=LEAST)[0]) == MAX_PASSAGES
 
 
 def test_of_two_passages_that_say_the_same_one_gives_way_to_something_new():
@@ -157,14 +159,14 @@ def test_a_long_passage_is_quoted_in_whole_sentences_around_what_was_asked():
     assert "autovacuum daemon must freeze" in quoted.text
     assert quoted.text.startswith("[…] ")
     assert quoted.text.endswith(" […]")
-    assert len(quoted.text) <= QUOTED + len("[…] ") * 2
+    assert len(quoted.text) <= MAX_QUOTE_CHARACTERS + len("[…] ") * 2
     assert quoted.text.strip("[…] ").startswith(("The committee", "The autovacuum"))
 
 
 def test_one_endless_sentence_is_cut_between_words_and_marked():
     endless = "word " * 500 + QUESTION
     cut = abstract_excerpt(Passage(index=0, text=endless)).text
-    assert len(cut) <= QUOTED + len(" […]")
+    assert len(cut) <= MAX_QUOTE_CHARACTERS + len(" […]")
     assert cut.endswith("word […]")
 
 

@@ -29,7 +29,9 @@ def store() -> Iterator[Store]:
     opened.close()
 
 
-def put(store: Store, name: str, *, scope: Scope = ANYWHERE, status: Status = Status.TRIAL, **more: Any) -> StoredVersion:
+def put(
+    store: Store, name: str, *, scope: Scope = ANYWHERE, status: Status = Status.TRIAL, **more: Any
+) -> StoredVersion:
     what = {key: value for key, value in more.items() if key != "minutes"}
     return put_version(store, name, status=status, skill=Skill.found(content(name, **what), scope, at=at(0)), **more)
 

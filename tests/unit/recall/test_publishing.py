@@ -17,7 +17,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
-from tacit.recall.publishing import AT_ONCE, BODY_CHARACTERS, MOST_VECTORS, passages
+from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, MAX_VECTORS, passages
 from tacit.store import open_store
 from tests.unit.store.samples import at, content, put_version, step_to
 
@@ -131,19 +131,19 @@ def test_what_waited_through_an_outage_is_embedded_with_the_next_change(store: S
 
 
 def test_an_outage_during_indexing_is_told_and_taken_up_again(store: Store) -> None:
-    count = 2 * AT_ONCE + 3
+    count = 2 * BATCH_SIZE + 3
     for number in range(count):
         put_version(store, f"skill-{number}", description=f"Do number {number}")
     embedder = Failing(answers=1)
     loop = loop_with(store, embedder)
     with pytest.raises(ModelOutage):
         loop.library.index()
-    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
+    assert store.vectors.spaces() == {embedder.identity: BATCH_SIZE}
     embedder.answers = 100
     told: list[tuple[int, int]] = []
     again = loop.library.index(progress=lambda done, of: told.append((done, of)))
-    assert (again.embedded, again.waiting) == (count - AT_ONCE, 0)
-    assert told == [(AT_ONCE, count - AT_ONCE), (count - AT_ONCE, count - AT_ONCE)]
+    assert (again.embedded, again.waiting) == (count - BATCH_SIZE, 0)
+    assert told == [(BATCH_SIZE, count - BATCH_SIZE), (count - BATCH_SIZE, count - BATCH_SIZE)]
     assert store.vectors.spaces() == {embedder.identity: count}
 
 
@@ -186,17 +186,17 @@ def test_spaces_are_never_mixed(store: Store) -> None:
 
 def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_the_index(store: Store) -> None:
     embedder = HashedEmbedder(16)
-    for number in range(AT_ONCE):
+    for number in range(BATCH_SIZE):
         put_version(store, f"skill-{number}", description=f"Do number {number}")
-    assert publishing.publish(store, embedder) == AT_ONCE
-    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
+    assert publishing.publish(store, embedder) == BATCH_SIZE
+    assert store.vectors.spaces() == {embedder.identity: BATCH_SIZE}
     other = HashedEmbedder(24)
     put_version(store, "one-more", description="Do one more")
     assert publishing.publish(store, other) == 1
     assert other.identity not in store.vectors.spaces()
-    assert len(store.vectors.missing(other.identity)) == AT_ONCE + 1
-    assert store.vectors.spaces() == {embedder.identity: AT_ONCE}
-    assert publishing.index(store, other).embedded == AT_ONCE + 1
+    assert len(store.vectors.missing(other.identity)) == BATCH_SIZE + 1
+    assert store.vectors.spaces() == {embedder.identity: BATCH_SIZE}
+    assert publishing.index(store, other).embedded == BATCH_SIZE + 1
 
 
 def test_without_an_embedder_nothing_is_embedded_or_forgotten(store: Store) -> None:
@@ -257,7 +257,7 @@ def test_without_a_body_the_steps_are_told_and_without_steps_nothing() -> None:
 
 def test_there_are_only_so_many_vectors_for_one_skill(store: Store) -> None:
     made = content("x", example_queries=tuple(f"example {number}" for number in range(30)))
-    assert len(passages(made)) == MOST_VECTORS
+    assert len(passages(made)) == MAX_VECTORS
     put_version(store, "many", example_queries=made.example_queries)
     assert publishing.publish(store, HashedEmbedder()) == 1
     assert list(store.verify()) == []

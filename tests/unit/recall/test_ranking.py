@@ -7,10 +7,10 @@ import random
 import pytest
 
 from tacit.recall.signals import (
+    CLEAR_MATCH_NATS,
     MAX_QUERY_TERMS,
-    MUCH,
-    NEAR_ERROR,
     RECENCY_FLOOR,
+    SIMILAR_ERROR_MIN,
     WEIGHTS,
     QueryTerms,
     Rarity,
@@ -27,7 +27,7 @@ from tacit.recall.signals import (
 from tacit.text.words import term_set
 from tests.unit.making import content, said
 
-EVEN = Rarity(frequency={}, documents=10)
+EVEN = Rarity(frequency={}, corpus_size=10)
 NOW_S, DAY_S = 1_800_000_000.0, 86_400
 
 
@@ -36,21 +36,21 @@ def fit(query, made=None, rarity=EVEN):
 
 
 def test_rare_words_tell_more():
-    rarity = Rarity(frequency={"databa": 9, "migrat": 1}, documents=10)
-    assert rarity.of("migrat") > rarity.of("databa") > 0
+    rarity = Rarity(frequency={"databa": 9, "migrat": 1}, corpus_size=10)
+    assert rarity.idf("migrat") > rarity.idf("databa") > 0
     assert fit("migration of penguins", rarity=rarity) > fit("database of penguins", rarity=rarity)
 
 
 def test_a_word_in_every_document_still_tells_a_little():
-    assert Rarity(frequency={"x": 10}, documents=10).of("x") > 0
-    assert Rarity(frequency={}, documents=0).of("x") > 0
+    assert Rarity(frequency={"x": 10}, corpus_size=10).idf("x") > 0
+    assert Rarity(frequency={}, corpus_size=0).idf("x") > 0
 
 
 def test_a_word_that_no_skill_contains_is_a_smaller_doubt_and_a_value_hardly_one():
     rarity = Rarity.for_query("rename `Zebra` to penguin-7 in the database", {"databa": 1}, 10)
     assert {"zebra", "penguin"} <= rarity.values
     assert "databa" not in rarity.values
-    assert rarity.of("databa") > rarity.of("unheard") > rarity.of("zebra") > 0
+    assert rarity.idf("databa") > rarity.idf("unheard") > rarity.idf("zebra") > 0
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_an_example_query_that_says_the_same_makes_it_fit():
 
 def test_a_long_request_is_judged_by_its_rarest_words():
     chatter = {f"word{i}": 10 for i in range(100)}
-    rarity = Rarity(frequency={**chatter, "migrat": 1, "databa": 1}, documents=10)
+    rarity = Rarity(frequency={**chatter, "migrat": 1, "databa": 1}, corpus_size=10)
     long = " ".join(["add a database migration", *chatter])
     assert len(term_set(long)) > MAX_QUERY_TERMS
     assert fit(long, rarity=rarity) > fit(" ".join(["paint penguins", *chatter]), rarity=rarity)
 
 
 def test_the_shared_words_are_given_the_rarest_first():
-    rarity = Rarity(frequency={"databa": 9, "migrat": 1}, documents=10)
+    rarity = Rarity(frequency={"databa": 9, "migrat": 1}, corpus_size=10)
     words = term_overlap(QueryTerms(term_set("database migration penguins"), rarity), said(content()))[1]
     assert words == ["migrat", "databa"]
 
@@ -132,7 +132,7 @@ def test_one_signature_is_as_near_as_can_be_and_nothing_else_is():
 
 
 def test_errors_that_share_most_of_their_words_are_near_and_others_are_not():
-    assert NEAR_ERROR <= error_similarity(ERROR, "ImportError: No module named <value> found", EVEN) < 1
+    assert SIMILAR_ERROR_MIN <= error_similarity(ERROR, "ImportError: No module named <value> found", EVEN) < 1
     assert error_similarity(ERROR, "Permission denied: <path>", EVEN) == 0
     assert error_similarity(ERROR, "", EVEN) == error_similarity("", "", EVEN) == 0
 
@@ -145,7 +145,7 @@ def test_masks_are_no_words_of_an_error():
 def test_a_near_error_shares_one_of_the_decisive_words():
     chooser = random.Random(5)
     words = [f"w{number}" for number in range(12)]
-    rarity = Rarity(frequency={word: chooser.randint(0, 9) for word in words}, documents=10)
+    rarity = Rarity(frequency={word: chooser.randint(0, 9) for word in words}, corpus_size=10)
     near = 0
     for _ in range(3_000):
         one, other = (" ".join(chooser.sample(words, chooser.randint(1, 7))) for _ in range(2))
@@ -181,19 +181,19 @@ def test_norms_and_preferences_need_half_the_relevance():
 
 
 def test_a_long_request_is_met_by_much_that_is_shared_though_it_is_a_small_part_of_it():
-    assert is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.2)
-    assert not is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.19}, 0.2)
-    assert not is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.9)
+    assert is_relevant("procedure", {"relevance": 0.1, "words": CLEAR_MATCH_NATS * 0.2}, 0.2)
+    assert not is_relevant("procedure", {"relevance": 0.1, "words": CLEAR_MATCH_NATS * 0.19}, 0.2)
+    assert not is_relevant("procedure", {"relevance": 0.1, "words": CLEAR_MATCH_NATS * 0.2}, 0.9)
 
 
 def test_the_sum_of_many_words_does_not_depend_on_their_order():
-    rarity = Rarity(frequency={f"w{i}": i for i in range(1, 60)}, documents=61)
+    rarity = Rarity(frequency={f"w{i}": i for i in range(1, 60)}, corpus_size=61)
     words = [f"w{i}" for i in range(1, 60)]
     assert len({rarity.total(words[turn:] + words[:turn]) for turn in range(59)}) == 1
 
 
 def test_time_limits_are_never_alike_unless_they_are_the_same():
-    rarity = Rarity(frequency={}, documents=10)
+    rarity = Rarity(frequency={}, corpus_size=10)
     one, other = "make data: Command timed out after <n>m", "apt-get install: Command timed out after <n>m"
     assert error_similarity(one, one, rarity) == 1.0
     assert error_similarity(one, other, rarity) == 0.0

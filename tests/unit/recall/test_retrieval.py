@@ -295,7 +295,7 @@ def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Sto
     hook_index = open_hook_index(stocked, path)
     answer = asked(hook_index, "deploy service to staging", k=2)
     assert len(answer.given) == 2
-    assert ReasonCode.OVER_LIMIT in {left.code for left in answer.left}
+    assert ReasonCode.OVER_LIMIT in {left.code for left in answer.rejected}
     for budget in (0, 40, 100, 200, 400, 800):
         answer = asked(hook_index, "deploy service to staging", k=9, budget_tokens=budget)
         assert estimate_tokens(render_selection([given.text for given in answer.given])) <= budget
@@ -321,7 +321,7 @@ def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> Non
         hook_index, "deploy service to staging", scope="project", now=now, limits=limits, skip={first.version_id}
     )
     assert again.given[0].source.version_id != first.version_id
-    assert (first.version_id, ReasonCode.ALREADY_SHOWN) in [(left.row.version_id, left.code) for left in again.left]
+    assert (first.version_id, ReasonCode.ALREADY_SHOWN) in [(left.row.version_id, left.code) for left in again.rejected]
 
 
 def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(path: str) -> None:

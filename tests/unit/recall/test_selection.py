@@ -26,9 +26,8 @@ TASK = "add a database migration"
 
 
 def known(measured: dict[str, Reliability] | None = None, **fields: object) -> RecallContext:
-    return dataclasses.replace(
-        RecallContext(rarity=RARITY, reliability=measured or {}, reliability_score=reliability_score), **fields
-    )  # type: ignore[arg-type]
+    known = RecallContext(rarity=RARITY, reliability=measured or {}, reliability_score=reliability_score)
+    return dataclasses.replace(known, **fields)  # type: ignore[arg-type]
 
 
 def ask(

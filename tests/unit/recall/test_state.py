@@ -9,10 +9,17 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
-from tacit.evidence import rank
+from tacit.evidence import reliability_score
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
-from tacit.recall.weighing import MOST_FILES, RecallContext, Situation, broken, fit, read_situation
+from tacit.recall.weighing import (
+    MOST_FILES,
+    RecallContext,
+    Situation,
+    read_situation,
+    situation_match,
+    violated_precondition,
+)
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.unit.making import NOW, PROJECT, bash_steps, content, stored
@@ -24,7 +31,7 @@ PAID = Condition(text="the order is paid", reading="get_order", key="paid", rela
 
 def fitting(made: SkillContent, **state: object) -> tuple[float, list[str]]:
     words = frozenset().union(*version_words(made))
-    return fit(read_situation(state), made, words)
+    return situation_match(read_situation(state), made, words)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +83,10 @@ def test_of_very_many_files_the_first_are_looked_at():
 def test_a_state_of_any_form_is_read(key, value):
     found = read_situation({key: value})
     made = content(preconditions=(CLEAN, PENDING), cases=(Case(conditions=(PAID,)),))
-    share, met = fit(found, made, frozenset({"x", "text"}))
+    share, met = situation_match(found, made, frozenset({"x", "text"}))
     assert 0 <= share <= 1
     assert isinstance(met, list)
-    assert broken(found, made) == ""
+    assert violated_precondition(found, made) == ""
 
 
 def test_other_keys_and_forms_are_left_away():
@@ -88,36 +95,42 @@ def test_other_keys_and_forms_are_left_away():
 
 def test_a_precondition_known_to_be_false_is_what_does_not_hold():
     made = content(preconditions=(CLEAN,))
-    assert broken(read_situation({"holds": {CLEAN.text: False}}), made) == CLEAN.text
-    assert broken(read_situation({"holds": {CLEAN.check: False}}), made) == CLEAN.text
-    assert broken(read_situation({"holds": {CLEAN.check: True}}), made) == ""
-    assert broken(read_situation({"holds": {"something else": False}}), made) == ""
+    assert violated_precondition(read_situation({"holds": {CLEAN.text: False}}), made) == CLEAN.text
+    assert violated_precondition(read_situation({"holds": {CLEAN.check: False}}), made) == CLEAN.text
+    assert violated_precondition(read_situation({"holds": {CLEAN.check: True}}), made) == ""
+    assert violated_precondition(read_situation({"holds": {"something else": False}}), made) == ""
 
 
 def test_a_condition_without_words_is_named_by_its_check():
     made = content(preconditions=(Condition(text="", check="test -f x"),))
-    assert broken(read_situation({"holds": {"test -f x": False}}), made) == "test -f x"
+    assert violated_precondition(read_situation({"holds": {"test -f x": False}}), made) == "test -f x"
 
 
 def test_a_reading_tells_whether_a_condition_holds():
     made = content(preconditions=(PENDING,))
-    assert broken(read_situation({"readings": {"get_order": '{"status": "shipped"}'}}), made) == PENDING.text
-    assert broken(read_situation({"readings": {"get_order": "status: pending"}}), made) == ""
-    assert broken(read_situation({"readings": {"get_user": "status: shipped"}}), made) == ""
+    assert (
+        violated_precondition(read_situation({"readings": {"get_order": '{"status": "shipped"}'}}), made)
+        == PENDING.text
+    )
+    assert violated_precondition(read_situation({"readings": {"get_order": "status: pending"}}), made) == ""
+    assert violated_precondition(read_situation({"readings": {"get_user": "status: shipped"}}), made) == ""
     told = {"readings": {"get_order": "status: shipped"}, "holds": {PENDING.text: True}}
-    assert broken(read_situation(told), made) == ""  # what is said outright goes before what is read
+    assert violated_precondition(read_situation(told), made) == ""  # what is said outright goes before what is read
 
 
 def test_a_condition_for_some_tasks_only_is_not_decided_by_a_reading():
     made = content(preconditions=(Condition(**{**_fields(PENDING), "when": "refund"}),))
-    assert broken(read_situation({"readings": {"get_order": "status: shipped"}}), made) == ""
+    assert violated_precondition(read_situation({"readings": {"get_order": "status: shipped"}}), made) == ""
 
 
 def test_cases_bar_only_if_every_one_of_them_is_known_to_be_false():
     made = content(cases=(Case(conditions=(PENDING,)), Case(conditions=(PAID, CLEAN))))
-    assert broken(read_situation({"holds": {PENDING.text: False}}), made) == ""
-    assert broken(read_situation({"holds": {PENDING.text: False, CLEAN.text: False}}), made) == "any of its cases"
-    assert broken(read_situation({"holds": {PENDING.text: False, PAID.text: True}}), made) == ""
+    assert violated_precondition(read_situation({"holds": {PENDING.text: False}}), made) == ""
+    assert (
+        violated_precondition(read_situation({"holds": {PENDING.text: False, CLEAN.text: False}}), made)
+        == "any of its cases"
+    )
+    assert violated_precondition(read_situation({"holds": {PENDING.text: False, PAID.text: True}}), made) == ""
 
 
 def test_what_is_known_to_hold_raises_a_skill():
@@ -133,7 +146,10 @@ def _fields(condition: Condition) -> dict[str, str]:
 def ask(*made: SkillContent, **state: object) -> Selection:
     hits = [Hit(stored=stored(each, status=Status.TRIAL), lexical=20.0) for each in made]
     known = RecallContext(
-        rarity=Rarity(frequency={"migrat": 2}, documents=20), reliability={}, rank=rank, situation=read_situation(state)
+        rarity=Rarity(frequency={"migrat": 2}, corpus_size=20),
+        reliability={},
+        reliability_score=reliability_score,
+        situation=read_situation(state),
     )
     query = Query(text="add a database migration", scope=PROJECT, state=state)
     return select(query, hits, known, render=lambda item, room: item.name, now=NOW, min_relevance=0.1)

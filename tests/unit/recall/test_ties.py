@@ -10,8 +10,8 @@ from tacit.domain.ports import Store
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
 from tacit.recall.retrieval import choose
-from tacit.recall.signals import QueryTerms, Rarity, example_similarity, total_evidence, word_signals
-from tacit.recall.ties import WordSupport, spread, turnable
+from tacit.recall.signals import QueryTerms, Rarity, example_similarity, match_score, word_signals
+from tacit.recall.ties import MatchBounds, max_shift, rarity_shifts
 from tacit.store import open_store
 from tacit.store.lexical_search import VERSION_WEIGHTS, rarity, score
 from tacit.text.words import terms
@@ -33,16 +33,16 @@ def names(selection: Selection) -> list[str]:
 
 
 def test_the_spread_covers_one_more_skill_with_and_without_the_word():
-    moves = spread(["zebra", "run", "unheard"], {"zebra": 3, "run": 9}, 40)
+    shifts = rarity_shifts(["zebra", "run", "unheard"], {"zebra": 3, "run": 9}, 40)
     for term, count in (("zebra", 3), ("run", 9), ("unheard", 0)):
         now = rarity(count, 40, term=term)
         changed = [abs(now - rarity(count + more, 41, term=term)) for more in (0, 1)]
-        assert moves[term] == max(changed) > 0
+        assert shifts[term] == max(changed) > 0
 
 
 def test_a_rare_word_is_moved_more_than_a_common_one():
-    moves = spread(["rare", "common"], {"rare": 1, "common": 300}, 900)
-    assert moves["rare"] > 50 * moves["common"]
+    shifts = rarity_shifts(["rare", "common"], {"rare": 1, "common": 300}, 900)
+    assert shifts["rare"] > 50 * shifts["common"]
 
 
 @pytest.mark.parametrize("words", ["rotate", "rotate keys", "rotate keys rotate zebra", "zebra penguin", ""])
@@ -57,7 +57,7 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
     known_query_terms = frozenset(terms("rotate the keys of a zebra"))
 
     def weighed(counts: dict[str, int], total: int) -> float:
-        asked = QueryTerms(known_query_terms, Rarity(frequency=counts, documents=total), names=names)
+        asked = QueryTerms(known_query_terms, Rarity(frequency=counts, corpus_size=total), names=names)
         found = []
         for made in (one, two):
             fields = [
@@ -68,23 +68,23 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
             ]
             nats = score(asked.worth, fields, weights=VERSION_WEIGHTS)
             found.append(
-                total_evidence({**word_signals(asked, nats, fields), "example": example_similarity(asked, said(made))})
+                match_score({**word_signals(asked, nats, fields), "example": example_similarity(asked, said(made))})
             )
         return found[0] - found[1]
 
-    asked = QueryTerms(known_query_terms, Rarity(frequency=frequency, documents=documents), names=names)
-    moves = spread(known_query_terms, frequency, documents)
+    asked = QueryTerms(known_query_terms, Rarity(frequency=frequency, corpus_size=documents), names=names)
+    shifts = rarity_shifts(known_query_terms, frequency, documents)
     feet = [
-        WordSupport(
+        MatchBounds(
             [terms(made.name), terms(made.description), terms(made.body), terms("\n".join(made.example_queries))],
             [terms(each) for each in made.example_queries],
             asked=asked,
-            moves=moves,
+            shifts=shifts,
         )
         for made in (one, two)
     ]
-    before, bound = weighed(frequency, documents), turnable(feet[0], feet[1], moves)
-    assert bound == turnable(feet[1], feet[0], moves)
+    before, bound = weighed(frequency, documents), max_shift(feet[0], feet[1], shifts)
+    assert bound == max_shift(feet[1], feet[0], shifts)
     for added in range(2 ** len(frequency)):
         held = {term for at, term in enumerate(frequency) if added >> at & 1}
         after = weighed({term: count + (term in held) for term, count in frequency.items()}, documents + 1)

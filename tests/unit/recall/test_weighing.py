@@ -13,10 +13,10 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
-from tacit.evidence import rank, reliability
+from tacit.evidence import reliability, reliability_score
 from tacit.recall.reasons import error_match, matched_words, reliability_reason
 from tacit.recall.signals import Rarity, combined_score
-from tacit.recall.weighing import CLOSE, KIN, RecallContext, Weigher, read_situation
+from tacit.recall.weighing import CLOSE_MEANING_MIN, SAME_TASK_MIN, RecallContext, Weigher, read_situation
 from tests.unit.making import NOW, PROJECT, content, evidence, stored
 
 TASK = "add a database migration"
@@ -26,7 +26,9 @@ ALWAYS = {"relevance", "words", "reliability", "prominence", "scope"}
 def weigh(made: SkillContent | None = None, text: str = TASK, *, semantic: float | None = None, **known: Any) -> Item:
     query = Query(text=text, scope=known.pop("scope", PROJECT))
     held = known.pop("held", None) or stored(made)
-    told = RecallContext(rarity=Rarity(frequency={"migrat": 3}, documents=20), reliability={}, rank=rank)
+    told = RecallContext(
+        rarity=Rarity(frequency={"migrat": 3}, corpus_size=20), reliability={}, reliability_score=reliability_score
+    )
     told = dataclasses.replace(told, **known)
     return Weigher(query, told, now=NOW).weigh(Hit(stored=held, semantic=semantic))
 
@@ -53,8 +55,10 @@ def test_meaning_counts_fully_for_a_short_query_and_less_for_a_long_one():
 
 
 def test_close_meaning_is_named_among_the_reasons():
-    assert weigh(semantic=CLOSE).reasons[0] == matched_words(["database", "migration", "add"], CLOSE)
-    assert "meaning" not in weigh(semantic=CLOSE - 0.01).reasons[0]
+    assert weigh(semantic=CLOSE_MEANING_MIN).reasons[0] == matched_words(
+        ["database", "migration", "add"], CLOSE_MEANING_MIN
+    )
+    assert "meaning" not in weigh(semantic=CLOSE_MEANING_MIN - 0.01).reasons[0]
     assert weigh(text="penguins", semantic=0.9).reasons[0] == matched_words([], 0.9)
 
 
@@ -106,12 +110,12 @@ def test_a_skill_with_cases_belongs_to_tasks_of_the_kind_it_was_learned_from():
     cases = (Case(conditions=(Condition(text="it is pending"),)),)
     made = content(cases=cases, example_queries=("cancel order W123 for the customer",), name="x", description="y")
     text = "cancel order W987 for the customer"
-    assert weigh(made, text).signals["relevance"] >= KIN
+    assert weigh(made, text).signals["relevance"] >= SAME_TASK_MIN
     assert weigh(dataclasses.replace(made, cases=()), text).signals["relevance"] < 1
 
 
 def test_a_skill_with_cases_can_be_looked_into_where_just_its_tools_are_at_hand():
     made = content(cases=(Case(conditions=(Condition(text="it is pending"),)),))
-    assert weigh(made, "penguins", tools=frozenset({"Bash", "Read"})).signals["relevance"] == KIN
-    assert weigh(made, "penguins", tools=frozenset({"Read"})).signals["relevance"] < KIN
-    assert weigh(made, "penguins").signals["relevance"] < KIN
+    assert weigh(made, "penguins", tools=frozenset({"Bash", "Read"})).signals["relevance"] == SAME_TASK_MIN
+    assert weigh(made, "penguins", tools=frozenset({"Read"})).signals["relevance"] < SAME_TASK_MIN
+    assert weigh(made, "penguins").signals["relevance"] < SAME_TASK_MIN

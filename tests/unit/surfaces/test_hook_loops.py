@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tacit.ingest.journal import FAILED
 from tacit.surfaces.hook import loops
 from tacit.surfaces.hook.events import parse
 from tests.unit.surfaces.hook_events import (
@@ -74,7 +75,7 @@ def test_a_shell_that_shows_the_same_file_again_is_a_loop_only_with_the_same_tex
 
 def test_the_third_identical_failure_is_a_loop():
     told = follow([claude_failure("make", "Exit code 2\nboom")] * 3, signature="boom")
-    assert told == ["", "", (loops.FAILED, 3, "`make`")]
+    assert told == ["", "", (FAILED, 3, "`make`")]
     other = [claude_failure(f"make {target}", "boom") for target in "abc"]
     assert follow(other, signature="boom") == ["", "", ""]
 
@@ -91,7 +92,7 @@ def test_an_edit_that_takes_back_an_earlier_one_is_a_loop(edit):
     assert told == ["", "", (loops.EDITED, 2, "src/app.py")]
 
 
-@pytest.mark.parametrize("did", [loops.READ, loops.FAILED, loops.REPEATED, loops.EDITED])
+@pytest.mark.parametrize("did", [loops.READ, FAILED, loops.REPEATED, loops.EDITED])
 def test_a_warning_names_the_target_and_how_many_times(did):
     action: loops.CallAction = {"did": did, "what": "w", "before": "a", "after": "b"}
     shown = loops.warning(action, [action] * 6, target="app.py")

@@ -197,7 +197,7 @@ class EventResponse:
             if chance:
                 self.listed("lots").append([version_id, chance])
         self.note_shown(shown)
-        for left in recalled.left:
+        for left in recalled.rejected:
             if left.code is ReasonCode.ALREADY_SHOWN:
                 self.listed("skipped").append(left.row.version_id)
             elif left.code in (ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET):

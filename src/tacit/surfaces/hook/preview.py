@@ -13,7 +13,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Query, Selection
 from tacit.ingest.journal import CLIENTS
 from tacit.recall import reasons
-from tacit.recall.ranking import Left, RecallDecision, Row
+from tacit.recall.ranking import RecallDecision, Rejected, Row
 from tacit.recall.signals import combined_score
 from tacit.render import render_selection
 from tacit.surfaces.hook.event_context import find
@@ -43,12 +43,12 @@ def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENT
         item for version_id, text in texts.items() if text and (item := _item(memory, rows[version_id], text))
     )
     text = render_selection([item.text for item in items])
-    weighed = [*decision.given, *(left.row for left in decision.left if left.code in _WEIGHED)]
+    weighed = [*decision.given, *(left.row for left in decision.rejected if left.code in _WEIGHED)]
     code = decision.code or (None if texts else ReasonCode.OVER_BUDGET)
     return Selection(
         query=query,
         items=items,
-        left_out=tuple(map(_left_out, [*_not_added(response, decision, texts), *decision.left])),
+        left_out=tuple(map(_left_out, [*_not_added(response, decision, texts), *decision.rejected])),
         code=code,
         reason=_reason(code, decision),
         confidence=max((row.relevance for row in weighed), default=0.0),
@@ -73,21 +73,21 @@ def _item(memory: Tacit, row: Row, text: str) -> Item | None:
     )
 
 
-def _not_added(response: EventResponse, decision: RecallDecision, texts: Mapping[str, str]) -> list[Left]:
+def _not_added(response: EventResponse, decision: RecallDecision, texts: Mapping[str, str]) -> list[Rejected]:
     """Return what recall gave and the answer does not show: it is part of a composite, or has too many characters."""
     left = []
     for row in decision.given:
         if row.version_id not in texts:
             tokens = response.answer.characters_left // BYTES_PER_TOKEN
-            left.append(Left(row, ReasonCode.OVER_BUDGET, tokens=tokens))
+            left.append(Rejected(row, ReasonCode.OVER_BUDGET, tokens=tokens))
         elif not texts[row.version_id]:
             composite = response.composite_parts(decision.given).inlined_in[row.version_id]
             name = next(each.name for each in decision.given if each.version_id == composite)
-            left.append(Left(row, ReasonCode.PART_OF_COMPOSITE, composite=name))
+            left.append(Rejected(row, ReasonCode.PART_OF_COMPOSITE, composite=name))
     return left
 
 
-def _left_out(left: Left) -> LeftOut:
+def _left_out(left: Rejected) -> LeftOut:
     reason = reasons.left_out_reason(left.code, **left.values)
     if left.code is ReasonCode.OTHER_PERSON:  # the name would tell what the preference is
         return LeftOut(version_id=left.row.version_id, name="a preference", code=left.code, reason=reason)
@@ -106,9 +106,9 @@ def _reason(code: ReasonCode | None, decision: RecallDecision) -> str:
         return ""
     if code is ReasonCode.BELOW_THRESHOLD:
         # Only what was ranked: a row behind a filter may have a name that this person must not read.
-        below = [left.row for left in decision.left if left.code is ReasonCode.BELOW_THRESHOLD]
+        below = [left.row for left in decision.rejected if left.code is ReasonCode.BELOW_THRESHOLD]
         nearest = max(below, key=lambda row: row.relevance)
         return reasons.nothing_close(nearest.name, nearest.relevance)
     if code in (ReasonCode.NO_SHARED_WORDS, ReasonCode.ONLY_COMMON_WORDS):
         return reasons.nothing_shared(None, "", only_common=code is ReasonCode.ONLY_COMMON_WORDS)
-    return reasons.nothing_cut(code)
+    return reasons.nothing_given(code)
