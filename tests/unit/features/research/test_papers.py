@@ -46,15 +46,15 @@ def research(loop: Tacit, services: Services) -> Research:
 
 def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Tacit, services: Services) -> None:
     added = research(loop, services).add("arxiv:2601.01234", by="ann", approve=True)
-    assert added.held is not None
-    assert added.held.status is Status.TRIAL
-    said = added.held.version.content.metadata
+    assert added.stored is not None
+    assert added.stored.status is Status.TRIAL
+    said = added.stored.version.content.metadata
     assert said["document.citations"] == "42"
     assert said["document.evidence_type"] == "peer-reviewed"  # Semantic Scholar knows the journal
     assert (said["document.year"], said["document.authors"]) == ("2026", "Ann Able; Ben Best")
     assert (said["document.arxiv"], said["document.doi"]) == ("2601.01234v2", "10.1234/cases")
     assert said["document.source"] == "arxiv:2601.01234"
-    passages = loop.context.store.passages.of(added.held.version.id)
+    passages = loop.context.store.passages.of(added.stored.version.id)
     assert [passage.first_page for passage in passages] == [1, 1, 2, 3, 4]
     assert added.notes == ()
 
@@ -69,15 +69,15 @@ def test_the_settings_of_the_person_say_whom_to_ask(loop: Tacit, services: Servi
 def test_without_semantic_scholar_the_paper_is_added_and_that_is_told(loop: Tacit, services: Services) -> None:
     services.says("/graph", (500, {}, b""))
     added = research(loop, services).add("2601.01234", by="ann", approve=True)
-    assert added.held is not None
-    assert added.held.version.content.metadata["document.evidence_type"] == "preprint"
+    assert added.stored is not None
+    assert added.stored.version.content.metadata["document.evidence_type"] == "preprint"
     assert [note.partition(":")[0] for note in added.notes] == ["citations are not known"]
 
 
 def test_a_closed_paper_is_its_abstract_alone(loop: Tacit, services: Services) -> None:
     added = research(loop, services).add("doi:10.1234/cases", by="ann", approve=True)
-    assert added.held is not None
-    [passage] = loop.context.store.passages.of(added.held.version.id)
+    assert added.stored is not None
+    [passage] = loop.context.store.passages.of(added.stored.version.id)
     assert (passage.section, passage.first_page) == (ABSTRACT, 0)
     assert "only the abstract" in added.notes[0]
 
@@ -109,10 +109,10 @@ def test_another_version_of_a_paper_is_its_next_version(loop: Tacit, services: S
     services.says("/api/query", atom("2601.01234v3"))
     services.says("/pdf/", (200, PDF, DOCUMENTS["single_column"]().data))
     second = room.add("https://arxiv.org/abs/2601.01234v3", by="ann", approve=True)
-    assert first.held is not None
-    assert second.held is not None
-    assert first.held.skill.id == second.held.skill.id
-    assert [held.version.id for held in room.documents()] == [second.held.version.id]
+    assert first.stored is not None
+    assert second.stored is not None
+    assert first.stored.skill.id == second.stored.skill.id
+    assert [held.version.id for held in room.documents()] == [second.stored.version.id]
     assert second.document.passages[0].section == ABSTRACT  # the file has none of its own
 
 
