@@ -89,6 +89,7 @@ def test_wrong_arguments_are_named_and_no_value_is() -> None:
     found = explain_failure(failed, (), siblings=[GOOD])
     assert (found.kind, found.step, found.keys) == (FailureKind.WRONG_ARGUMENTS, 2, ("room_id",))
     assert found.spans == (Span(failed.id, 2, "arguments"), Span(GOOD.id, 2, "arguments"))
+    assert "room-0977" not in repr(found)
 
 
 def test_the_same_effects_leave_only_the_end_to_blame() -> None:

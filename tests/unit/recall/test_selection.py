@@ -16,6 +16,7 @@ from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence import reliability, reliability_score
+from tacit.recall.reasons import norms_only, reliability_reason
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
 from tacit.recall.weighing import RecallContext
@@ -66,8 +67,9 @@ def test_what_fits_is_given_with_its_signals_and_reasons():
     assert set(item.signals) == {"relevance", "words", "reliability", "prominence", "scope"}
     assert all(value >= 0 for value in item.signals.values())
     assert 0 < item.signals["relevance"] <= 1
-    matched, _, placed = item.reasons
+    matched, measured, placed = item.reasons
     assert "migrat" in matched
+    assert measured == reliability_reason(Reliability())
     assert placed == "procedure at project:invoices, trial"
 
 
@@ -264,12 +266,14 @@ def test_silence_tells_that_norms_stand_and_never_that_one_is_near():
     assert len(selection.standing) == 5
     assert selection.code is ReasonCode.NO_SHARED_WORDS
     assert selection.left_out == ()
+    assert selection.reason.endswith(norms_only(5, 0))
 
 
 def test_norms_without_room_hold_and_are_not_less_relevant():
     selection = ask_norms(5, budget_tokens=100)
     assert len(selection.standing) == 2
     assert {left.code for left in selection.left_out} == {ReasonCode.OVER_BUDGET}
+    assert selection.reason.endswith(norms_only(2, 3))
     assert len(selection.crowded_out) == 3
 
 
@@ -277,6 +281,7 @@ def test_norms_without_room_hold_and_are_not_less_relevant():
 def test_where_no_norm_has_room_that_is_said(tokens):
     selection = ask_norms(5, budget_tokens=tokens)
     assert selection.standing == ()
+    assert selection.reason.endswith(norms_only(0, 5))
     assert len(selection.crowded_out) == 5
     assert {left.code for left in selection.left_out} == {ReasonCode.OVER_BUDGET}
 
@@ -356,6 +361,7 @@ def test_evidence_moves_the_order_of_two_equally_relevant_skills():
         selection = ask([one, other], told=known(measured))
         assert [item.version_id for item in selection.items] == [better.version.id, worse.version.id]
         assert selection.items[0].signals["relevance"] == selection.items[1].signals["relevance"]
+        assert selection.items[0].reasons[1] == reliability_reason(measured[better.version.id])
 
 
 def test_proof_does_not_make_the_irrelevant_relevant():

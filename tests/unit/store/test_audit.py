@@ -237,6 +237,7 @@ def test_an_id_that_the_chain_knows_is_lost_and_any_other_unknown(audit: Audit) 
     for table, identity in (("versions", "v_2"), ("uses", "v_1"), ("versions", "u_1"), ("version", "v_1")):
         unknown = audit.absent(table, identity, noun="version")
         assert isinstance(unknown, NotFound)
+        assert identity in unknown.message
     grow(audit, "versions/s_1/v_1", action="purge")
     assert isinstance(audit.absent("versions", "v_1", noun="version"), NotFound)
 

@@ -193,8 +193,9 @@ def test_a_store_that_cannot_be_read_at_all_is_moved_aside(store: Store, place: 
     store.backup(tmp_path / "b.db")
     store.close()
     place.write_bytes(b"garbage" * 1000)
-    with raises(StoreOutage, "tombstones_unreadable"):
+    with raises(StoreOutage, "tombstones_unreadable") as caught:
         restored(tmp_path / "b.db", place, tmp_path)
+    assert "--without-tombstones" in caught.value.hint
     done = restored(tmp_path / "b.db", place, tmp_path, "without-tombstones")
     assert done.aside is not None
     assert done.aside.read_bytes() == b"garbage" * 1000
