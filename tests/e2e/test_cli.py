@@ -100,7 +100,9 @@ def test_the_loop_closes(learned: Terminal) -> None:
     assert [item["grade"] for item in recorded["evidence"]] == ["machine-verified"]
     shown = learned.run("skills", "show", top["version_id"], "--json").json
     assert shown["reliability"]["trials"] == 1.0
-    actions = [entry["action"] for entry in learned.run("history", top["version_id"], "--json").json["entries"]]
+    history = learned.run("skills", "show", top["version_id"], "--history", "--json").json
+    assert learned.run("history", top["version_id"], "--json").json == history
+    actions = [entry["action"] for entry in history["entries"]]
     assert any("trial" in action for action in actions)
     assert any("evidence" in action for action in actions)
     assert learned.run("verify").code == 0

@@ -160,7 +160,7 @@ def test_files_that_changed_on_disk_are_neither_activated_nor_handed_out(
     (adapters.files.path(adapter.key) / name).write_text('{"lora_alpha": 9}')
     with raises(Refusal, "files_changed") as refusal:
         adapters.active(MODEL_HASH)
-    assert "rollback" in refusal.value.hint
+    assert "activate --previous" in refusal.value.hint
     with raises(Refusal, "files_changed"):
         adapters.export(adapter.key, tmp_path / "out")
     adapters.roll_back(by="ann")
@@ -290,7 +290,7 @@ def test_one_that_the_ledger_lets_serve_in_spite_of_its_last_test_is_not_handed_
     memory.context.store.add(Activation(key=MODEL_HASH, at=Clock()(), by="ann", adapter=adapter.key))
     with raises(Refusal, "test_not_passed") as refusal:
         adapters.active(MODEL_HASH)
-    assert "rollback" in refusal.value.hint
+    assert "activate --previous" in refusal.value.hint
 
 
 def test_the_last_word_counts_though_the_clock_stands_still(memory: Tacit, tmp_path: Path) -> None:
