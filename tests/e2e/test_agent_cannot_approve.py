@@ -7,6 +7,7 @@ token's hash itself, or types into a person's open terminal, is beyond this fenc
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -86,7 +87,7 @@ class Agent:
 
     @property
     def approve(self) -> str:
-        return f"{self.tacit} review {self.version} --approve --by ann"
+        return f"{self.tacit} review {self.version} --approve --by ann --json"
 
     @property
     def bare(self) -> str:
@@ -153,7 +154,8 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
     return Agent(terminal, result["version_id"], folder / "scratch")
 
 
-REFUSED = "only a person may run"
+REFUSED = re.compile(r'"code":"(?:agent_shell|no_terminal|nobody_typing|wrong_token)"')
+"""The code of an error that says why the caller does not count as a person, in JSON without spaces."""
 
 
 def plainly(agent: Agent) -> str:
@@ -272,7 +274,7 @@ def as_the_installed_program_cut_loose_with_a_token_of_its_own(agent: Agent) -> 
     program = Path(sys.executable).with_name("tacit")
     late = agent.script("late.sh", f"{agent.approve.replace(agent.tacit, str(program))} >> {log} 2>&1\n")
     variables = f"{agent.bare} HOME={home} TACIT_HOME={home}/.tacit TACIT_TOKEN={planted_token(home / '.tacit')}"
-    direct = f"{program} review {agent.version} --approve --by ann >> {log} 2>&1"
+    direct = f"{program} review {agent.version} --approve --by ann --json >> {log} 2>&1"
     return agent.shell(
         f"{variables} setsid -f sh -c '{direct}'; {variables} setsid -f sh {late}; sleep 6; echo ENDED >> {log}",
         detached=True,
@@ -280,7 +282,7 @@ def as_the_installed_program_cut_loose_with_a_token_of_its_own(agent: Agent) -> 
 
 
 def by_making_a_token(agent: Agent) -> str:
-    made = agent.shell(f'script -qec "{agent.tacit} config token" /dev/null')
+    made = agent.shell(f'script -qec "{agent.tacit} config token --json" /dev/null')
     return made + agent.shell(f"TACIT_TOKEN=$({agent.tacit} config token) {agent.approve}")
 
 
@@ -296,26 +298,28 @@ def through_the_click_test_runner(agent: Agent) -> str:
         "from click.testing import CliRunner\n"
         "from tacit.surfaces.cli import cli\n"
         f"done = CliRunner().invoke(cli, {agent.approve.split()[3:]!r}, input='a\\ny\\n')\n"
-        "print(done.output, done.exception)\n"
+        "print(done.output, '\"code\":\"' + done.exception.code + '\"')\n"
     )
     return agent.shell(f"{agent.bare} {sys.executable} {agent.script('runner.py', code)}")
 
 
 def by_editing_instead(agent: Agent) -> str:
-    return agent.shell(f"EDITOR='sed -i s/Stop/Halt/' {agent.tacit} skills edit rotate-payment-tokens --by ann")
+    return agent.shell(f"EDITOR='sed -i s/Stop/Halt/' {agent.tacit} skills edit rotate-payment-tokens --by ann --json")
 
 
 def by_rolling_back_to_it(agent: Agent) -> str:
-    return agent.shell(f"{agent.tacit} skills rollback {agent.version} --by ann")
+    return agent.shell(f"{agent.tacit} skills rollback {agent.version} --by ann --json")
 
 
 def by_reopening_and_restoring(agent: Agent) -> str:
     verbs = ("--reopen", "--restore", "--retire")
-    return agent.shell("\n".join(f"{agent.tacit} review {agent.version} {verb} --by ann" for verb in verbs))
+    return agent.shell("\n".join(f"{agent.tacit} review {agent.version} {verb} --by ann --json" for verb in verbs))
 
 
 def by_restoring_a_backup(agent: Agent) -> str:
-    return agent.shell(f"{agent.tacit} backup {agent.folder}/b.db; {agent.tacit} restore {agent.folder}/b.db --yes")
+    return agent.shell(
+        f"{agent.tacit} backup {agent.folder}/b.db; {agent.tacit} restore {agent.folder}/b.db --yes --json"
+    )
 
 
 def by_applying_a_check(agent: Agent) -> str:
@@ -323,7 +327,7 @@ def by_applying_a_check(agent: Agent) -> str:
 
 
 def by_vouching_for_an_import(agent: Agent) -> str:
-    return agent.shell(f"{agent.tacit} skills import {agent.folder.parent}/rotate-payment-tokens --own --by ann")
+    return agent.shell(f"{agent.tacit} skills import {agent.folder.parent}/rotate-payment-tokens --own --by ann --json")
 
 
 PERSONS = [
@@ -345,7 +349,7 @@ def test_an_agent_is_refused(agent: Agent, attempt: Callable[[Agent], str]) -> N
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     said = attempt(agent)
-    assert REFUSED in said, said
+    assert REFUSED.search("".join(said.split())), said
     assert agent.status == "candidate"
     assert not agent.is_recalled
 

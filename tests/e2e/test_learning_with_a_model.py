@@ -96,7 +96,7 @@ def test_words_are_taken_shown_and_kept_and_nobody_is_asked_twice(terminal: Term
     assert asked == len(server.requests) == 3
     assert (again["model"]["calls"], again["model"]["news"], again["held"]) == (0, 0, [])
     shown = terminal.run("skills", "show", "add-column-by-migration")
-    assert "worded by scripted (wording-1" in shown.out
+    assert "by scripted (wording-1" in shown.out
     assert terminal.run("skills", "show", "add-column-by-migration", "--json").json["provenance"]["model"] == "scripted"
     assert "model_wording" in str(told["held"][0]["reasons"])
     assert terminal.run("verify").code == 0

@@ -120,7 +120,7 @@ def test_a_control_is_recalled_recorded_and_measured_from_the_command_line(termi
         arms.add(answer["abstained"])
         assert answer["use_id"]
         if answer["abstained"]:
-            assert "held back as a control" in answer["left_out"][0]["reason"]
+            assert answer["left_out"][0]["code"] == "held_back"
         assert terminal.run("record", answer["use_id"], "--outcome", "success").code == 0
     with Tacit(open_store(database), config=Config(policy=Policy()), scope=Scope(Level.PROJECT, "")) as loop:
         (found,) = loop.context.store.evidence([loop.version("add-a-migration").version.id]).values()

@@ -27,7 +27,7 @@ def test_an_agent_is_measured_under_arms_and_a_run_goes_on(terminal: Terminal) -
     rows = (terminal.project / "out" / "rows.jsonl").read_bytes()
     again = terminal.run(*asked, "--out", "out")
     assert again.code == 0, again.err
-    assert "tacit eval report out" in again.out
+    assert "eval report out" in again.out
     assert (terminal.project / "out" / "rows.jsonl").read_bytes() == rows
 
 

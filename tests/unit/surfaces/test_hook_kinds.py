@@ -8,7 +8,7 @@ import pytest
 
 from tacit.config.location import account_name
 from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.hook.event_handlers import NORMS, NORMS_ROOM
+from tacit.surfaces.hook.event_handlers import MAX_RULES_CHARACTERS, MAX_RULES_SHOWN
 from tests.unit.surfaces.hook_events import claude, codex
 from tests.unit.surfaces.hooked_project import make_project
 
@@ -63,10 +63,11 @@ def test_a_prompt_is_answered_with_what_its_person_prefers(tmp_path: Path) -> No
 
 
 def test_norms_come_up_to_a_number_and_the_rest_is_named(tmp_path: Path) -> None:
-    project = make_project(tmp_path, *(norm(number) for number in range(NORMS + 8)))
+    project = make_project(tmp_path, *(norm(number) for number in range(MAX_RULES_SHOWN + 8)))
     told = project.send(claude("SessionStart", source="startup"))
-    assert told.count("<tacit-skill ") == NORMS
+    assert told.count("<tacit-skill ") == MAX_RULES_SHOWN
     assert "[no room for 8 more" in told
+    assert "`tacit skills show NAME`" in told
     assert ", …]" in told, "of many only the first are named"
 
 
@@ -76,7 +77,7 @@ def test_norms_come_up_to_so_many_characters(tmp_path: Path) -> None:
     given = told.count("<tacit-skill ")
     assert 0 < given < 15
     assert f"[no room for {15 - given} more" in told
-    assert len(told) < NORMS_ROOM + 600
+    assert len(told) < MAX_RULES_CHARACTERS + 600
 
 
 def test_where_all_have_room_nothing_is_said_of_it(tmp_path: Path) -> None:
