@@ -1,6 +1,7 @@
 """The whole of Tacit on one page: `tacit.open()` gives a `Tacit`, and each verb is a few lines over the stages.
 
-capture → learn → gate → store → recall → render → evidence → maintain: the way of the data through the folders.
+capture → learn → gate → store → recall → render → evidence → maintain is the life of a skill. Which folder may import which
+is another order, in docs/concepts/architecture.md.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ class Tacit:
 
         `state` describes the situation (see `recall.weighing`), `model` names the language model that will use the skills.
         `person` is who is helped, if not whoever works here; `session` is the agent's, and links its transcript to this use.
-        `allowed` leaves out what touches more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
+        `allowed` leaves out what uses more (`["hosts=api.example.com", "commands=git"]`); without it nothing is left out.
         """
         context = self.context
         defaults = context.config.recall
@@ -247,10 +248,9 @@ class Tacit:
             person=person,
         )
         share = context.config.policy.hold_out if keep else 0.0
-        drawn = control_runs.ControlDraw.here(share, context.place, session=session).draw(
-            context.store, self.rank(query)
-        )
-        selection = retrieval.written(drawn.selection)
+        draw = control_runs.ControlDraw.here(share, context.place, session=session)
+        drawn = draw.draw(context.store, self.rank(query))
+        selection = retrieval.with_rendered_block(drawn.selection)
         if not keep:
             return selection
         use = self._use(
@@ -261,7 +261,7 @@ class Tacit:
             model=model,
             scope=str(query.scope),
         )
-        selection = dataclasses.replace(drawn, selection=selection).keep(context.store, use)
+        selection = dataclasses.replace(drawn, selection=selection).store_uses(context.store, use)
         if session.strip() and not context.paused:
             for extension in context.extensions:
                 extension.on_recall(session, selection)

@@ -51,7 +51,8 @@ class RecallSettings:
     k: int = 3
     budget_tokens: int = 1500
     min_relevance: float = 0.18
-    """Below this relevance, 0 to 1, recall abstains."""
+    """Below this relevance, 0 to 1, recall abstains. The scale is calibrated so (docs/lab.md, how words, examples and meaning
+    are weighed)."""
     embedder: str = "auto"
     """The embedder for search by meaning: auto (an installed model, if there is one), none, a folder with a model, hub:NAME
     of a model that is fetched once, or openai:NAME of a remote one."""
@@ -67,7 +68,10 @@ class Policy:
     independent_successes: int = 2
     """How many sessions must have shown each part before `open` accepts it without a person."""
     min_steps: int = 3
+    """A procedure of fewer steps is stored only where it is known when to use it."""
     duplicate_similarity: float = 0.72
+    """From this similarity on, a candidate is the same skill as a known one. Set by hand between the pairs of
+    `tests/unit/gate/test_duplicates.py`: the same steps in other words are one skill, other steps for the same are not."""
     hold_out: float = 0.0
     """The share of fitting runs, 0 to 0.5, that are control runs without a skill whose effect is unknown, so that its lift
     can be measured; fewer once it is known better, none for skills that a run must not miss. 0: no control runs."""

@@ -67,7 +67,7 @@ class Rendering:
     reinforced: int = 0
     """How often verified attempts have confirmed it."""
     unproven: float = 0.0
-    """How much holding it back would teach, 0 to 1; 0: it is never held back (see `evidence.withholding`)."""
+    """How much control runs without it would teach, 0 to 1; 0: it has no control runs (see `evidence.control_runs`)."""
     person: str = ""
     """Whose preference it is; empty: everybody's."""
 

@@ -18,7 +18,7 @@ from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import term_set
 
 SAME_SUBJECT = 0.6
-"""Procedures that share this part of the words of their names or descriptions are for the same thing."""
+"""Procedures that share this part of the words of their names or descriptions are for the same thing. Set by hand."""
 LEAST_SHARED = 2
 """Words of the subject that two skills without a common name must share."""
 

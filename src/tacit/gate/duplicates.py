@@ -19,9 +19,11 @@ from tacit.text.near_duplicates import order_similarity, text_similarity
 from tacit.text.shell import parse_command
 
 ACTIONS_WEIGHT = 0.65
-"""The same actions in the same order count more than the same words."""
+"""The same actions in the same order count more than the same words. Set by hand."""
 MAX_EXAMPLES = 8
+"""Example queries of a merged skill; a limit, so that repeated merging does not grow it without end."""
 MAX_BODY = 4000
+"""Characters of a merged body, for the same reason."""
 _KEYED: Mapping[str, Callable[[Any], Hashable]] = {
     "parameters": attrgetter("name"),
     "preconditions": attrgetter("text"),
@@ -37,9 +39,10 @@ _LOCATION_ARGUMENTS = frozenset({"command", "cmd", "file_path", "path"})
 """Arguments that give a location; the shape of a step covers them."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 OPPOSED_FROM = 0.3
-"""Texts below this similarity are not compared for opposition."""
+"""Texts below this similarity are about different things, so they are not compared for opposition. Set by hand."""
 SAME_EFFECT = 0.9
-"""Least similarity of two skills with the same actions and different conditions."""
+"""Least similarity of two skills with the same actions and different conditions: above `Policy.duplicate_similarity`, so that
+they count as one skill and their conditions are merged."""
 
 
 def similarity(left: SkillContent, right: SkillContent) -> float:

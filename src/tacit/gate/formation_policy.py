@@ -24,7 +24,7 @@ RECURRENT_WORDS = {
 REJECT_FROM = Severity.HIGH
 """A formation finding of this severity or more rejects the candidate."""
 REPEATED = 3
-"""Successes of one kind after which something counts as general."""
+"""Successes of one kind after which something counts as general. Set by hand."""
 
 
 def eligibility(candidate: Candidate, policy: Policy) -> Iterator[Finding]:

@@ -220,7 +220,7 @@ _BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldProcedure:
+class SkippedProcedure:
     """Why an attempt makes no procedure."""
 
     reason: str
@@ -245,11 +245,11 @@ def procedure(
     actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery] = (),
     corrected: Sequence[int] = (),
-) -> Candidate | HeldProcedure:
+) -> Candidate | SkippedProcedure:
     """Make a procedure of one attempt, or say why not."""
-    held = _held(assessment, actions, corrected=corrected)
-    if held:
-        return held
+    skipped = _reason_to_skip(assessment, actions, corrected=corrected)
+    if skipped:
+        return skipped
     timeline = Timeline(trajectory, ignore=corrected)
     kept = rests_on(actions, timeline)
     if len(kept) < _MIN_KEPT or all(action.effect is Effect.CHECK for action in kept):
@@ -268,27 +268,29 @@ def procedure(
     )
 
 
-def _held(assessment: Assessment, actions: Sequence[ToolCall], *, corrected: Sequence[int]) -> HeldProcedure | None:
+def _reason_to_skip(
+    assessment: Assessment, actions: Sequence[ToolCall], *, corrected: Sequence[int]
+) -> SkippedProcedure | None:
     if assessment.verified_failure:
-        return HeldProcedure(
+        return SkippedProcedure(
             reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}."
         )
     if not assessment.verified_success:
-        return HeldProcedure(
+        return SkippedProcedure(
             reason="unverified", text=f"Nothing shows that it succeeded: {assessment.reason or 'no check was run'}."
         )
     if corrected:
-        return HeldProcedure(
+        return SkippedProcedure(
             reason="corrected_midway", text="A person corrected the agent on the way, so its first steps are no model."
         )
     worked = [action for action in actions if action.worked]
     return _too_simple(len(worked), of=len(actions)) if len(worked) < MIN_STEPS else None
 
 
-def _too_simple(count: int, *, of: int) -> HeldProcedure:
+def _too_simple(count: int, *, of: int) -> SkippedProcedure:
     steps = "1 step" if count == 1 else f"{count} steps"
     text = f"The success rests on {steps} of {of}: too little for a procedure."
-    return HeldProcedure(reason=f"too_simple_{count}_steps", text=text)
+    return SkippedProcedure(reason=f"too_simple_{count}_steps", text=text)
 
 
 def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:

@@ -17,7 +17,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
 from tacit.learn.lesson import lesson
-from tacit.learn.procedure import HeldProcedure, procedure
+from tacit.learn.procedure import SkippedProcedure, procedure
 from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
 from tacit.learn.values import Timeline
 from tacit.learn.wording import code, shorten
@@ -30,7 +30,7 @@ class AttemptNoteKind(StrEnum):
     RECOVERED_ERROR = "recovered_error"
     WORKING_COMMAND = "working_command"
     CORRECTION = "correction"
-    HELD = "held"
+    SKIPPED = "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class Distillation:
     notes: tuple[AttemptNote, ...] = ()
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def skipped(self) -> tuple[str, ...]:
         """Why there is no procedure; empty if there is one."""
-        return tuple(note.detail["reason"] for note in self.notes if note.kind is AttemptNoteKind.HELD)
+        return tuple(note.detail["reason"] for note in self.notes if note.kind is AttemptNoteKind.SKIPPED)
 
 
 _MAX_COMMANDS = 8
@@ -85,7 +85,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
         if (found := candidate_of(trajectory, correction_steps, assessment=assessment))
     ]
     notes = (
-        *_held(made, trajectory, actions=actions),
+        *_skipped_notes(made, trajectory, actions=actions),
         *_recovered(recoveries),
         *_corrected(corrections),
         *_commands(actions),
@@ -93,7 +93,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     return Distillation(candidates=tuple(candidates), notes=notes, outline=outline)
 
 
-def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | HeldProcedure:
+def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | SkippedProcedure:
     """Return the procedure of one attempt, or why it gives none."""
     actions = tool_calls(trajectory)
     corrections = corrections_of(trajectory, actions)
@@ -106,7 +106,7 @@ def _draft(
     actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery],
     corrections: Sequence[Correction],
-) -> Candidate | HeldProcedure:
+) -> Candidate | SkippedProcedure:
     correction_steps = {correction.message.index for correction in corrections} | set(
         objections_of(trajectory, actions)
     )
@@ -114,11 +114,11 @@ def _draft(
     return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
 
 
-def _held(
-    made: Candidate | HeldProcedure | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]
+def _skipped_notes(
+    made: Candidate | SkippedProcedure | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]
 ) -> Iterator[AttemptNote]:
     """Yield why there is no procedure, and what the attempt changed."""
-    if not isinstance(made, HeldProcedure):
+    if not isinstance(made, SkippedProcedure):
         return
     root = trajectory.environment.workspace.rstrip("/") + "/"
     changed = dict.fromkeys(action.path.removeprefix(root) for action in actions if _changed_file(action))
@@ -128,7 +128,7 @@ def _held(
     else:
         done = "" if actions else " It called no tool."
     detail = {"reason": made.reason, "actions": str(len(actions))}
-    yield AttemptNote(kind=AttemptNoteKind.HELD, text=made.text + done, detail=detail)
+    yield AttemptNote(kind=AttemptNoteKind.SKIPPED, text=made.text + done, detail=detail)
 
 
 def _changed_file(action: ToolCall) -> bool:

@@ -42,17 +42,17 @@ def compose(
     store: Store, name: str, description: str, parts: Sequence[str]
 ) -> tuple[SkillContent, list[StoredVersion]]:
     """Return the composite of these usable skills, and the versions it is made of."""
-    held = [queries.find(store, part) for part in parts]
-    unusable = next((each for each in held if each.status not in RECALLABLE), None)
+    versions = [queries.find(store, part) for part in parts]
+    unusable = next((each for each in versions if each.status not in RECALLABLE), None)
     if unusable is not None:
         raise Mistake(
             f"`{unusable.version.name}` is {unusable.status} and cannot be part of a composite",
             code="part_not_approved",
             hint="approve it first: `tacit review`",
         )
-    contents = [each.version.content for each in held]
+    contents = [each.version.content for each in versions]
     text = description.strip() or "; then ".join(content.description.rstrip(".") for content in contents) + "."
-    return composed(name, text, contents, parts_of=lambda part: _part_names(store, part)), held
+    return composed(name, text, contents, parts_of=lambda part: _part_names(store, part)), versions
 
 
 def with_part_parents(candidate: Candidate, parts: Sequence[StoredVersion]) -> Candidate:
@@ -115,10 +115,10 @@ def _successor(store: Store, name: str) -> str:
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
-        held = store.catalogue(name=name)
-        if any(each.status in RECALLABLE for each in held):
+        versions = store.catalogue(name=name)
+        if any(each.status in RECALLABLE for each in versions):
             return name
-        moves = (store.transitions(each.version.id)[-1] for each in sorted(held, key=lambda each: -each.sequence))
+        moves = (store.transitions(each.version.id)[-1] for each in sorted(versions, key=lambda each: -each.sequence))
         name = next((into for move in moves if (into := _merged_into(move.reason))), name)
     return ""
 
@@ -141,7 +141,7 @@ def _original_parts(store: Store, composite: SkillVersion) -> dict[str, SkillCon
 
 def _is_lost(store: Store, name: str) -> bool:
     """Whether a part was usable once and is not any more; one that still waits for approval never was."""
-    return any(held.status in _GONE for held in store.catalogue(name=name)) or not store.catalogue(name=name)
+    return any(stored.status in _GONE for stored in store.catalogue(name=name)) or not store.catalogue(name=name)
 
 
 def _part_names(store: Store, name: str) -> tuple[str, ...]:

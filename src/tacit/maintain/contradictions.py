@@ -123,7 +123,7 @@ def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVe
         if len(pair) < 2 or pair in seen:
             continue
         seen.add(pair)
-        older, newer = sorted((stored, near), key=lambda held: (held.version.created_at, held.sequence))
+        older, newer = sorted((stored, near), key=lambda other: (other.version.created_at, other.sequence))
         if why := gate.disagreement(older.version.content, newer.version.content):
             yield older, newer, why
 
@@ -142,10 +142,10 @@ def _pairs_with_rules(
                 yield stored, hit.stored
 
 
-def _pairs_with_one_tool(held: Iterable[StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
+def _pairs_with_one_tool(versions: Iterable[StoredVersion]) -> Iterator[tuple[StoredVersion, StoredVersion]]:
     """Procedures that give one tool a fixed value for the same argument, without a case of their own."""
     using: dict[tuple[str, str], list[StoredVersion]] = {}
-    for stored in held:
+    for stored in versions:
         for call in gate.fixed_arguments(stored.version.content):
             using.setdefault(call, []).append(stored)
     for together in using.values():

@@ -171,6 +171,6 @@ def _apply_one(care: Care, admit: Callable[[Candidate], Verdict], store: Store, 
 def _require_parents(store: Store, candidate: Candidate) -> None:
     """Raise if a version that a candidate is made of has been turned down or removed since the plan was made."""
     for parent in candidate.parents:
-        held = store.version(parent)
-        if held.status in _GONE:
-            raise StaleVersion(f"`{held.version.name}` is now {held.status}", hint="run `tacit tend` again")
+        stored = store.version(parent)
+        if stored.status in _GONE:
+            raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")

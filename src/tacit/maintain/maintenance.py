@@ -145,7 +145,7 @@ class Maintenance:
         """Propose a procedure made of approved ones, or the next version of the composite of that name."""
         store, scope = self.context.store, self.context.scope
         content, made_of = composition.compose(store, name, description, parts)
-        known = next((held for held in queries.current(store) if held.version.name == name), None)
+        known = next((stored for stored in queries.current(store) if stored.version.name == name), None)
         made = Provenance(made_by=by, source="compose")
         whole = admission.proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
         with store.transaction():

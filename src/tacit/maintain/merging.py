@@ -314,11 +314,11 @@ class SimilarPair:
 
 
 def near_pairs(
-    held: Sequence[StoredVersion], least: float, *, progress: Callable[[int, int], None] | None = None
+    versions: Sequence[StoredVersion], least: float, *, progress: Callable[[int, int], None] | None = None
 ) -> list[SimilarPair]:
     """Return the pairs of one kind and scope that are at least so similar, the most similar first."""
     groups: dict[Hashable, list[StoredVersion]] = defaultdict(list)
-    for stored in sorted(held, key=lambda each: each.sequence):
+    for stored in sorted(versions, key=lambda each: each.sequence):
         if stored.skill.kind is not Kind.REFERENCE:  # two documents stay two, however similar their records
             groups[stored.version.content.kind, stored.skill.scope].append(stored)
     found: list[SimilarPair] = []
@@ -332,7 +332,7 @@ def near_pairs(
                     found.append(SimilarPair(older=group[older], newer=group[newer], similarity=similarity))
             done += 1
             if progress:
-                progress(done, len(held))
+                progress(done, len(versions))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.older.sequence, pair.newer.sequence))
 
 

@@ -93,7 +93,7 @@ def purged_but_at_home(context: StoreContext) -> list[StoredVersion]:
     purged = {stone.id for stone in context.store.tombstones()}
     with home_store(context.place) as home:
         kept = home.catalogue() if home and purged else []
-    return [held for held in kept if purged & {held.version.id, held.version.hash, *held.version.parents}]
+    return [stored for stored in kept if purged & {stored.version.id, stored.version.hash, *stored.version.parents}]
 
 
 def mirror(project: Store, home: Store, *, policy: Policy, scope: Scope, at: datetime) -> Synchronised:

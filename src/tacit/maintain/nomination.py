@@ -127,7 +127,7 @@ def _for_project(store: Store, scope: Scope, request: PromotionRequest) -> Itera
 def _for_home(store: Store, home: Store | None, request: PromotionRequest) -> Iterator[Care]:
     """What makes sense beyond the project: a nomination for the person's store, where two projects together qualify it."""
     level, new = Level.ORGANISATION, 0
-    broad = [held for held in (home or store).catalogue() if held.skill.scope.level.breadth >= level.breadth]
+    broad = [other for other in (home or store).catalogue() if other.skill.scope.level.breadth >= level.breadth]
     for stored in store.catalogue(statuses=RECALLABLE):
         if stored.skill.scope.level is not Level.PROJECT or _was_recorded(store, stored, level):
             continue

@@ -194,14 +194,14 @@ def promotion_prospects(context: StoreContext, request: PromotionRequest) -> lis
 
 def find_version(store: Store, reference: str, *, to: Scope | None = None) -> StoredVersion:
     """Return the version that a name means: of the scopes below the target the nearest; without a target the narrowest."""
-    named = [held for held in store.catalogue(name=reference) if held.status is not Status.REJECTED]
-    below = [held for held in named if to is None or held.skill.scope.level.breadth < to.level.breadth]
+    named = [stored for stored in store.catalogue(name=reference) if stored.status is not Status.REJECTED]
+    below = [stored for stored in named if to is None or stored.skill.scope.level.breadth < to.level.breadth]
     if not below:
         return queries.find(store, reference)
-    below = [held for held in below if held.status in RECALLABLE] or below
-    levels = [held.skill.scope.level.breadth for held in below]
+    below = [stored for stored in below if stored.status in RECALLABLE] or below
+    levels = [stored.skill.scope.level.breadth for stored in below]
     level = max(levels) if to is not None else min(levels)
-    return queries.newest_recallable([held for held in below if held.skill.scope.level.breadth == level])
+    return queries.newest_recallable([stored for stored in below if stored.skill.scope.level.breadth == level])
 
 
 def _target_scope(context: StoreContext, stored: StoredVersion, to: Scope | None) -> Scope:
@@ -298,23 +298,23 @@ def _copy(
     with there.store.transaction():
         if known is None or renewed:
             made = candidate_of(stored, content, there.scope, by=request.by)
-            held = _admitted(there, replace(made, revises=known.skill.id) if known else made)
+            target = _admitted(there, replace(made, revises=known.skill.id) if known else made)
         else:
-            held = known
-        _copy_record(here, there.store, stored, held.skill.id)
+            target = known
+        _copy_record(here, there.store, stored, target.skill.id)
         step, record = (SEEN if known else PROMOTED), _record_fields(here, stored)
-        there.store.add(promotion_remark(held.skill.id, stored.version.id, request, step=step, to=to, **record))
-        if request.person and request.ticked is not None and held.version.hash == content.hash():
-            _approve(there, held, request)
-    here.add(promotion_remark(stored.skill.id, held.version.id, request, step=PROMOTED, to=to))
+        there.store.add(promotion_remark(target.skill.id, stored.version.id, request, step=step, to=to, **record))
+        if request.person and request.ticked is not None and target.version.hash == content.hash():
+            _approve(there, target, request)
+    here.add(promotion_remark(stored.skill.id, target.version.id, request, step=PROMOTED, to=to))
     return Promoted(
-        name=held.version.name,
-        scope=held.skill.scope,
-        skill_id=held.skill.id,
-        version_id=held.version.id,
-        status=there.store.version(held.version.id).status,
+        name=target.version.name,
+        scope=target.skill.scope,
+        skill_id=target.skill.id,
+        version_id=target.version.id,
+        status=there.store.version(target.version.id).status,
         relation=Relation.MERGE if renewed else Relation.REINFORCE if known else Relation.NEW,
-        projects=tuple(sorted(projects_of(there.store, held.skill.id))),
+        projects=tuple(sorted(projects_of(there.store, target.skill.id))),
     )
 
 
@@ -334,7 +334,7 @@ def _require_promotable(stored: StoredVersion, scope: Scope) -> None:
 
 def _renews(here: Store, known: StoredVersion, stored: StoredVersion, request: PromotionRequest) -> bool:
     """Whether this text replaces the known one: a person rewrote it, or the known one came from this very skill."""
-    own = {held.version.id for held in here.versions(stored.skill.id)}
+    own = {other.version.id for other in here.versions(stored.skill.id)}
     return request.person and (request.content is not None or not own.isdisjoint(known.version.parents))
 
 
@@ -347,34 +347,34 @@ def _admitted(there: StoreContext, made: Candidate) -> StoredVersion:
             code="rejected_by_gate",
             hint="fix it, then promote it",
         )
-    held = there.store.version(verdict.version_id)
-    if made.revises and held.version.hash != content.hash():
+    stored = there.store.version(verdict.version_id)
+    if made.revises and stored.version.hash != content.hash():
         raise GateRefusal(
             f"`{content.name}` is at {there.scope} in other words, and the gate takes these for the same",
             code="known_in_other_words",
-            hint=f"edit it there: tacit skills edit {held.version.id[:10]} --store STORE",
+            hint=f"edit it there: tacit skills edit {stored.version.id[:10]} --store STORE",
         )
-    return held
+    return stored
 
 
-def _approve(there: StoreContext, held: StoredVersion, request: PromotionRequest) -> None:
+def _approve(there: StoreContext, stored: StoredVersion, request: PromotionRequest) -> None:
     """Approve the copy for the person who promotes it, with every confirmation that a review requires."""
-    now = there.store.version(held.version.id)
+    now = there.store.version(stored.version.id)
     if now.status in RECALLABLE:
         return
     if now.status in (Status.REJECTED, Status.RETIRED, Status.STALE):
         option = "--reopen" if now.status is Status.REJECTED else "--restore"
         raise GateRefusal(
-            f"`{held.version.name}` was {now.status} at {there.scope}",
+            f"`{stored.version.name}` was {now.status} at {there.scope}",
             code="turned_down_there",
-            hint=f"decide again there: tacit review {held.version.id[:10]} {option} --store STORE",
+            hint=f"decide again there: tacit review {stored.version.id[:10]} {option} --store STORE",
         )
     Reviews(there).decide(
-        held.version.id,
+        stored.version.id,
         gate.Review.APPROVE,
         by=request.by,
         reason=f"promoted from {request.source.project or 'here'} by a person",
-        content_hash=held.version.hash,
+        content_hash=stored.version.hash,
         ticked=request.ticked or (),
     )
 
@@ -433,18 +433,18 @@ def find_same(
 ) -> StoredVersion | None:
     """Return what means the same at a scope: the exact text, or else the same meaning; turned-down ones last."""
     there = [s for s in versions if s.skill.scope == scope and s.skill.kind is content.kind]
-    exact = [held for held in there if held.version.hash == content.hash()]
-    found = exact or [held for held in _newest(there) if same(content, held.version.content)]
-    return max(found, key=lambda held: (held.status not in _TURNED_DOWN, held.sequence), default=None)
+    exact = [stored for stored in there if stored.version.hash == content.hash()]
+    found = exact or [stored for stored in _newest(there) if same(content, stored.version.content)]
+    return max(found, key=lambda stored: (stored.status not in _TURNED_DOWN, stored.sequence), default=None)
 
 
 def is_promoted(versions: Iterable[StoredVersion], stored: StoredVersion, to: Level) -> bool:
     """Whether a version was promoted as far as a level, or further, and may be recalled there."""
     return any(
-        held.skill.scope.level.breadth >= to.breadth
-        and held.status in RECALLABLE
-        and (held.version.hash == stored.version.hash or stored.version.id in held.version.parents)
-        for held in versions
+        other.skill.scope.level.breadth >= to.breadth
+        and other.status in RECALLABLE
+        and (other.version.hash == stored.version.hash or stored.version.id in other.version.parents)
+        for other in versions
     )
 
 
@@ -552,8 +552,8 @@ def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
     ours = {stored.version.id, stored.skill.id}
     for remark in store.remarks(about=About.CONTRADICTION):
         for other in {remark.subject, remark.other} - ours if ours & {remark.subject, remark.other} else ():
-            if (held := _in_use(store, other)) is not None:
-                yield held.version.name
+            if (used := _in_use(store, other)) is not None:
+                yield used.version.name
     content = stored.version.content
     as_candidate = candidate_of(stored, content, Scope(Level.PROJECT), by="")
     for near in queries.neighbours(store, as_candidate):
@@ -563,7 +563,7 @@ def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
 
 def _in_use(store: Store, version_id: str) -> StoredVersion | None:
     try:
-        held = store.version(version_id)
+        stored = store.version(version_id)
     except NotFound:  # purged since
         return None
-    return held if held.status in RECALLABLE else None
+    return stored if stored.status in RECALLABLE else None

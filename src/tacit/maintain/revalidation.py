@@ -145,12 +145,12 @@ def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime
     by_skill: dict[str, list[StoredVersion]] = {}
     for each in store.catalogue(statuses=_RUNNABLE, kinds={Kind.PROCEDURE}):
         by_skill.setdefault(each.skill.id, []).append(each)
-    held = [newest_recallable(versions) for versions in by_skill.values()]
-    for done, stored in enumerate(held, start=1):
+    newest_versions = [newest_recallable(versions) for versions in by_skill.values()]
+    for done, stored in enumerate(newest_versions, start=1):
         care, evidence = _run_again(stored, project, attempt, at)
         if evidence and _is_known(store, evidence):
             care, evidence = dataclasses.replace(care, remark=None), None
-        yield done, len(held), care, evidence
+        yield done, len(newest_versions), care, evidence
 
 
 def _is_known(store: Store, evidence: Evidence) -> bool:

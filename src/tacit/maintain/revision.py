@@ -148,7 +148,7 @@ def examine(store: Store, stored: StoredVersion, *, library: _LibrarySteps | Non
     without = {item.trajectory_id for item in evidence if item.control}
     ran = [each for each in episodes.values() if each.id not in replaced | without and not each.pruned]
     revision = _revision(store, stored, ran, known=known, library=library)
-    waiting = [held for held in known if _refines(held, stored) and held.status not in _REJECTED | RECALLABLE]
+    waiting = [other for other in known if _refines(other, stored) and other.status not in _REJECTED | RECALLABLE]
     return SkillFindings(
         stored=stored,
         quality=usage_quality(evidence, met, votes=votes(evidence)),
@@ -165,7 +165,7 @@ def compare_with_parent(store: Store, stored: StoredVersion) -> ParentComparison
     line = list(_ancestors(store, stored))
     if not line:
         return None
-    ids = [stored.version.id, *(held.version.id for held in line)]
+    ids = [stored.version.id, *(other.version.id for other in line)]
     evidence = store.evidence(ids)
     earlier = [item for identity in ids[1:] for item in evidence[identity]]
     return ParentComparison(
@@ -237,7 +237,7 @@ def _revision(
     runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]
     if not any(run.proven for run in runs):
         return None
-    rejected = [held.version.content for held in known if _refines(held, stored) and held.status in _REJECTED]
+    rejected = [other.version.content for other in known if _refines(other, stored) and other.status in _REJECTED]
     frictions = {run.trajectory.id: frictions_of(run) for run in runs}
     context = RevisionContext(
         word_step=friction_notes.call_sentence,
@@ -247,7 +247,7 @@ def _revision(
         rejected=rejected,
     )
     for found in revisions(stored.version, runs, context):
-        if not any(same_revision_content(found.content, held.version.content) for held in known):
+        if not any(same_revision_content(found.content, other.version.content) for other in known):
             return found
     return None
 
@@ -282,9 +282,9 @@ def _candidate(stored: StoredVersion, found: Revision) -> Candidate:
     )
 
 
-def _refines(held: StoredVersion, parent: StoredVersion) -> bool:
+def _refines(stored: StoredVersion, parent: StoredVersion) -> bool:
     """Whether a version was made by refining this one."""
-    version = held.version
+    version = stored.version
     return version.provenance.made_by == MADE_BY and parent.version.id in version.parents
 
 
@@ -297,12 +297,12 @@ def _ancestors(store: Store, stored: StoredVersion) -> Iterator[StoredVersion]:
             continue
         seen.add(identity)
         try:
-            held = store.version(identity)
+            other = store.version(identity)
         except TacitError:
             continue
-        if held.skill.id == stored.skill.id:
-            yield held
-            line += held.version.parents
+        if other.skill.id == stored.skill.id:
+            yield other
+            line += other.version.parents
 
 
 # --- quality in use ---------------------------------------------------------------------------------------------------

@@ -38,18 +38,20 @@ def preferred_of_name(named: Sequence[StoredVersion]) -> StoredVersion:
 
     So a project's own skill is preferred to its mirror.
     """
-    return max(named, key=lambda held: (held.status in RECALLABLE, -held.skill.scope.level.breadth, held.sequence))
+    return max(
+        named, key=lambda stored: (stored.status in RECALLABLE, -stored.skill.scope.level.breadth, stored.sequence)
+    )
 
 
 def namesakes(store: Store, stored: StoredVersion) -> list[StoredVersion]:
     """Other skills of the same name that are not rejected or retired, the narrowest scope first."""
     others: dict[str, list[StoredVersion]] = {}
-    for held in store.catalogue(name=stored.version.name):
-        others.setdefault(held.skill.id, []).append(held)
+    for other in store.catalogue(name=stored.version.name):
+        others.setdefault(other.skill.id, []).append(other)
     others.pop(stored.skill.id, None)
     found = [newest_recallable(versions) for versions in others.values()]
-    left = [held for held in found if held.status not in (Status.REJECTED, Status.RETIRED)]
-    return sorted(left, key=lambda held: held.skill.scope.level.breadth)
+    left = [other for other in found if other.status not in (Status.REJECTED, Status.RETIRED)]
+    return sorted(left, key=lambda other: other.skill.scope.level.breadth)
 
 
 def newest_not_rejected(versions: Sequence[StoredVersion]) -> StoredVersion:
@@ -67,7 +69,7 @@ def current(store: Store, *, statuses: Collection[Status] | None = None) -> list
 
 
 def waiting(store: Store) -> list[StoredVersion]:
-    """What waits for review, oldest first: of each skill its newest version, if that is held."""
+    """Return what waits for review, oldest first: of each skill its newest version, if that waits."""
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
     return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
 
@@ -78,14 +80,14 @@ def existing_names(store: Store, names: Sequence[str], scope: Scope) -> set[str]
     return {
         name
         for name in names
-        if any(held.skill.scope == scope and held.status not in gone for held in store.catalogue(name=name))
+        if any(stored.skill.scope == scope and stored.status not in gone for stored in store.catalogue(name=name))
     }
 
 
 def versions_named_in(store: Store, content: SkillContent) -> list[SkillVersion]:
     """The versions of all skills that a content names: its parts, its predecessors, and the one it extends."""
     names = dict.fromkeys((*content.sub_skills, *content.after, *([content.extends] if content.extends else ())))
-    return [held.version for name in names for held in store.catalogue(name=name)]
+    return [stored.version for name in names for stored in store.catalogue(name=name)]
 
 
 def why_empty(store: Store) -> ReasonCode | None:

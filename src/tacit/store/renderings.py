@@ -64,10 +64,11 @@ class Renderings:
     def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the highest ranked first; `named` more come without their words."""
         numbers = self._norm_numbers(str(scope), limit=limit + named)
-        more = self._skills.held(numbers[limit:])
+        more = self._skills.versions_in_rows(numbers[limit:])
         return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
 
     def _norm_numbers(self, scope: str, *, limit: int) -> list[int]:
+        # The first condition repeats that of the partial index on norms and preferences, which SQLite uses only then.
         sql = (
             "SELECT seq, scope FROM renderings WHERE kind IN ('norm', 'preference') AND kind = 'norm' "
             "ORDER BY rank DESC, fresh_at DESC, id LIMIT ?"

@@ -156,23 +156,25 @@ class Skills:
         if len(found) > limit:
             cued = self._cued([match.seq for match in found[limit:]])
             found = [match for at, match in enumerate(found) if at < limit or match.seq in cued]
-        held = self.held([match.seq for match in found])
+        versions = self.versions_in_rows([match.seq for match in found])
         return [
             Hit(stored=stored, lexical=match.score, words=match.words)
-            for match, stored in zip(found, held, strict=True)
+            for match, stored in zip(found, versions, strict=True)
         ]
 
     def hits(self, numbers: Sequence[int]) -> list[Hit]:
         """The versions in these rows, in that order, with their words."""
         words = map(_terms_in, self.index.words.among(numbers))
-        return [Hit(stored=stored, words=own) for stored, own in zip(self.held(numbers), words, strict=True)]
+        return [
+            Hit(stored=stored, words=own) for stored, own in zip(self.versions_in_rows(numbers), words, strict=True)
+        ]
 
     def _cued(self, numbers: Sequence[int]) -> set[int]:
         """Which of these versions have cues. Quotation marks inside a text are escaped, so no text matches the pattern."""
         sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
         return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
 
-    def held(self, numbers: Sequence[int]) -> list[StoredVersion]:
+    def versions_in_rows(self, numbers: Sequence[int]) -> list[StoredVersion]:
         """Read the versions in these rows, in that order."""
         rows = self.versions.among(numbers)
         skills = {row["id"]: self.skills.value(row) for row in self.skills.named({row["skill_id"] for row in rows})}

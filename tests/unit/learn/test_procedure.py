@@ -66,19 +66,19 @@ def test_two_attempts_at_one_kind_of_task_give_the_same_steps() -> None:
 )
 def test_without_verified_success_there_is_no_procedure(assessment: Assessment, reason: str) -> None:
     distilled = distil(migration(), assessment)
-    assert distilled.held == (reason,)
+    assert distilled.skipped == (reason,)
     assert not learned(migration(), Kind.PROCEDURE, assessment)
 
 
 def test_two_actions_are_too_few() -> None:
     distilled = distil(attempt("Do it", bash("touch a"), bash("pytest")), VERIFIED)
-    assert distilled.held == ("too_simple_2_steps",)
+    assert distilled.skipped == ("too_simple_2_steps",)
     assert distilled.candidates == ()
 
 
 def test_planning_and_asking_tacit_do_not_count_as_steps() -> None:
     padding = (call("TodoWrite"), bash("tacit recall x"), call("mcp__tacit__recall"))
-    assert distil(attempt("Do it", bash("touch a"), bash("pytest"), *padding), VERIFIED).held == ("too_simple_2_steps",)
+    assert distil(attempt("Do it", bash("touch a"), bash("pytest"), *padding), VERIFIED).skipped == ("too_simple_2_steps",)
 
 
 def test_success_that_rests_on_one_of_many_calls_says_so() -> None:
@@ -97,13 +97,13 @@ def test_attempt_that_a_person_corrected_is_no_model() -> None:
         edit("a.py", "print(1)", "log(1)"),
         bash("pytest"),
     )
-    assert distil(trajectory, VERIFIED).held == ("corrected_midway",)
+    assert distil(trajectory, VERIFIED).skipped == ("corrected_midway",)
 
 
 def objected(message: str, *between: dict[str, Any]) -> tuple[str, ...]:
     first = edit("src/b.tsx", "Submit", "Store")
     last = (edit("src/b.tsx", "Store", "Save"), bash("pnpm test"))
-    return distil(attempt("Rename the button", first, *between, say(message), *last), VERIFIED).held
+    return distil(attempt("Rename the button", first, *between, say(message), *last), VERIFIED).skipped
 
 
 @pytest.mark.parametrize(

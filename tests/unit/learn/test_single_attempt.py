@@ -8,9 +8,9 @@ from tests.unit.learn.attempts import UNKNOWN, VERIFIED, attempt, bash, call, ed
 def test_unverified_attempt_still_tells_what_it_did() -> None:
     trajectory = attempt("Add a target", read("Makefile"), edit("Makefile", "a", "b"), bash("git commit -m x"))
     distilled = distil(trajectory, UNKNOWN)
-    held, command = distilled.notes
-    assert (held.kind, held.detail["reason"]) == (AttemptNoteKind.HELD, "unverified")
-    assert "`Makefile`" in held.text
+    skipped, command = distilled.notes
+    assert (skipped.kind, skipped.detail["reason"]) == (AttemptNoteKind.SKIPPED, "unverified")
+    assert "`Makefile`" in skipped.text
     assert (command.kind, command.detail["command"]) == (AttemptNoteKind.WORKING_COMMAND, "git commit")
     assert distilled.candidates == ()
 
@@ -31,13 +31,13 @@ def test_working_commands_are_counted_and_looking_around_is_not() -> None:
 
 def test_procedure_is_not_held() -> None:
     distilled = distil(migration(), VERIFIED)
-    assert distilled.held == ()
-    assert AttemptNoteKind.HELD not in {note.kind for note in distilled.notes}
+    assert distilled.skipped == ()
+    assert AttemptNoteKind.SKIPPED not in {note.kind for note in distilled.notes}
 
 
 def test_attempt_without_any_step_gives_one_note() -> None:
     distilled = distil(Trajectory(task=Task(text=""), steps=()), VERIFIED)
-    assert distilled.held == ("too_simple_0_steps",)
+    assert distilled.skipped == ("too_simple_0_steps",)
 
 
 def test_same_attempt_gives_the_same_answer() -> None:

@@ -81,13 +81,13 @@ def _result_document(source: str, result: Added | TacitError) -> dict[str, Any]:
     if isinstance(result, TacitError):
         text = {"kind": type(result).__name__, "message": result.message, "hint": result.hint}
         return {"source": source, "added": False, "error": text}
-    held, document = result.held, result.document
+    stored, document = result.stored, result.document
     return {
         "source": source,
         "added": result.is_new,
-        "name": held.version.name if held else result.verdict.name,
-        "version_id": held.version.id if held else "",
-        "status": held.status if held else "",
+        "name": stored.version.name if stored else result.verdict.name,
+        "version_id": stored.version.id if stored else "",
+        "status": stored.status if stored else "",
         "decision": result.verdict.decision,
         "relation": result.verdict.relation,
         "title": document.title,
@@ -123,9 +123,9 @@ def _show_added(ctx: CommandContext, sources: Sequence[str], results: Sequence[A
 
 
 def _show_one(ctx: CommandContext, result: Added) -> None:
-    console, held, document = ctx.console, result.held, result.document
-    status = held.status if held else Status.REJECTED
-    name = escape(clean(held.version.name if held else result.verdict.name))
+    console, stored, document = ctx.console, result.stored, result.document
+    status = stored.status if stored else Status.REJECTED
+    name = escape(clean(stored.version.name if stored else result.verdict.name))
     how = "added" if result.is_new else "known already"
     if result.replaces:
         how = f"next version, replaces the text of {result.replaces.version.created_at:%Y-%m-%d}"
@@ -154,16 +154,16 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
 @command_options
 def list_(ctx: CommandContext, *, every: bool) -> None:
     """List the documents that may be cited."""
-    held = Research(ctx.memory).documents(every=every)
-    ctx.answer({"documents": [_record(each) for each in held]}, lambda: _show_list(ctx, held))
+    documents = Research(ctx.memory).documents(every=every)
+    ctx.answer({"documents": [_record(each) for each in documents]}, lambda: _show_list(ctx, documents))
 
 
-def _record(held: StoredVersion) -> dict[str, Any]:
-    details = _document_fields(held)
+def _record(stored: StoredVersion) -> dict[str, Any]:
+    details = _document_fields(stored)
     return {
-        "name": held.version.name,
-        "version_id": held.version.id,
-        "status": held.status,
+        "name": stored.version.name,
+        "version_id": stored.version.id,
+        "status": stored.status,
         "title": details.get("title", ""),
         "authors": _authors(details),
         "year": _number(details, "year"),
@@ -175,9 +175,9 @@ def _record(held: StoredVersion) -> dict[str, Any]:
     }
 
 
-def _document_fields(held: StoredVersion) -> dict[str, str]:
+def _document_fields(stored: StoredVersion) -> dict[str, str]:
     """What a document's record says, by the names behind `document.`."""
-    metadata: Mapping[str, str] = held.version.content.metadata
+    metadata: Mapping[str, str] = stored.version.content.metadata
     return {key.removeprefix("document."): value for key, value in metadata.items() if key.startswith("document.")}
 
 
@@ -189,11 +189,11 @@ def _authors(details: Mapping[str, str]) -> list[str]:
     return [name for name in details.get("authors", "").split("; ") if name]
 
 
-def _show_list(ctx: CommandContext, held: Sequence[StoredVersion]) -> None:
-    if not held:
+def _show_list(ctx: CommandContext, documents: Sequence[StoredVersion]) -> None:
+    if not documents:
         ctx.console.print("No documents yet. Next: [bold]tacit research add FILE[/bold]")
         return
-    for each in held:
+    for each in documents:
         record, colour = _record(each), STATUS_STYLE[each.status]
         console = ctx.console
         console.print(
@@ -216,16 +216,16 @@ def _sizes(record: Mapping[str, Any]) -> list[str]:
 @command_options
 def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
     """Show one document: its record, its sections and its passages with their pages."""
-    held, passages = Research(ctx.memory).document(name)
-    document = _record(held) | {"description": held.version.content.description, "passages": passages}
-    ctx.answer(document, lambda: _show_document(ctx, held, passages, with_text=with_text))
+    stored, passages = Research(ctx.memory).document(name)
+    document = _record(stored) | {"description": stored.version.content.description, "passages": passages}
+    ctx.answer(document, lambda: _show_document(ctx, stored, passages, with_text=with_text))
 
 
-def _show_document(ctx: CommandContext, held: StoredVersion, passages: Sequence[Passage], *, with_text: bool) -> None:
-    record, console = _record(held), ctx.console
+def _show_document(ctx: CommandContext, stored: StoredVersion, passages: Sequence[Passage], *, with_text: bool) -> None:
+    record, console = _record(stored), ctx.console
     text = cited(record["title"], authors=record["authors"], year=record["year"])
-    colour = STATUS_STYLE[held.status]
-    console.print(f"[bold]{escape(clean(text))}[/bold]  [{colour}]{held.status}[/{colour}]", soft_wrap=True)
+    colour = STATUS_STYLE[stored.status]
+    console.print(f"[bold]{escape(clean(text))}[/bold]  [{colour}]{stored.status}[/{colour}]", soft_wrap=True)
     known = [record["evidence_type"], *_sizes(record), f"from {record['source']}"]
     console.print(f"[dim]{escape(clean(', '.join(part for part in known if part)))}[/dim]", soft_wrap=True)
     if record["withheld"]:

@@ -63,7 +63,7 @@ class Added:
 
     verdict: Verdict
     document: Document
-    held: StoredVersion | None = None
+    stored: StoredVersion | None = None
     """The stored version; None where the gate rejected it."""
     replaces: StoredVersion | None = None
     """The version before it, if that is quoted."""
@@ -73,7 +73,7 @@ class Added:
     @property
     def is_new(self) -> bool:
         """Whether this exact document was not known before."""
-        return self.held is not None and self.verdict.relation is not Relation.REINFORCE
+        return self.stored is not None and self.verdict.relation is not Relation.REINFORCE
 
 
 class Research:
@@ -115,12 +115,12 @@ class Research:
             verdict = self._memory.propose(
                 content, by=by, origin=Origin.EXTERNAL, revises=known, source=document.source
             )
-            held = self._store(verdict, document, by=by if approve else "")
-        is_next = known is not None and held is not None and known.version.id != held.version.id
+            stored = self._store(verdict, document, by=by if approve else "")
+        is_next = known is not None and stored is not None and known.version.id != stored.version.id
         return Added(
             verdict=verdict,
             document=document,
-            held=held,
+            stored=stored,
             replaces=known if is_next and known is not None and known.status in RECALLABLE else None,
             withheld=withheld,
             notes=(*gathered.notes, *heading_notes),
@@ -131,11 +131,11 @@ class Research:
         if verdict.decision is Decision.REJECT or not verdict.version_id:
             return None
         store = self._memory.context.store
-        held = store.version(verdict.version_id)
-        if held.version.content.metadata.get(TEXT_DIGEST) == document.text_digest():
+        stored = store.version(verdict.version_id)
+        if stored.version.content.metadata.get(TEXT_DIGEST) == document.text_digest():
             store.passages.put(verdict.version_id, document.passages)
-        if by and held.status is Status.CANDIDATE:
-            content_hash, reason = held.version.hash, "added for quoting"
+        if by and stored.status is Status.CANDIDATE:
+            content_hash, reason = stored.version.hash, "added for quoting"
             self._memory.review(
                 verdict.version_id, gate.Review.APPROVE, by=by, reason=reason, content_hash=content_hash
             )
@@ -144,48 +144,48 @@ class Research:
     def documents(self, *, every: bool = False) -> list[StoredVersion]:
         """Return the newest version of each document, by name; with `every` also those that are not quoted."""
         newest: dict[str, StoredVersion] = {}
-        for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE}):
-            if TEXT_DIGEST in held.version.content.metadata and (every or held.status in RECALLABLE):
-                newest[held.skill.id] = held
-        return sorted(newest.values(), key=lambda held: held.version.name)
+        for stored in self._memory.context.store.catalogue(kinds={Kind.REFERENCE}):
+            if TEXT_DIGEST in stored.version.content.metadata and (every or stored.status in RECALLABLE):
+                newest[stored.skill.id] = stored
+        return sorted(newest.values(), key=lambda stored: stored.version.name)
 
     def document(self, reference: str) -> tuple[StoredVersion, list[Passage]]:
         """Return one document with its passages."""
-        held = self._memory.version(reference)
-        if TEXT_DIGEST not in held.version.content.metadata:
-            message = f"`{held.version.name}` is not a document"
+        stored = self._memory.version(reference)
+        if TEXT_DIGEST not in stored.version.content.metadata:
+            message = f"`{stored.version.name}` is not a document"
             raise NotFound(message, code="not_a_document", hint="see `tacit research list --all`")
-        return held, self._memory.context.store.passages.of(held.version.id)
+        return stored, self._memory.context.store.passages.of(stored.version.id)
 
     def remove(self, reference: str, *, by: str, reason: str = "") -> Transition:
         """Stop quoting a document; it can be restored, and `purge` deletes it."""
-        held, _ = self.document(reference)
-        if held.status in RECALLABLE:
-            return self._memory.review(held.version.id, gate.Review.RETIRE, by=by, reason=reason)
-        if held.status in (Status.CANDIDATE, Status.QUARANTINED):
-            return self._memory.review(held.version.id, gate.Review.REJECT, by=by, reason=reason)
-        message = f"`{held.version.name}` is {held.status} already"
+        stored, _ = self.document(reference)
+        if stored.status in RECALLABLE:
+            return self._memory.review(stored.version.id, gate.Review.RETIRE, by=by, reason=reason)
+        if stored.status in (Status.CANDIDATE, Status.QUARANTINED):
+            return self._memory.review(stored.version.id, gate.Review.REJECT, by=by, reason=reason)
+        message = f"`{stored.version.name}` is {stored.status} already"
         raise Refusal(message, code="already_removed", hint="nothing to remove")
 
     def _known(self, document: Document) -> StoredVersion | None:
         """Return the newest version of the same document, if it was added before."""
         same = [
-            held
-            for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE})
-            if held.skill.scope == self._memory.context.scope and self._is_same(held, document)
+            stored
+            for stored in self._memory.context.store.catalogue(kinds={Kind.REFERENCE})
+            if stored.skill.scope == self._memory.context.scope and self._is_same(stored, document)
         ]
-        return max(same, key=lambda held: held.sequence, default=None)
+        return max(same, key=lambda stored: stored.sequence, default=None)
 
-    def _is_same(self, held: StoredVersion, document: Document) -> bool:
+    def _is_same(self, stored: StoredVersion, document: Document) -> bool:
         passages = self._memory.context.store.passages.of
-        return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
+        return is_same_work(stored.version.content.metadata, document, lambda: passages(stored.version.id))
 
     def _unused_name(self, title: str) -> str:
         """Return a name that no other skill of this scope has."""
         store, scope = self._memory.context.store, self._memory.context.scope
         wanted = skill_name(title)
         name, number = wanted, 2
-        while any(held.skill.scope == scope for held in store.catalogue(name=name)):
+        while any(stored.skill.scope == scope for stored in store.catalogue(name=name)):
             name = f"{wanted[: NAME_LENGTH_MAX - 4].rstrip('-')}-{number}"
             number += 1
         return name

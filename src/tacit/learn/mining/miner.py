@@ -26,7 +26,7 @@ from tacit.learn.mining.predicates import goal_checks
 from tacit.learn.mining.study import AttemptSource, Study, failure_causes, impersonal_task, step_at
 from tacit.learn.mining.task_cues import learn_cues
 from tacit.learn.mining.units import MIN_SUPPORT, Group, Unit, groups_of, learn_order
-from tacit.learn.procedure import HeldProcedure
+from tacit.learn.procedure import SkippedProcedure
 from tacit.learn.single_attempt import draft_of
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import essential, leaves
@@ -47,7 +47,7 @@ class Mined:
 
     group: Group
     candidates: tuple[Candidate, ...] = ()
-    held: tuple[tuple[str, HeldProcedure], ...] = ()
+    skipped: tuple[tuple[str, SkippedProcedure], ...] = ()
     """Attempts without a procedure, and why."""
 
 
@@ -135,14 +135,14 @@ def _needs_reading(case: Case) -> bool:
 def _mine_singly(group: Group, source: AttemptSource) -> Mined:
     """Return one procedure per success of a group that is too small to generalise."""
     candidates: list[Candidate] = []
-    held: list[tuple[str, HeldProcedure]] = []
+    skipped: list[tuple[str, SkippedProcedure]] = []
     for outline in group.successes:
         made = draft_of(source.trajectory(outline.trajectory_id), source.assessment(outline.trajectory_id))
-        if isinstance(made, HeldProcedure):
-            held.append((outline.trajectory_id, made))
+        if isinstance(made, SkippedProcedure):
+            skipped.append((outline.trajectory_id, made))
         else:
             candidates.append(made)
-    return Mined(group=group, candidates=tuple(candidates), held=tuple(held))
+    return Mined(group=group, candidates=tuple(candidates), skipped=tuple(skipped))
 
 
 def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:

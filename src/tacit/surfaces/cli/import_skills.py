@@ -51,7 +51,7 @@ class _Imported:
     content: SkillContent | None = None
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
-    held: StoredVersion | None = None
+    stored: StoredVersion | None = None
     """The version in the store."""
     why: str = ""
     """Why a person turned this text down before."""
@@ -60,7 +60,7 @@ class _Imported:
     def accepted(self) -> bool:
         """Whether it was not refused, now or earlier."""
         refused = self.verdict is None or self.verdict.decision is Decision.REJECT
-        return not refused and not (self.held and self.held.status in _TURNED_DOWN)
+        return not refused and not (self.stored and self.stored.status in _TURNED_DOWN)
 
     @property
     def findings(self) -> list[Finding]:
@@ -163,19 +163,19 @@ def _import_one(ctx: CommandContext, path: str, load: Callable[[], render.Parsed
             )
     except GateRefusal as refusal:  # it was purged
         return dataclasses.replace(result, problems=(refusal.message,))
-    held = stored_version(context, verdict.version_id)
-    if held and settings.dry_run:
+    stored = stored_version(context, verdict.version_id)
+    if stored and settings.dry_run:
         verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE)
-    return dataclasses.replace(result, verdict=verdict, held=held, why=_why_turned_down(ctx, held))
+    return dataclasses.replace(result, verdict=verdict, stored=stored, why=_why_turned_down(ctx, stored))
 
 
-def _why_turned_down(ctx: CommandContext, held: StoredVersion | None) -> str:
-    if held is None or held.status not in _TURNED_DOWN:
+def _why_turned_down(ctx: CommandContext, stored: StoredVersion | None) -> str:
+    if stored is None or stored.status not in _TURNED_DOWN:
         return ""
-    last = ctx.memory.archive.transitions(held.version.id)[-1]
-    option = "--reopen" if held.status is Status.REJECTED else "--restore"
-    earlier = f"{last.by} {held.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
-    return f"{earlier}; to decide again: tacit review {held.version.id[:10]} {option}"
+    last = ctx.memory.archive.transitions(stored.version.id)[-1]
+    option = "--reopen" if stored.status is Status.REJECTED else "--restore"
+    earlier = f"{last.by} {stored.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
+    return f"{earlier}; to decide again: tacit review {stored.version.id[:10]} {option}"
 
 
 def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
     return document | {
         "decision": verdict.decision,
         "relation": verdict.relation,
-        "version_id": verdict.version_id if result.held else "",  # a dry run stores no version
-        "status": result.held.status if result.held else "",
+        "version_id": verdict.version_id if result.stored else "",  # a dry run stores no version
+        "status": result.stored.status if result.stored else "",
         "why": result.why,
         "findings": finding_documents(result.findings, result.content),
     }
@@ -201,7 +201,7 @@ def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
 def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run: bool) -> Iterator[ReportPart]:
     for result in results:
         yield from _result_lines(result, dry_run=dry_run, width=ctx.console.width)
-    waiting = [each.content.name for each in results if each.content and each.held and each.held.status in _WAITING]
+    waiting = [each.content.name for each in results if each.content and each.stored and each.stored.status in _WAITING]
     if dry_run:
         yield "Nothing was stored."
     elif waiting:
@@ -219,7 +219,7 @@ def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[s
     if result.why:
         yield f"[red]not accepted[/red] {name}\n  {escape(clean(result.why))}"
     elif verdict.relation is Relation.REINFORCE:
-        status = f"  [dim]{result.held.status}[/dim]" if result.held else ""
+        status = f"  [dim]{result.stored.status}[/dim]" if result.stored else ""
         yield f"[dim]unchanged[/dim]    {name}{status}"
     else:
         text = DECISION_TEXT[verdict.decision]

@@ -84,9 +84,9 @@ def _prospects(ctx: CommandContext) -> None:
 
     def parts() -> Iterator[ReportPart]:
         database = home_database(ctx.memory.context.place)
-        for held in left:
-            warning = f"{held.version.name} was purged here, but your own store still has it:"
-            command = f"tacit store purge --source {held.version.hash} --store {database}"
+        for stored in left:
+            warning = f"{stored.version.name} was purged here, but your own store still has it:"
+            command = f"tacit store purge --source {stored.version.hash} --store {database}"
             yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
         if not found:
             yield "Nothing to promote: approve something first (tacit review)."

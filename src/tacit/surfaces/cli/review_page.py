@@ -75,11 +75,13 @@ def _show_content(ctx: CommandContext, stored: StoredVersion) -> None:
     console, version = ctx.console, stored.version
     before = ctx.memory.reviews.last_approved(stored)
     if before is not None and before[0].version.id != version.id:
-        held, approval = before
+        earlier, approval = before
         when = f", approved by {escape(clean(approval.by))} on {approval.at:%Y-%m-%d}" if approval else ""
         name = escape(clean(version.name))
-        console.print(f"A new version of [bold]{name}[/bold]; changes to {held.version.id[:10]}{when}:", soft_wrap=True)
-        show_diff(console, whole_text(held.version.content), whole_text(version.content))
+        console.print(
+            f"A new version of [bold]{name}[/bold]; changes to {earlier.version.id[:10]}{when}:", soft_wrap=True
+        )
+        show_diff(console, whole_text(earlier.version.content), whole_text(version.content))
         return
     drawn = skill_text(version.content, parts=known_parts(ctx, version.content))
     files = [Text(clean(text)) for text in file_texts(version.content)]
@@ -354,10 +356,10 @@ def finding_documents(findings: Iterable[Finding], content: SkillContent) -> lis
 
 
 def _approved_before(before: tuple[StoredVersion, Any], version: SkillVersion) -> dict[str, Any]:
-    held, approval = before
+    stored, approval = before
     return {
-        "version_id": held.version.id,
+        "version_id": stored.version.id,
         "by": approval.by if approval else "",
         "at": approval.at if approval else None,
-        "diff": difference(whole_text(held.version.content), whole_text(version.content)),
+        "diff": difference(whole_text(stored.version.content), whole_text(version.content)),
     }

@@ -83,12 +83,12 @@ def list_(ctx: CommandContext, *, everything: bool, static: bool) -> None:
 def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     visible = ctx.visible(ctx.memory.skills())
     also = _copies(visible)
-    copies = {held.version.id for held in chain.from_iterable(also.values())}
+    copies = {other.version.id for other in chain.from_iterable(also.values())}
     learned = [
         stored for stored in visible if everything or not (stored.status in _UNUSED or stored.version.id in copies)
     ]
     rows = [(stored, ctx.memory.library.reliability(stored.version.id)) for stored in learned]
-    scopes = {identity: [str(held.skill.scope) for held in broader] for identity, broader in also.items()}
+    scopes = {identity: [str(other.skill.scope) for other in broader] for identity, broader in also.items()}
     found = render.scan(project=ctx.place.project, home=ctx.environment.user_home) if static else None
     static_skills = found.skills if found else ()
     shadowed = found.shadowed if found else ()
@@ -125,10 +125,10 @@ _STATIC: Columns[render.StaticSkill] = Columns(
 )
 
 
-def _copies(held: Sequence[StoredVersion]) -> dict[str, list[StoredVersion]]:
+def _copies(versions: Sequence[StoredVersion]) -> dict[str, list[StoredVersion]]:
     """Return version → versions of the same name and content at broader scopes, the narrowest first."""
     alike: dict[tuple[str, str], list[StoredVersion]] = {}
-    for stored in sorted(held, key=lambda each: each.skill.scope.level.breadth):
+    for stored in sorted(versions, key=lambda each: each.skill.scope.level.breadth):
         if stored.status in RECALLABLE:
             alike.setdefault((stored.version.name, stored.version.hash), []).append(stored)
     return {narrowest.version.id: broader for narrowest, *broader in alike.values() if broader}

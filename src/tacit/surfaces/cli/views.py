@@ -159,17 +159,17 @@ def show_status(
 
 
 NAMESAKES: Columns[StoredVersion] = Columns(
-    Column("version_id", lambda held: held.version.id),
-    Column("scope", lambda held: str(held.skill.scope)),
-    Column("status", lambda held: held.status),
+    Column("version_id", lambda stored: stored.version.id),
+    Column("scope", lambda stored: str(stored.skill.scope)),
+    Column("status", lambda stored: stored.status),
 )
 """Other skills of the same name."""
 
 
 def namesake_lines(others: Sequence[StoredVersion]) -> Iterator[str]:
     """Yield the other skills of the same name, and how to name them."""
-    for held in others:
-        line = f"same name at {held.skill.scope}: {held.version.id[:10]}, {held.status}"
+    for stored in others:
+        line = f"same name at {stored.skill.scope}: {stored.version.id[:10]}, {stored.status}"
         yield f"[dim]{escape(clean(line))}; use its id to name it[/dim]"
 
 
