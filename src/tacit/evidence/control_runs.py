@@ -26,7 +26,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.lift import Lift, Measure, RunKey, by_key, lift, run_of
 from tacit.text.capabilities import HashedContent, needed_capabilities
-from tacit.text.touches import field_texts
+from tacit.text.resource_uses import field_texts
 
 HELD_BACK = "held back at random as a control (policy.hold_out)"
 
@@ -119,7 +119,7 @@ class DrawnSelection:
     held_back: tuple[str, ...] = ()
     shares: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
-    def keep(self, store: Store, use: Use) -> Selection:
+    def store_uses(self, store: Store, use: Use) -> Selection:
         """Store the shown versions as this use and the held-out ones as a second use; return the selection with the use id.
 
         An outcome is recorded for one id: that of the shown use, which leads to its control (`control_uses`), or that

@@ -1,5 +1,6 @@
 """Reliability: how often a version helped, as an interval from its votes.
 
+A *principal* is the person the agent worked for (`Evidence.principal`); empty: the owner of the store.
 Only runs that followed the version are credited, and no control runs. One principal has one vote for one task. Verified
 outcomes count, later ones more; a partial success counts half. A self-reported failure counts half, and those of one
 principal at most as three votes; a self-reported success counts nothing, so no number of them moves a rank.
@@ -29,9 +30,9 @@ PRINCIPAL_FREE = 5.0
 POOLED_VOTES = 2.0
 """With this many votes under a key (a model, a scope), results from elsewhere weigh half; with twice as many a quarter."""
 NEUTRAL = 0.5
-"""The rank of a skill without evidence."""
+"""The score of a skill without evidence."""
 
-_STRENGTH = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
+_GRADE_ORDER = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
 
 
 def votes(evidence: Iterable[Evidence]) -> list[Evidence]:
@@ -45,12 +46,12 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
     Results from elsewhere are used where that key has none, and weigh less as its own votes come in.
     """
     rows = list(evidence)
-    rings: list[list[Evidence]] = [[], [], [], []]
+    by_distance: list[list[Evidence]] = [[], [], [], []]
     for item in rows:
-        rings[_distance(item, model, scope)].append(item)
+        by_distance[_distance(item, model, scope)].append(item)
     successes = trials = 0.0
-    for ring in reversed(rings):
-        worked, cast = _tally(votes(ring))
+    for results in reversed(by_distance):
+        worked, cast = _tally(votes(results))
         kept = 0.5 ** (cast / POOLED_VOTES)
         successes, trials = worked + kept * successes, cast + kept * trials
     claims = [item for item in _ordered(rows) if not item.grade.verified]
@@ -68,7 +69,7 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
 
 
 def reliability_score(known: Reliability) -> float:
-    """Return a rank from an interval: neutral until the evidence is clear on one side.
+    """Return one number from an interval: neutral until the evidence is clear on one side.
 
     The lower bound counts if it is above neutral, the upper bound if it is below.
     """
@@ -147,8 +148,8 @@ def _ordered(evidence: Iterable[Evidence]) -> list[Evidence]:
     for item in credited:
         run = _run(item)
         key = (item.principal, item.task) if item.task else tasks.get(run, ("", run))
-        held = best.get(key)
-        if held is None or _preference(item) >= _preference(held):
+        previous = best.get(key)
+        if previous is None or _preference(item) >= _preference(previous):
             best[key] = item
     return sorted(best.values(), key=lambda item: item.at)
 
@@ -163,4 +164,4 @@ def _run(item: Evidence) -> str:
 
 def _preference(item: Evidence) -> tuple[int, float, datetime]:
     doubt = 0.0 if item.grade.verified else 1 - WORTH[item.outcome]
-    return _STRENGTH[item.grade], doubt, item.at
+    return _GRADE_ORDER[item.grade], doubt, item.at

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
-from tacit.domain.skill import Capabilities, Kind, SkillVersion
+from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.recall.ranking import ScopedName, filter_code, narrowest_scopes
 from tacit.recall.reasons import left_out_reason
@@ -21,8 +21,8 @@ def current_only(stored: Iterable[StoredVersion]) -> list[StoredVersion]:
     """Keep the newest version of each skill."""
     newest: dict[str, StoredVersion] = {}
     for item in stored:
-        held = newest.get(item.skill.id)
-        if held is None or item.sequence > held.sequence:
+        previous = newest.get(item.skill.id)
+        if previous is None or item.sequence > previous.sequence:
             newest[item.skill.id] = item
     return list(newest.values())
 
@@ -63,7 +63,7 @@ def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
         return stored_left_out(stored, ReasonCode.EXCLUDED)
     if query.model and _excludes(stored.version, query.model):
         return stored_left_out(stored, ReasonCode.EXCLUDED_MODEL, model=query.model)
-    missing = _missing_tools(stored.version, query.tools)
+    missing = sorted(missing_tools(stored.version.content, query.tools))
     if missing:
         return stored_left_out(stored, ReasonCode.MISSING_TOOLS, tools=", ".join(missing))
     more = beyond_allowance(stored.version, query)
@@ -92,8 +92,8 @@ def _excludes(version: SkillVersion, model: str) -> bool:
     return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
-def _missing_tools(version: SkillVersion, tools: tuple[str, ...] | None) -> list[str]:
+def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[str]:
+    """Return the tools that the required steps use and that are not available, in order; none where `tools` is unknown."""
     if tools is None:
         return []
-    used = {step.tool for step in version.content.steps if step.tool and not step.optional}
-    return sorted(used - set(tools))
+    return list(dict.fromkeys(s.tool for s in content.steps if s.tool and not s.optional and s.tool not in tools))

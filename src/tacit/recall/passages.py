@@ -1,8 +1,9 @@
 """Passages of documents and a question → what is quoted of which document, best first, or nothing. Pure.
 
 A passage is relevant by the words that it, its section and its document's title share with the question. A long text shares
-much by chance, so that more is asked of it than of a skill. Only what is relevant is ranked: by relevance, by the sort of
-document and a little by how often that is cited. Nothing here is ever a step or an instruction.
+many words by chance, so it needs more than a skill. Relevant passages are ranked by relevance, by the type of document, and a
+little by its citations. Nothing here is ever a step or an instruction. The signal `esteem` is the document prior; its name is
+part of `--json`.
 """
 
 from __future__ import annotations
@@ -38,19 +39,18 @@ from tacit.text.words import query_terms, terms
 TEXT_DIGEST = "document.text_digest"
 """Key of the metadata that only documents have."""
 DOCUMENT_TYPE_WEIGHTS = {"peer-reviewed": 1.2, "book": 1.1, "preprint": 1.0, "informal": 0.8}
-"""What the sort of a document counts; an unknown one counts as informal."""
+"""Factor for the type of a document (`document.evidence_type`); an unknown type counts as informal."""
 CITATION_EXPONENT = 0.1
 """The power to which the logarithm of citations counts: with a hundred thousand of them a third more than with none."""
 DIVERSITY = 0.7
-"""How much being good counts beside being new, where several passages are chosen."""
+"""The weight of relevance against novelty where several passages are chosen."""
 MAX_PER_DOCUMENT = 2
 MAX_PASSAGES = 6
-"""So many passages are quoted at most, of all documents together."""
+"""How many passages are quoted at most, of all documents together."""
 MAX_QUOTE_CHARACTERS = 900
-"""Characters of one quotation, about 225 tokens: two have room in the share of references."""
+"""Characters of one quotation, about 225 tokens: two fit into the share of references in the budget."""
 PASSAGE_RELEVANCE_FACTOR, PASSAGE_RELEVANCE_CAP = 2.5, 0.9
-"""How many times as relevant as a skill a passage must be (about three fifths of what a question tells), and what is always
-enough."""
+"""A passage must be so many times as relevant as a skill, but never more relevant than the cap."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _GAP = "[…]"
@@ -62,7 +62,7 @@ def is_document(content: SkillContent) -> bool:
 
 
 def title_of(content: SkillContent) -> str:
-    """What a document is called."""
+    """Return the title of a document."""
     described = next(iter(content.description.strip().splitlines()), "")
     return content.metadata.get("document.title", "").strip() or described or content.name
 
@@ -73,7 +73,7 @@ def abstract_of(passages: Sequence[Passage]) -> Passage | None:
 
 
 def document_prior(content: SkillContent) -> float:
-    """What speaks for a document whatever was asked: its sort, and how often it is cited; from 0.8 to about 1.6."""
+    """Return a factor for a document whatever the question is, from its type and citations: from 0.8 to about 1.6."""
     sort = DOCUMENT_TYPE_WEIGHTS.get(
         content.metadata.get("document.evidence_type", ""), DOCUMENT_TYPE_WEIGHTS["informal"]
     )
@@ -124,7 +124,7 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
 
 
 def _asked(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
-    """The question's terms. How rare a word is among skills says nothing of papers: what is not an everyday word is rare."""
+    """Return the question's terms. Rarity among skills does not apply to papers: all but everyday words are rare."""
     wanted = query_terms(text)
     covered = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
     frequency = {term: 1 for term in wanted if term in covered}
@@ -146,7 +146,7 @@ def _weigh(asked: QueryTerms, found: FoundPassage) -> _Weighed:
 
 
 def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
-    """The best, each next one also for what those before it do not say, and no more than two of one document."""
+    """Choose the best passages, each next one also for its novelty, and at most two of one document."""
     waiting = sorted(relevant, key=lambda each: (-each.rank, each.stored.version.id, each.passage.index))
     most = waiting[0].rank if waiting else 1.0
     chosen: list[_Weighed] = []
@@ -200,7 +200,7 @@ def excerpt(passage: Passage, asked: QueryTerms) -> Passage:
 
 
 def abstract_excerpt(passage: Passage) -> Passage:
-    """A passage cut to its beginning, where nobody asked for anything."""
+    """Return a passage cut to its beginning, where there is no question."""
     return excerpt(passage, QueryTerms((), Rarity(frequency={}, corpus_size=0)))
 
 

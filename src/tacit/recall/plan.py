@@ -1,9 +1,17 @@
 """A task's text and recalled skills with cues → one ordered plan made of them, or the reason why there is none.
 
-Chosen is what the words of the task call for clearly; ordered by what is known to come after what, and otherwise as the task
-names things; repeated where the task names several things to do it to. If anything called for needs a tool that is not at
-hand, the plan is empty: the rest would do something else than asked. What nothing at hand explains is taken to call for a
-tool that is missed here, if one is. Nothing is fetched and no argument is filled in.
+Words used here: *cues* are words of a task that count for or against a skill, with weights. *Cases* are situations that call
+for a skill, decided by *readings*, the answers of tools, instead of words. *Surroundings* are the tools that were available
+wherever a skill was used, besides its own.
+
+Example: for "water bed #1001; water bed #1002; print the list" the cues call for `water-bed` and `print-list` (`CALLED_MIN`)
+and not for `dig-bed`. The plan has both in the order of the text, and `water-bed` twice, once for each number. If the tool
+of `print-list` is missing, the plan is empty: doing the rest would be something else than was asked. But where most of the
+surroundings of a weakly called skill are missing too, it belongs elsewhere, its words matched by chance, and the plan is
+made without it.
+
+A plan fetches nothing and fills in no argument. Thresholds were measured in docs/lab.md, "can recall tell that a needed tool
+is absent?" and "does what is left over call for the tool that is missing?".
 """
 
 from __future__ import annotations
@@ -19,20 +27,22 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
 from tacit.recall import reasons
+from tacit.recall.filters import missing_tools
 from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength, words_of
 from tacit.text.short_names import means_any
 
 CALLED_MIN = 0.4
-"""From this strength on a skill is called for beside others."""
+"""From this strength on a skill is called for in addition to the strongest one."""
 BEST_STRENGTH_MIN = 0.2
-"""Below this strength not even the best skill is taken."""
+"""Below this strength not even the strongest skill is taken."""
 MAX_REPEATS = 20
+"""How often one skill is repeated: a list of numbers in a task must not make a plan without end."""
 MAX_NAMED_TOOLS = 3
-"""How many missed tools a reason names."""
+"""How many missing tools a reason names."""
 TASK_WORDS_MIN = 0.1
-"""What the words of the task must add to what holds for any task; less is no sign."""
+"""The least that the words of the task add to the strength; the rest of it holds for any task."""
 STRENGTH_SHARE_OF_BEST_MIN = 0.7
-"""Share of the best skill's strength that another one needs to be taken with it."""
+"""Share of the strongest usable skill's strength that another one needs to be taken with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +52,13 @@ class Part:
     version_id: str
     content: SkillContent
     near: bool = False
-    """Whether its meaning is near to what is asked, whatever the words."""
+    """Whether it is close in meaning to the task, whatever the words."""
     seen: bool = True
-    """Whether its surroundings were seen in attempts; where somebody only wrote them, they may silence no other skill."""
+    """Whether its surroundings were observed in attempts; surroundings that a person only wrote down block no other skill."""
 
     @property
     def observed_content(self) -> SkillContent:
-        """The content with no surroundings but those that were seen."""
+        """The content, without surroundings that were not observed."""
         return self.content if self.seen else replace(self.content, surroundings=())
 
 
@@ -91,19 +101,12 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     return Plan(chosen=chosen, steps=_steps(chosen, parts), strengths=strengths)
 
 
-def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[str]:
-    """The tools that the skill's needed steps use and that are not at hand."""
-    if tools is None:
-        return []
-    return list(dict.fromkeys(s.tool for s in content.steps if s.tool and not s.optional and s.tool not in tools))
-
-
 def _first_blocked_skill(
     weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
 ) -> tuple[SkillContent, ToolEnvironment] | None:
-    """The first skill that is called for but lacks a tool, and where it is at home; none if what is needed can be done.
+    """Return the first skill that is called for but lacks a tool, and its environment; none if everything needed can be done.
 
-    If nothing tells where it belongs, it is called for if a plan of all parts would take it.
+    Where its environment is unknown, it counts as called for if a plan of all parts would take it.
     """
     if tools is None:
         return None
@@ -111,15 +114,15 @@ def _first_blocked_skill(
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best >= BEST_STRENGTH_MIN else inf
     common = common_tools(part.observed_content.surroundings for _, part in weighed)
     for at, (value, part) in enumerate(weighed):
-        # Whether a skill with cases is needed is for the readings to say, not for words.
+        # Readings decide whether a skill with cases is needed, not words.
         if value < BEST_STRENGTH_MIN or part.content.cases or not missing_tools(part.content, tools):
             continue
         where = tool_environment(part.content.surroundings, tools, common=common)
         if where is ToolEnvironment.HOME and not part.seen:
-            # What was only written may tell that it belongs elsewhere, not that it is missed here.
+            # Surroundings that were only written down may show that it belongs elsewhere, not that it is missing here.
             where = ToolEnvironment.UNKNOWN
         if where is ToolEnvironment.ELSEWHERE and best >= STRENGTH_SHARE_OF_BEST_MIN * value:
-            continue  # something that is done here explains the same words about as well
+            continue  # a usable skill matches the same words about as well
         strongest = at == 0 and (value >= CALLED_MIN or where is not ToolEnvironment.ELSEWHERE)
         if strongest or where is ToolEnvironment.HOME or (where is ToolEnvironment.UNKNOWN and value >= needed):
             return part.content, where
@@ -132,7 +135,8 @@ def _unexplained(
     strengths: Mapping[str, float],
     tools: Collection[str] | None,
 ) -> Plan:
-    """No plan; and where a tool is missed here, the task is taken to call for it, unless readings or meaning explain it."""
+    """Return an empty plan: no skill is called for. Expected tools that are missing are named, unless a usable skill
+    fits by readings or by meaning."""
     explained = any(part.near or part.content.cases for _, part in usable)
     missed = (
         [] if tools is None or explained else ToolCooccurrence([part.observed_content for part in cued], tools).missed()
@@ -151,20 +155,21 @@ def _blocked_plan(
 
 
 def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:
-    """By what comes after what; among those that may come next, as the task names them."""
+    """Sort by the known order of skills (`after`); where that leaves a choice, as the task names them."""
     waiting = sorted(kept, key=lambda each: (place(each[1].content.cues, text), -each[0], each[1].content.name))
     done: list[tuple[float, Part]] = []
     while waiting:
         names = {part.content.name for _, part in waiting}
         free = (each for each in waiting if not names.intersection(each[1].content.after) - {each[1].content.name})
-        following = next(free, waiting[0])  # a circle of hand-written relations is cut where the text begins
+        following = next(free, waiting[0])  # a cycle in hand-written `after` is cut at the part named first
         waiting.remove(following)
         done.append(following)
     return done
 
 
 def _times(text: str, part: Part) -> int:
-    """How often: once for each thing of one sort (such as order numbers) that a clause with the skill's cues names first."""
+    """Return how often a skill is done: once for each identifier of one shape (such as order numbers) that comes first in a
+    clause with its cues."""
     cues = [cue for cue in part.content.cues if cue.term]
     named = {
         number
@@ -177,7 +182,7 @@ def _times(text: str, part: Part) -> int:
 
 
 def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep, ...]:
-    """All steps in order; what was looked up for one part is not looked up again for another."""
+    """Return all steps in order; a reading that one part took is not taken again for another."""
     contents = {part.version_id: part.content for part in parts}
     looked_up: set[str] = set()
     planned: list[PlannedStep] = []
@@ -195,21 +200,21 @@ def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep
 
 
 def _readings(content: SkillContent) -> set[str]:
-    """The tools whose answers the skill only takes something from."""
+    """Return the tools that the skill only reads from."""
     taken = {parameter.reading for parameter in content.parameters}
     return taken | {condition.reading for case in content.cases for condition in case.conditions}
 
 
 EXPECTED_SHARE_MIN = 0.5
-"""Share of a tool's neighbours that makes a place one where it is expected."""
+"""Share of its surroundings that must be available for a skill to belong here, and of the skills that must agree."""
 NAMED_SHARE_MIN = 2 / 3
-"""Share of the words of a tool's name that a task must hold to call for it by name."""
+"""Share of the words of a tool's name that a task must contain to call for it by name."""
 HALF_NAMED_MIN = 0.5
-"""Share of what is its own in a tool's name, where the skills that are at home here agree that it is missed."""
+"""The same for a tool that is missing by `ToolCooccurrence.miss`, with words that other tools share counted less."""
 
 
 class ToolEnvironment(Enum):
-    """What the tools at hand say about a skill that lacks one."""
+    """Whether a skill that lacks a tool belongs to the environment of the available tools."""
 
     UNKNOWN = "unknown"
     HOME = "home"
@@ -217,7 +222,7 @@ class ToolEnvironment(Enum):
 
 
 def common_tools(surroundings: Iterable[Collection[str]]) -> frozenset[str]:
-    """The tools that stand in all surroundings that are known: they tell no place from another."""
+    """Return the tools that are in all known surroundings: they distinguish no environment from another."""
     found = [frozenset(each) for each in surroundings if each]
     return frozenset.intersection(*found) if len(found) > 1 else frozenset()
 
@@ -225,7 +230,10 @@ def common_tools(surroundings: Iterable[Collection[str]]) -> frozenset[str]:
 def tool_environment(
     surroundings: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
 ) -> ToolEnvironment:
-    """Tell by the share of its surroundings that is at hand where a skill is; `common` counts only if there is nothing else."""
+    """Return where a skill belongs, by the share of its surroundings that is available.
+
+    Tools in `common` count only if it has no others.
+    """
     telling = set(surroundings) - common or set(surroundings)
     if not telling:
         return ToolEnvironment.UNKNOWN
@@ -237,13 +245,19 @@ def tool_environment(
 
 
 class ToolCooccurrence:
-    """Who stood beside whom, of the skills that were found; tells of a tool that is absent whether it is missed here."""
+    """Which tools were available together, from the surroundings of skills; decides whether an absent tool is missing here.
+
+    Example: three skills `dig`, `water` and `sow` use one garden tool each, and `prune_rose` is absent today. It is in the
+    surroundings of `dig` and `water`. `sow` and `dig` were each used where the other's tool was available, so `sow` would
+    have seen `prune_rose` too if it always came with these tools, but did not. So 2 of the 3 skills that could have seen it
+    did: at least half (`EXPECTED_SHARE_MIN`), hence it is missing here. If only `dig` had seen it, 1 of 3, it is chance.
+    """
 
     def __init__(self, contents: Sequence[SkillContent], tools: Collection[str]) -> None:
         at_hand = frozenset(tools)
         own = [frozenset(step.tool for step in content.steps if step.tool) for content in contents]
         around = [frozenset(content.surroundings) for content in contents]
-        # Sets of skills are kept as bits, so that a hundred skills with sixty neighbours each are looked through at once.
+        # Sets of skills are bit masks: a hundred skills with sixty tools each are compared fast enough.
         with_all = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
         listed = [_bits(bool(mine) and mine <= theirs for theirs in around) for mine in own]
         self._here = _bits(
@@ -251,9 +265,9 @@ class ToolCooccurrence:
             for mine, near in zip(own, around, strict=True)
         )
         self._seen_with: dict[str, int] = {}
-        """Absent tool → the skills that stood beside it."""
+        """Absent tool → the skills that were used where it was available."""
         self._expected_with: dict[str, int] = {}
-        """Absent tool → the skills that would have stood beside it, were it always there."""
+        """Absent tool → the skills that would have seen it if it always came with its neighbours, and those that did."""
         for at, (mine, near) in enumerate(zip(own, around, strict=True)):
             for tool in near - at_hand:
                 self._seen_with[tool] = self._seen_with.get(tool, 0) | 1 << at
@@ -262,21 +276,21 @@ class ToolCooccurrence:
                 self._expected_with[tool] = self._expected_with.get(tool, 0) | with_all[at]
 
     def missed(self) -> list[str]:
-        """The absent tools that are missed here, sorted."""
+        """Return the absent tools that are missing here, sorted."""
         return [tool for tool in sorted(self._seen_with) if self.miss(tool)]
 
     def miss(self, tool: str) -> bool:
-        """Whether at least half of the skills that are at home here and know of such a tool stood beside it wherever they were.
+        """Return whether at least half of the skills that belong here and could have seen the tool did see it.
 
-        A tool that comes and goes, or that stood beside one skill by chance, is not listed by the neighbours of that skill.
+        A tool that was available only now and then, or with one skill by chance, was not seen by most of them.
         """
-        naming = (self._seen_with.get(tool, 0) & self._here).bit_count()
-        knowing = (self._expected_with.get(tool, 0) & self._here).bit_count()
-        return naming > 0 and naming >= EXPECTED_SHARE_MIN * knowing
+        seen = (self._seen_with.get(tool, 0) & self._here).bit_count()
+        expected = (self._expected_with.get(tool, 0) & self._here).bit_count()
+        return seen > 0 and seen >= EXPECTED_SHARE_MIN * expected
 
 
 def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
-    """A tool that no skill uses, that is expected here and absent, and that the task calls for by name; empty if none is."""
+    """Return a tool that no skill uses, that is expected here and absent, and that the task names; empty if there is none."""
     at_hand = frozenset(tools)
     known = at_hand.union(step.tool for content in contents for step in content.steps)
     neighbours: dict[str, set[str]] = {}
@@ -297,9 +311,9 @@ def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Coll
 
 
 def _is_named(tool: str, task_words: AbstractSet[str], names: Mapping[str, int], *, missed: bool) -> bool:
-    """Whether a task calls for a tool by its name; where it is `missed` here, half of what is its own is enough.
+    """Return whether a task calls for a tool by its name; where it is `missed`, half of its distinctive words are enough.
 
-    A word that other tools have in their names too (`get`, `order`) is the less its own the more of them have it.
+    A word counts less the more other tools have it in their names (`get`, `order`).
     """
     words = set(words_of(tool))
     called = {word for word in words if means_any(word, task_words)}

@@ -29,19 +29,20 @@ from tacit.recall.retrieval import parts_of
 from tacit.text.words import estimate_tokens
 
 BRIEF_TOKENS = 300
+"""The length of the brief rendering, for answers without space for the full one."""
 BATCH_SIZE = 32
-"""How many versions are embedded together."""
+"""How many versions are embedded in one transaction, so that an interrupted run loses little."""
 MAX_VECTORS = 8
-"""How many vectors stand for one version."""
+"""How many vectors one version has at most: search compares each of them."""
 BODY_CHARACTERS = 600
-"""So much of a body belongs to what a skill says of itself; embedders read a few hundred words at most."""
+"""How much of a body is embedded with name and description; embedders read a few hundred words at most."""
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What was indexed anew."""
+    """What `index` did."""
 
     rows: int = 0
     """Covered by the full-text indexes, where these were rebuilt."""
@@ -55,11 +56,11 @@ class Indexed:
 
 
 def publish(store: Store, embedder: Embedder | None = None) -> int:
-    """Render and embed what became recallable, or was measured anew, for those who look for it; returns how many.
+    """Render and embed what became recallable or has new evidence; return how many versions that are.
 
-    Belongs into the transaction of the change itself: then nobody sees the one without the other. Where much waits to be
-    embedded (the embedder is new), the embedder does not answer, or it is far away (nobody waits for a network while the
-    store is locked), that is left to `index`.
+    Call it in the transaction of the change, so that both become visible together. Embedding is left to `index` where many
+    versions wait (the embedder is new), where the embedder fails, and where it is remote: a network call would hold the
+    lock of the store.
     """
     with store.transaction():
         waiting = store.renderings.missing()
@@ -80,13 +81,12 @@ def rerender_skill(store: Store, skill_id: str) -> None:
 
 
 def rerender_versions(store: Store, version_ids: Collection[str]) -> None:
-    """Render versions again, as far as they are still there and recallable: after a purge of what made them prominent."""
-    held = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id in version_ids]
-    _render(store, held)
+    """Render versions again that still exist and are recallable, such as after a purge of what made them prominent."""
+    _render(store, [each for each in store.catalogue(statuses=RECALLABLE) if each.version.id in version_ids])
 
 
 def store_evidence(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
-    """Keep results together with what they change for those who look."""
+    """Store evidence, and render again what it changes, in one transaction."""
     with store.transaction():
         for item in evidence:
             store.add(item)
@@ -117,9 +117,9 @@ def index(
     rebuild: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Indexed:
-    """Embed what waits, batch by batch, and forget the spaces of other embedders once nothing waits any more.
+    """Embed the versions without vectors, batch by batch; then remove the vectors of other embedders.
 
-    `rebuild` makes the full-text indexes, all renderings and all vectors anew. An interrupted run is taken up by the next one.
+    `rebuild` makes the full-text indexes, all renderings and all vectors again. The next run continues an interrupted one.
     """
     rows = store.reindex() if rebuild else 0
     if rebuild:
@@ -143,20 +143,20 @@ def index(
 
 def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None:
     """Give versions their vectors; those that stopped being recallable meanwhile are passed over."""
-    held = [store.version(version_id) for version_id in version_ids]
-    texts = [passages(stored.version.content) for stored in held]
+    versions = [store.version(version_id) for version_id in version_ids]
+    texts = [passages(stored.version.content) for stored in versions]
     vectors = iter(embedder.embed([text for each in texts for group in each for text in group]))
     with store.transaction():
-        for stored, each in zip(held, texts, strict=True):
+        for stored, each in zip(versions, texts, strict=True):
             own = [_mean_direction([next(vectors) for _ in group]) for group in each]
             if store.version(stored.version.id).status in RECALLABLE:
                 store.vectors.put(stored.version.id, own, space=embedder.identity)
 
 
 def passages(content: SkillContent) -> list[list[str]]:
-    """The texts that stand for what a skill is about, in groups that share a vector.
+    """Return the texts that a skill is embedded by, in groups that share a vector.
 
-    One group is what it says of itself, shortly and at more length; the others are the tasks that it was learned from.
+    The first group is its description, alone and with its instructions; the others are the tasks that it was learned from.
     """
     title = content.name.replace("-", " ").replace("_", " ")
     short = f"{title}: {content.description}"
@@ -167,7 +167,7 @@ def passages(content: SkillContent) -> list[list[str]]:
 
 
 def _mean_direction(vectors: Sequence[bytes]) -> bytes:
-    """The direction between several vectors."""
+    """Return the mean of several vectors, with length 1."""
     if len(vectors) == 1:
         return vectors[0]
     sums = [sum(values) for values in zip(*(array("f", vector) for vector in vectors), strict=True)]
@@ -175,9 +175,9 @@ def _mean_direction(vectors: Sequence[bytes]) -> bytes:
     return array("f", [value / length for value in sums]).tobytes() if length else vectors[0]
 
 
-def _render(store: Store, held: Sequence[StoredVersion]) -> None:
+def _render(store: Store, versions: Sequence[StoredVersion]) -> None:
     with store.transaction():
-        for stored in held:
+        for stored in versions:
             evidence = store.evidence([stored.version.id])[stored.version.id]
             store.renderings.put(_rendering(store, stored, evidence=evidence))
 

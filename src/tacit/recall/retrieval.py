@@ -1,6 +1,7 @@
 """A query → a selection: search the store, collect what is known of the hits, and let `selection` choose.
 
-Also the catalogue of everything that an agent could be offered in a project.
+Words used here: *cues* are words of a task that count for or against a skill, *surroundings* the tools that were available
+where it was used (see `recall.plan`). `selection` decides; this module only reads the store.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from tacit.domain.ports import Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
-from tacit.recall.filters import beyond_allowance, current_only, filter_reason, unshadowed
+from tacit.recall.filters import beyond_allowance, current_only, filter_reason, missing_tools, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
-from tacit.recall.plan import Part, compose, missing_tools
+from tacit.recall.plan import Part, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
@@ -29,14 +30,14 @@ from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 
 PLANNED_HITS = 100
-"""How many hits are looked through for what a task calls for."""
+"""How many hits a plan is made from: a skill that is called for may rank low by words."""
 MAX_WEIGHED_NORMS = 20
 """How many norms are weighed; of those beyond, up to `KNOWN_NORMS` are named."""
 MAX_KNOWN_NORMS = 100
-FOUND_PASSAGES = 30
+MAX_FOUND_PASSAGES = 30
 MAX_TITLE_ONLY_DOCUMENTS = 5
-"""How many documents of which only the title matched are considered."""
-MOST_CHARACTERS = 50_000
+"""How many documents are considered of which only the title matched: each costs a query for its abstract."""
+MAX_TASK_CHARACTERS = 50_000
 """Of a task; the rest is ignored."""
 
 
@@ -44,7 +45,7 @@ def choose(
     store: Store, query: Query, *, now: datetime, min_relevance: float, embedder: Embedder | None = None
 ) -> Selection:
     """Choose skills for a query, within its budget less the frame around the texts."""
-    query = dataclasses.replace(query, text=query.text[:MOST_CHARACTERS])
+    query = dataclasses.replace(query, text=query.text[:MAX_TASK_CHARACTERS])
     situation = read_situation(query.state)
     signature = error_signature(situation.error, command=situation.command)
     looked_for = [*query_terms(query.text), *joined_words(query.text), *signature_terms(signature)]
@@ -75,8 +76,10 @@ def choose(
         situation=situation,
         plan=plan,
         tools=None if query.tools is None else frozenset(query.tools),
-        lacking=_lacking(store, query, [hit.stored.version for hit in hits], called_for=plan.lacking),
-        barred=_barred(store, query, [hit.stored.version for hit in hits]),
+        missing_part_tools=_missing_part_tools(
+            store, query, [hit.stored.version for hit in hits], called_for=plan.lacking
+        ),
+        disallowed_parts=_disallowed_parts(store, query, [hit.stored.version for hit in hits]),
         cited=cited,
         documents=papers,
         current_usage=partial(_current_usage, store),
@@ -158,7 +161,7 @@ def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
     return tuple(found.values())
 
 
-def _lacking(
+def _missing_part_tools(
     store: Store, query: Query, versions: Sequence[SkillVersion], *, called_for: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return composites that cannot be done here, with the missing tools: of a required part, or of all parts.
@@ -182,7 +185,7 @@ def _lacking(
     return found
 
 
-def _barred(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
+def _disallowed_parts(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
     """Return composites with a part that touches more than the caller may, with what that is."""
     found: dict[str, str] = {}
     for version in versions if query.allowed is not None else ():
@@ -239,7 +242,7 @@ def _with_passages(
     """
     if query.kinds is not None and Kind.REFERENCE not in query.kinds:
         return list(hits), []
-    found = store.passages.search(wanted, limit=FOUND_PASSAGES) if wanted else []
+    found = store.passages.search(wanted, limit=MAX_FOUND_PASSAGES) if wanted else []
     known = {hit.stored.version.id for hit in hits}
     new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
     inside = {each.stored.version.id for each in found}
@@ -251,7 +254,7 @@ def _with_passages(
     return hits, [each for each in found if not filter_reason(each.stored, query)]
 
 
-def written(selection: Selection) -> Selection:
+def with_rendered_block(selection: Selection) -> Selection:
     """Return a selection with the block that the agent sees; norms that did not fit are named, if that fits."""
     texts = [item.text for item in (*selection.items, *selection.standing)]
     block = render.render_selection(texts)
@@ -283,8 +286,8 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     situation = read_situation(query.state).words
     if situation:
         known = {hit.stored.version.id for hit in found}
-        placed = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
-        found += [dataclasses.replace(hit, lexical=0.0) for hit in placed if hit.stored.version.id not in known]
+        by_situation = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+        found += [dataclasses.replace(hit, lexical=0.0) for hit in by_situation if hit.stored.version.id not in known]
     return found
 
 

@@ -33,9 +33,9 @@ Render = Callable[[Item, int], str]
 MAX_NEAR_MISSES = 3
 """How many near misses an abstention names."""
 TIE_NATS = 0.5
-"""Nats that separate two skills at least; age and scope alone give about as much, and do not."""
+"""Two skills are tied if fewer nats separate them: differences in age and scope alone amount to about as much."""
 MIN_COMPARED = 5
-"""How many of the first are compared with all that come after them, at least, to find ties."""
+"""At least so many of the first are compared with all that come after them to find ties; the rest is rarely shown."""
 MAX_NAMED_SCOPES = 3
 """How many other scopes an abstention names."""
 SAME_CONTENT_MIN = 0.9
@@ -47,8 +47,8 @@ def select(
 ) -> Selection:
     """Choose what to give for a query."""
     by_id = {hit.stored.version.id: hit for hit in hits}
-    eligible, barred, elsewhere = _eligible(query, by_id, known)
-    barred.sort(key=lambda left: -by_id[left.version_id].lexical)
+    eligible, filtered, elsewhere = _eligible(query, by_id, known)
+    filtered.sort(key=lambda left: -by_id[left.version_id].lexical)
     weigher = Weigher(query, known, now=now)
     rows = [_row(weigher, by_id[each.version.id], known) for each in eligible if not is_document(each.version.content)]
     best = best_of(row.signals for row in rows)["relevance"]
@@ -58,6 +58,7 @@ def select(
         return render(row.source, max_tokens)
 
     def fitting(some: Sequence[Row]) -> list[Row]:
+        """Try which rows fit. This writes `text` into the rows; the final cut below replaces it."""
         return cut(some, query.k, TokenBudget(query.budget_tokens), write, repeats=_repeats)[0]
 
     planned = {chosen.version_id for chosen in known.plan.chosen}
@@ -66,9 +67,9 @@ def select(
     budget = TokenBudget(query.budget_tokens)
     _mark_ties(query, relevant, by_id, weigher.asked, known)
     given, over = cut([*relevant, *cited], query.k, budget, write, repeats=_repeats)
-    standing, silent = _standing(ranked, given, budget, write)
+    standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
     unweighed = _unweighed(known, budget)
-    crowded = [left.row.name for left in silent if left.code is ReasonCode.OVER_BUDGET]
+    crowded = [left.row.name for left in norms_left_out if left.code is ReasonCode.OVER_BUDGET]
     answer = Selection(
         query=query,
         items=tuple(_item(row) for row in given),
@@ -82,9 +83,9 @@ def select(
         [*relevant, *cited],
         ranked,
         over=parts + over,
-        silent=[*(_left_out(each) for each in silent), *unweighed],
+        norms_left_out=[*(_left_out(each) for each in norms_left_out), *unweighed],
         unquoted=unquoted,
-        barred=barred,
+        filtered=filtered,
         elsewhere=elsewhere,
         hits=by_id,
     )
@@ -98,19 +99,19 @@ class _Considered:
     relevant: Sequence[Row]
     ranked: Sequence[Row]
     over: Sequence[Rejected]
-    silent: Sequence[LeftOut]
+    norms_left_out: Sequence[LeftOut]
     """Norms that are not given."""
     unquoted: Sequence[LeftOut]
     """Documents in which no passage is close enough."""
-    barred: Sequence[LeftOut]
+    filtered: Sequence[LeftOut]
     elsewhere: Sequence[Hit]
     """What matches and belongs to another scope, the best first."""
     hits: Mapping[str, Hit]
 
-    def all_barred(self, query: Query) -> list[LeftOut]:
+    def all_filtered(self, query: Query) -> list[LeftOut]:
         """Return all that may not be used here, what belongs to another scope last."""
         foreign = (foreign_reason(hit.stored, query) for hit in self.elsewhere)
-        return [*self.barred, *(each for each in foreign if each is not None)]
+        return [*self.filtered, *(each for each in foreign if each is not None)]
 
 
 def _row(weigher: Weigher, hit: Hit, known: RecallContext) -> Row:
@@ -154,14 +155,14 @@ def _explained(answer: Selection, left: _Considered, known: RecallContext) -> Se
     over = [_left_out(each) for each in left.over]
     if not answer.items:
         code, reason, near = _why_nothing(answer.query, left, known)
-        rest = (*(near or over), *left.silent, *left.unquoted, *left.all_barred(answer.query))
+        rest = (*(near or over), *left.norms_left_out, *left.unquoted, *left.all_filtered(answer.query))
         named = [each for each in rest if each.version_id not in shown]
         reason += reasons.norms_only(len(answer.standing), len(answer.crowded_out))
         return dataclasses.replace(answer, left_out=_once(named), code=code, reason=reason)
     given = {row.version_id for row in left.relevant} | shown
     below = [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in left.ranked if row.version_id not in given]
-    silent = [each for each in left.silent if each.version_id not in given]
-    every = _once([*over, *silent, *below, *left.unquoted, *left.all_barred(answer.query)])
+    norms_left_out = [each for each in left.norms_left_out if each.version_id not in given]
+    every = _once([*over, *norms_left_out, *below, *left.unquoted, *left.all_filtered(answer.query)])
     return dataclasses.replace(answer, left_out=every, plan=_given_plan(known.plan, answer.items))
 
 
@@ -189,7 +190,7 @@ def _unweighed(known: RecallContext, budget: TokenBudget) -> list[LeftOut]:
     return [stored_left_out(each, ReasonCode.NOT_WEIGHED) for each in known.unweighed]
 
 
-def _standing(
+def _always_on_norms(
     ranked: Sequence[Row], given: Sequence[Row], budget: TokenBudget, write: Callable[[Row, int], str]
 ) -> tuple[list[Row], list[Rejected]]:
     """Norms hold whatever the task is: return all that fit into their share of the budget, the best first."""
@@ -254,7 +255,7 @@ def _eligible(
 ) -> tuple[list[StoredVersion], list[LeftOut], list[Hit]]:
     """Return what may be given, what may not be used here and why, and what matches and belongs to another scope."""
     recallable = [hit.stored for hit in hits.values() if hit.stored.status in RECALLABLE]
-    barred: list[LeftOut] = []
+    filtered: list[LeftOut] = []
     usable: list[StoredVersion] = []
     elsewhere: list[Hit] = []
     for item in current_only(recallable):
@@ -262,14 +263,14 @@ def _eligible(
             if _matches(hits[item.version.id], known):
                 elsewhere.append(hits[item.version.id])
             continue
-        why = filter_reason(item, query) or _unmet(item, known) or _unreliable(item, query, known)
+        why = filter_reason(item, query) or _unmet_requirement(item, known) or _too_unreliable(item, query, known)
         if why:
-            barred.append(why)
+            filtered.append(why)
         else:
             usable.append(item)
     passed, shadowed = unshadowed(usable)  # what may not be used here shadows nothing
     elsewhere.sort(key=lambda hit: (-hit.lexical, hit.stored.version.id))
-    return passed, [*barred, *shadowed], elsewhere
+    return passed, [*filtered, *shadowed], elsewhere
 
 
 def _matches(hit: Hit, known: RecallContext) -> bool:
@@ -279,17 +280,17 @@ def _matches(hit: Hit, known: RecallContext) -> bool:
     return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE_MEANING_MIN or answers or is_document(content)
 
 
-def _unmet(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
-    lacking = known.lacking.get(stored.version.id)
+def _unmet_requirement(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
+    lacking = known.missing_part_tools.get(stored.version.id)
     if lacking:
         return stored_left_out(stored, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(lacking))
-    if stored.version.id in known.barred:
-        return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=known.barred[stored.version.id])
+    if stored.version.id in known.disallowed_parts:
+        return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=known.disallowed_parts[stored.version.id])
     false = violated_precondition(known.situation, stored.version.content)
     return stored_left_out(stored, ReasonCode.PRECONDITION_FALSE, condition=false) if false else None
 
 
-def _unreliable(stored: StoredVersion, query: Query, known: RecallContext) -> LeftOut | None:
+def _too_unreliable(stored: StoredVersion, query: Query, known: RecallContext) -> LeftOut | None:
     if query.min_reliability is None:
         return None
     measured = known.reliability.get(stored.version.id, Reliability())
@@ -318,8 +319,8 @@ def _why_nothing(query: Query, left: _Considered, known: RecallContext) -> tuple
         words = left.hits[near[0].version_id].lexical
         better = any(hit.lexical > words for hit in left.elsewhere)  # else what is near here is as near as what is not
         return code, reasons.nothing_close(near[0].name, near[0].relevance) + (away if better else ""), named
-    if left.barred:
-        return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.barred[0].name, left.barred[0].reason), named
+    if left.filtered:
+        return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.filtered[0].name, left.filtered[0].reason), named
     quoted = {each.name: known.documents.get(each.version_id, 0.0) for each in left.unquoted}
     if quoted and max(quoted.values()) >= VISIBLE_RELEVANCE_MIN:
         nearest = max(quoted, key=lambda name: quoted[name])

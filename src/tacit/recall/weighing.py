@@ -1,5 +1,8 @@
 """A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing.
 
+Words used here: *cases* are situations that call for a skill, and *readings* the answers of tools that decide between them
+(see `recall.plan`).
+
 A query's state may hold `error` and `command` (the output of a failing call, and what was run), `last_action` (a tool or
 command), `files` (paths being worked on), `environment` (such as `{"os": "linux"}`), `readings` (a tool's name → its latest
 answer) and `holds` (a condition's text or check → whether it holds). Other keys are ignored.
@@ -43,8 +46,9 @@ from tacit.text.near_duplicates import jaccard
 from tacit.text.words import terms
 
 MOST_FILES = 50
-MOST_CHARACTERS = 100_000
-"""Of an error, an answer or a name."""
+MAX_STATE_CHARACTERS = 100_000
+"""Limits of what is read from a query's state, which a caller may fill without bound: its files, and the characters of an
+error, an answer or a name."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Situation:
 
 
 def read_situation(state: Mapping[str, Any]) -> Situation:
-    """Read a query's state; what has another form than expected is left away."""
+    """Read a query's state; values of an unexpected type are ignored."""
     files = state.get("files") or ()
     if isinstance(files, str):
         files = (files,)
@@ -93,9 +97,9 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
 
 
 def situation_match(situation: Situation, content: SkillContent, words: frozenset[str]) -> tuple[float, list[str]]:
-    """The share of the situation's features that a skill speaks of, and which; `words` are all terms of the skill.
+    """Return the share of the situation's features that a skill mentions, and which; `words` are all terms of the skill.
 
-    A condition that is known to hold is a feature that fits.
+    A precondition that is known to hold counts as one more feature that matches.
     """
     features = situation.features
     met = [name for name, found in features.items() if found & words]
@@ -107,7 +111,7 @@ def situation_match(situation: Situation, content: SkillContent, words: frozense
 
 
 def violated_precondition(situation: Situation, content: SkillContent) -> str:
-    """What is known not to hold and must: a precondition, or some condition of every case; empty if nothing is."""
+    """Return a precondition that is known not to hold, or that every case has such a condition; empty if there is neither."""
     false = next((c.text or c.check for c in content.preconditions if _state_of(c, situation) is False), "")
     if false or not content.cases:
         return false
@@ -131,7 +135,13 @@ def _head(command: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return value[:MOST_CHARACTERS] if isinstance(value, str) else str(value) if isinstance(value, bool | float) else ""
+    return (
+        value[:MAX_STATE_CHARACTERS]
+        if isinstance(value, str)
+        else str(value)
+        if isinstance(value, bool | float)
+        else ""
+    )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -139,9 +149,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 SAME_TASK_MIN = 0.5
-"""Tasks that share this part of their words, names and numbers aside, are of one kind."""
+"""Two tasks that share this part of their words, without names and numbers, are the same kind of task."""
 CLOSE_MEANING_MIN = 0.25
-"""From this cosine on nearness in meaning is named among the reasons."""
+"""From this cosine on a skill is close in meaning: it is given as a reason, and counts as a match in other scopes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +171,9 @@ class RecallContext:
     """What the words of the task call for."""
     tools: frozenset[str] | None = None
     """The available tools, where known."""
-    lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Composites with parts that cannot be done here → the tools that are missing."""
-    barred: Mapping[str, str] = field(default_factory=dict)
+    missing_part_tools: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Composites with parts that cannot be done here → the missing tools."""
+    disallowed_parts: Mapping[str, str] = field(default_factory=dict)
     """Composites with parts that touch more than is allowed here → what that is."""
     cited: Sequence[Item] = ()
     """Documents with what is quoted of them, the best first."""
@@ -264,10 +274,11 @@ class Weigher:
         return prominence(version.content.kind, last_at, self._now, reinforced=known.reinforced.get(version.id, 0))
 
     def _task_similarity(self, content: SkillContent) -> float:
-        """How far a task is of the kind that a skill was learned from, where readings or parts decide whether it is needed.
+        """Return how similar the task is to those that a skill was learned from; only for skills with cases or parts.
 
-        All skills of such a kind share its words, so that none of the words is rare. Who has just the tools that a skill
-        with cases works with can look whether it is needed.
+        Skills that were split from one kind of task all share its words, so no word is rare and term overlap finds none of
+        them. If all tools of a skill with cases are available, the agent can take the readings that decide whether it is
+        needed, so such a skill is relevant whatever the words are.
         """
         if not (content.cases or content.sub_skills):
             return 0.0

@@ -105,6 +105,24 @@ def test_a_tool_that_was_never_used_is_missed_by_its_name() -> None:
     assert compose("water all, and trim every hedge", ALL, tools=tools).lacking == ()
 
 
+@pytest.mark.parametrize(("seen_by", "missing"), [(("dig_bed", "water_bed"), ["prune_rose"]), (("dig_bed",), [])])
+def test_an_absent_tool_is_missing_where_half_of_the_skills_that_could_have_seen_it_did(
+    seen_by: tuple[str, ...], missing: list[str]
+) -> None:
+    tools = ("dig_bed", "water_bed", "sow_seed")
+    contents = [part(tool, tool, beside=(*tools, "prune_rose") if tool in seen_by else tools).content for tool in tools]
+    assert ToolCooccurrence(contents, tools).missed() == missing
+
+
+def test_a_plan_repeats_a_skill_for_each_number_and_is_empty_without_a_tool() -> None:
+    printing = part("print_list", "print", beside=GARDEN)
+    text = "water bed #1001; water bed #1002; print the list"
+    plan = compose(text, [printing, WATER, DIG], tools=[*GARDEN, "print_list"])
+    assert [(chosen.name, chosen.times) for chosen in plan.chosen] == [("water-bed", 2), ("print-list", 1)]
+    missing = compose(text, [printing, WATER, DIG], tools=GARDEN)
+    assert (missing.chosen, missing.lacking) == ((), ("print_list",))
+
+
 def test_a_name_from_elsewhere_is_not_missed() -> None:
     assert expected_tool_named("book a room", [each.content for each in ALL], GARDEN) == ""
     assert expected_tool_named("book a room", [each.content for each in ALL], ["print_letter"]) == "book_room"

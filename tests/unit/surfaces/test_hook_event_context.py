@@ -33,14 +33,14 @@ def test_an_event_belongs_to_the_store_of_its_folder(project, home):
     below = project.folder / "src"
     below.mkdir()
     context = ground_of(codex("Stop", cwd=below), HOME=home)
-    assert (context.where.database, context.cwd, context.scope) == (str(project.database), str(below), "project")
+    assert (context.location.database, context.cwd, context.scope) == (str(project.database), str(below), "project")
     assert context.has_store
-    assert context.recall is None
+    assert context.recall_limits is None
 
 
 def test_a_session_of_claude_code_belongs_where_it_was_started(project, home, tmp_path):
     event = claude("Stop", cwd=tmp_path)
-    assert ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).where.database == str(project.database)
+    assert ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).location.database == str(project.database)
     assert not ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(tmp_path / "gone")).has_store
     assert not ground_of(codex("Stop", cwd=tmp_path), HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).has_store
 
@@ -54,16 +54,16 @@ def test_an_event_without_a_folder_belongs_where_the_hook_runs(project, home, mo
 def test_a_named_store_is_shared_by_projects_that_keep_their_names(project, home, tmp_path):
     named = tmp_path / "all.db"
     context = ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=str(named))
-    assert (context.where.database, context.scope, context.has_store) == (str(named), "project:shop", False)
-    assert context.where.may_be_made
+    assert (context.location.database, context.scope, context.has_store) == (str(named), "project:shop", False)
+    assert context.location.may_be_made
     assert ground_of(codex("Stop", cwd=project.folder), HOME=home, TACIT_STORE=":memory:") is None
 
 
 def test_a_store_is_made_unasked_only_in_a_repository(project, home, tmp_path):
     folder = tmp_path / "notes"
     folder.mkdir()
-    assert not ground_of(codex("Stop", cwd=folder), HOME=home).where.may_be_made
-    assert ground_of(codex("Stop", cwd=project.folder), HOME=home).where.may_be_made
+    assert not ground_of(codex("Stop", cwd=folder), HOME=home).location.may_be_made
+    assert ground_of(codex("Stop", cwd=project.folder), HOME=home).location.may_be_made
 
 
 def test_tacit_keeps_out_while_it_is_paused(project, home):
@@ -91,7 +91,7 @@ def test_tacit_keeps_out_of_excluded_folders(project, home, tmp_path, place):
         for name, value in variables.items():
             patch.setenv(name, value)
         assert ground_of(codex("Stop", cwd=private), **variables) is None
-        assert ground_of(codex("Stop", cwd=project.folder), **variables).recall == (2, 1500, 0.18)
+        assert ground_of(codex("Stop", cwd=project.folder), **variables).recall_limits == (2, 1500, 0.18)
 
 
 def test_a_store_that_may_not_be_used_and_settings_that_cannot_be_read_are_faults(project, home):

@@ -14,7 +14,7 @@ from tacit.config import channels
 from tacit.config.location import HookEnvironment
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
-from tacit.surfaces.hook import event_handlers as moments
+from tacit.surfaces.hook import event_handlers
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
 from tests.unit.surfaces.hook_events import (
@@ -259,7 +259,7 @@ def test_a_correction_is_noted_and_shows_nothing(project, said):
     ],
 )
 def test_what_only_sounds_like_a_correction_is_none(said):
-    assert not moments.is_correction(f"{said} {TASK}")
+    assert not event_handlers.is_correction(f"{said} {TASK}")
 
 
 def test_the_first_message_of_a_session_corrects_nothing(project):
@@ -339,7 +339,7 @@ def test_an_answer_that_nobody_takes_was_not_given(project):
     context = find(event, HookEnvironment({"HOME": str(project.home)}))
     assert context is not None
     with pytest.raises(BrokenPipeError):
-        moments.respond(event, context, say=gone, clock=project.clock)
+        event_handlers.respond(event, context, say=gone, clock=project.clock)
     assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=TASK))
 
 

@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _run(options: dict[str, str], variables: HookEnvironment) -> None:
-    met: list[tuple[Event, EventContext]] = []
-    signal.signal(signal.SIGALRM, lambda *_: _give_up(variables.home, met))
+    in_progress: list[tuple[Event, EventContext]] = []
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(variables.home, in_progress))
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     event = parse(_read_all(), options.get("--client", ""))
     if not event.moment:
@@ -52,27 +52,27 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
         return
     if event.moment == LEARN:
         _stop_the_clock()
-        if context.has_store or context.where.may_be_made:
+        if context.has_store or context.location.may_be_made:
             learner_requests.request(event, context)
             learner_requests.start_learner(context)
         return
     if not context.has_store:
         return
-    met.append((event, context))
+    in_progress.append((event, context))
     from tacit.surfaces.hook.event_handlers import respond
 
-    respond(event, context, say=_say, decided=_stop_the_clock)
+    respond(event, context, say=_say, before_write=_stop_the_clock)
     if event.moment == START and learner_requests.is_wanted(context):
         learner_requests.start_learner(context)  # the last one was killed before its time
 
 
-def _give_up(home: str, met: list[tuple[Event, EventContext]]) -> None:
-    """Let the agent go on; what happened is still noted, as far as it is known."""
+def _give_up(home: str, in_progress: list[tuple[Event, EventContext]]) -> None:
+    """End the hook, so that the agent can go on; the event is still journaled if it was read."""
     try:
         log.note(home, f"hook: gave up after {LIMIT_S:g} seconds")
-        for event, context in met:
+        for event, context in in_progress:
             line: dict[str, object] = {"at": round(time.time(), 6), "moment": event.moment, "late": True}
-            append_late(context.where.folder_path, event.client, event.session, line)
+            append_late(context.location.folder_path, event.client, event.session, line)
     finally:
         os._exit(0)
 

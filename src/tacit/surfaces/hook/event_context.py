@@ -13,7 +13,8 @@ from tacit.surfaces.hook.events import Event
 
 SETTINGS_FILE = "tacit.toml"
 
-Recall = tuple[int, int, float] | None
+RecallLimits = tuple[int, int, float]
+"""Number of skills, token budget, and least relevance."""
 AUTO = "auto"
 """The embedder without settings."""
 
@@ -21,19 +22,32 @@ AUTO = "auto"
 class EventContext:
     """The store for an event, and the settings for asking it."""
 
-    __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "person", "recall", "store", "where")
+    __slots__ = (
+        "cwd",
+        "embedder",
+        "embedder_homes",
+        "hold_out",
+        "home",
+        "location",
+        "person",
+        "recall_limits",
+        "store_option",
+    )
 
-    def __init__(self, where: StoreLocation, *, cwd: str, home: str, store: str, recall: Recall) -> None:
-        self.where = where
+    def __init__(
+        self, location: StoreLocation, *, cwd: str, home: str, store_option: str, recall_limits: RecallLimits | None
+    ) -> None:
+        self.location = location
         self.cwd = cwd
         self.home = home
-        self.store = store
-        """The store that was named by option, if any."""
-        self.recall = recall
-        """Number, token budget and least relevance; nothing where the defaults apply."""
+        """Tacit's folder in the person's home, where the log is."""
+        self.store_option = store_option
+        """The value of the option `--store`, if any."""
+        self.recall_limits = recall_limits
+        """The limits from the settings; nothing where the defaults apply."""
         self.embedder = AUTO
         """The setting `recall.embedder`."""
-        self.homes = [home]
+        self.embedder_homes = [home]
         """Folders that may hold the person's embedders."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
@@ -43,46 +57,46 @@ class EventContext:
     @property
     def has_store(self) -> bool:
         """Whether there is a store."""
-        return os.path.isfile(self.where.database)
+        return os.path.isfile(self.location.database)
 
     @property
     def scope(self) -> str:
         """The scope that is asked for, as text."""
-        return "project" if self.where.is_projects_own else f"project:{os.path.basename(self.where.project_path)}"
+        return "project" if self.location.is_projects_own else f"project:{os.path.basename(self.location.project_path)}"
 
 
 def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventContext | None:
     """Return the context of an event; nothing where hooks are off."""
     cwd = event.cwd if os.path.isabs(event.cwd) and os.path.isdir(event.cwd) else os.getcwd()
-    # Where Claude Code was started; its shell wanders off, and one session belongs to one store.
+    # The folder where Claude Code was started: its shell changes folders, and one session belongs to one store.
     started = variables.claude_project if event.client == "claude-code" else ""
     here = started if os.path.isabs(started) and os.path.isdir(started) else cwd
-    where = locate(here, home=variables.home, owners=variables.owners, store=store, variable=variables.store)
-    if where.database == MEMORY or paused_until(where.folder_path) is not None:
+    location = locate(here, home=variables.home, owners=variables.owners, store=store, variable=variables.store)
+    if location.database == MEMORY or paused_until(location.folder_path) is not None:
         return None
-    recall: Recall = None
+    limits: RecallLimits | None = None
     embedder, hold_out = AUTO, 0.0
-    if _has_settings(here, where.project_path, variables):
-        recall, embedder, hold_out, exclude = _settings(here, where.project_path)
+    if _has_settings(here, location.project_path, variables):
+        limits, embedder, hold_out, exclude = _settings(here, location.project_path)
         from fnmatch import fnmatch
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
-    context = EventContext(where, cwd=cwd, home=variables.home, store=store, recall=recall)
+    context = EventContext(location, cwd=cwd, home=variables.home, store_option=store, recall_limits=limits)
     context.embedder, context.hold_out, context.person = embedder, hold_out, variables.account
-    context.homes = list(dict.fromkeys((variables.home, variables.account_home)))
+    context.embedder_homes = list(dict.fromkeys((variables.home, variables.account_home)))
     return context
 
 
 def _has_settings(here: str, project: str, variables: HookEnvironment) -> bool:
-    """Whether anybody has written settings; if not, the defaults hold and nothing more is loaded."""
+    """Whether there are settings; if not, the defaults apply and nothing more is loaded."""
     homes = {variables.home, variables.account_home}
     return bool(variables.config_file) or any(
         os.path.isfile(os.path.join(folder, SETTINGS_FILE)) for folder in (here, project, *homes)
     )
 
 
-def _settings(here: str, project: str) -> tuple[Recall, str, float, tuple[str, ...]]:
+def _settings(here: str, project: str) -> tuple[RecallLimits, str, float, tuple[str, ...]]:
     from pathlib import Path
 
     from tacit.config.environment import UserEnvironment

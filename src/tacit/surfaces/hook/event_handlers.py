@@ -1,8 +1,16 @@
 """Handles each hook event: an event, its context and the session so far → an answer for the agent and a journal line.
 
-Session start: norms, and what else is known here. A prompt: what fits it. A call that failed: what is known of the error,
-once per error. Going in circles: one warning. A correction or a refusal: noted, nothing shown. Nothing is shown twice to
-one context; what did not fit or was there already is noted too.
+At the start of a session norms and an index of skills are shown, at a prompt the skills that fit it, and at a failed call
+what is known of its error, once per error. An agent that repeats itself gets one warning. A correction or a refusal is
+journaled and shows nothing. Nothing is shown twice in one context.
+
+The keys of a journal line are stored, so they keep their names (`ingest.journal` reads them):
+`at`, `moment`, `agent`, `model`, `source`, `tool`: the event. `about`: a digest of the prompt. `shown`, `skipped` (shown
+before), `held` (no space): version ids. `control` and `lots`: [version id, probability] of skills that were held back as
+controls, and of those that could have been. `assumed`: [text, check] of the preconditions of what was shown. `corrective`:
+"said" or "denied" if a person objected; `after`: what had been shown then. `deeds`: actions of a call for finding loops, each
+with `did` (its kind) and `what` (a digest); `warned`: the loops that were reported; `answered`: digests of errors that were
+looked up; `indexed`: whether the index was shown.
 """
 
 from __future__ import annotations
@@ -24,16 +32,16 @@ if TYPE_CHECKING:
     from tacit.recall.ranking import RecallDecision, Row
     from tacit.store.hook_index import HookIndex, SkillRow
 
-INDEX_LINES = 200
-NORMS = 20
-NORMS_ROOM = 6_500
-"""How many norms and preferences come at the start at most, and how many characters: the index has its place too."""
-NORMS_KNOWN = 200
-CROWDED = 6
-"""Of those that had no room, so many are named."""
-PROMPT_CHARACTERS = 20_000
-ERROR_ITEMS = 1
-"""An error has one cause, and the agent is in the middle of something."""
+MAX_INDEX_LINES = 200
+MAX_RULES_SHOWN = 20
+MAX_RULES_CHARACTERS = 6_500
+"""How many norms and preferences a session starts with, and in how many characters: the index needs space too."""
+MAX_RULES_READ = 200
+MAX_NAMED_RULES = 6
+"""How many of those without space are named."""
+MAX_PROMPT_CHARACTERS = 20_000
+MAX_ERROR_ITEMS = 1
+"""How many skills one error brings: it has one cause, and the agent is at work."""
 MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
 
@@ -47,10 +55,10 @@ _CORRECTION = (
     r"(?:i|we) (?:said|meant|told you|asked for|never asked|prefer|don['’]?t)\b|"
     r"(?:please )?use \S+(?: \S+)? (?:instead|not)\b|actually[, ])"
 )
-"""How an objection to what was done begins. A message that only might be one is taken for a request."""
+"""How a message begins that objects to what was done. Anything doubtful counts as a request."""
 _DENIALS = ("The user doesn't want to ", "Permission to use ", "Permission for this tool use was denied")
 _REFUSED_EDIT = "<tool_use_error>"
-_TELLING = (
+_ERROR_WORDS = (
     "error", "fatal", "fail", "cannot", "could not", "unable to", "not found", "denied", "no such", "exception", "panic",
     "traceback",
 )  # fmt: skip
@@ -58,9 +66,9 @@ _ERROR_LINE = (
     r"(?i:\b(?:error|fatal|panic)\b(?:\[\w+\])?\s*:|command not found|no such file|permission denied|\bERR!|"
     r"\b(?:cannot|could not|unable to) )|[A-Z]\w*(?:Error|Exception)\b"
 )
-"""What a line must have to count as an error where nobody says that the call failed; "0 errors" has not."""
-_SPECIFIC = 3
-"""Words that a signature must have where nobody says that the call failed."""
+"""What a line must contain to count as an error where the client does not report a failure; "0 errors" does not."""
+_MIN_SIGNATURE_WORDS = 3
+"""The fewest words of a signature that counts as an error where the client does not report a failure."""
 
 
 class CompositeParts:
@@ -121,7 +129,7 @@ class CompositeParts:
 class EventResponse:
     """One event while it is handled: the answer and the journal line that it becomes."""
 
-    __slots__ = ("answer", "context", "event", "hook_index", "line", "now", "past", "pushed", "signature")
+    __slots__ = ("allowed_kinds", "answer", "context", "event", "hook_index", "line", "now", "past", "signature")
 
     def __init__(self, event: Event, context: EventContext, *, now: float) -> None:
         self.event = event
@@ -130,26 +138,28 @@ class EventResponse:
         self.past = SessionPast()
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
-        self.hook_index = self._look() if event.moment == START or event.prompt.strip() or self.signature else None
-        """The store as hooks see it, where it is asked at all."""
-        self.pushed = PUSHED[channels(context.where.folder_path).get(event.client, HOOK)]
-        """The kinds that reach this client by hook; the others have a channel of their own."""
+        self.hook_index = (
+            self._open_index() if event.moment == START or event.prompt.strip() or self.signature else None
+        )
+        """The store as hooks see it; nothing where this event asks nothing."""
+        self.allowed_kinds = PUSHED[channels(context.location.folder_path).get(event.client, HOOK)]
+        """The kinds that reach this client by hook; other kinds have another channel."""
         self.answer = HookAnswer(event.name)
         self.line: dict[str, object] = {
             "at": round(now, 6), "moment": event.moment, "agent": event.agent, "model": event.model[:80]
         }  # fmt: skip
 
-    def _look(self) -> HookIndex | None:
+    def _open_index(self) -> HookIndex | None:
         import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.store.hook_index import HookIndex
 
-        hook_index = HookIndex.open(self.context.where.database)
+        hook_index = HookIndex.open(self.context.location.database)
         if hook_index is not None and self.event.prompt.strip():
             self._set_query_vector(hook_index)
         return hook_index
 
     def _set_query_vector(self, hook_index: HookIndex) -> None:
-        """Let the store be asked by meaning too, where the embedder in use is light enough; the agent hears of no fault."""
+        """Search by meaning too, if the embedder in use loads fast enough. A fault is logged, and words alone are used."""
         spaces = hook_index.spaces()
         if not spaces or self.context.embedder == "none":
             return
@@ -157,9 +167,9 @@ class EventResponse:
         from tacit.providers.embedding.static import open_light
 
         try:
-            embedder = open_light(self.context.embedder, homes=self.context.homes, spaces=spaces)
+            embedder = open_light(self.context.embedder, homes=self.context.embedder_homes, spaces=spaces)
             if embedder is not None:
-                (vector,) = embedder.embed([self.event.prompt[:PROMPT_CHARACTERS]])
+                (vector,) = embedder.embed([self.event.prompt[:MAX_PROMPT_CHARACTERS]])
                 hook_index.set_query_vector(vector, space=embedder.identity)
         except (TacitError, OSError) as error:
             log.note(self.context.home, f"{self.event.moment}: found by words alone: {error}")
@@ -245,26 +255,26 @@ def respond(
     context: EventContext,
     *,
     say: Callable[[str], None],
-    decided: Callable[[], None] = lambda: None,
+    before_write: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = time.time,
 ) -> None:
-    """Answer one event: note it in the journal, then say what there is to say.
+    """Answer one event: append it to the journal, then write the answer.
 
-    `decided` is called when all that may take time is over, and before anything is written.
+    `before_write` is called after everything that may take time and before anything is written; it cancels the timeout.
     """
-    turn = EventResponse(event, context, now=clock())
-    with Journal(context.where.folder_path, event.client, event.session) as journal:
-        turn.past = journal.past(event.agent)
-        _AT[event.moment](turn)
-        decided()
-        journal.append(turn.line)
-        text = turn.answer.json()
+    response = EventResponse(event, context, now=clock())
+    with Journal(context.location.folder_path, event.client, event.session) as journal:
+        response.past = journal.past(event.agent)
+        _HANDLERS[event.moment](response)
+        before_write()
+        journal.append(response.line)
+        text = response.answer.json()
         if not text:
             return
         try:
             say(text)
         except OSError:
-            journal.append({"moment": "lost", "lost": turn.line["at"]})
+            journal.append({"moment": "lost", "lost": response.line["at"]})
             raise
 
 
@@ -273,91 +283,96 @@ def is_correction(prompt: str) -> bool:
     return bool(re.match(_CORRECTION, prompt))
 
 
-def _at_start(turn: EventResponse) -> None:
-    source = turn.event.source[:20] or "startup"
-    turn.line["source"] = source
-    turn.past = turn.past.renewed(source, turn.now)
-    hook_index = turn.hook_index
+def _at_start(response: EventResponse) -> None:
+    source = response.event.source[:20] or "startup"
+    response.line["source"] = source
+    response.past = response.past.renewed(source, response.now)
+    hook_index = response.hook_index
     if hook_index is None:
         return
     from tacit.text.safe_markdown import shown_line
 
-    scope = turn.context.scope
-    _show_rules(turn, [each for each in hook_index.norms(scope=scope, limit=NORMS_KNOWN) if _is_ours(turn, each)])
-    listed = turn.pushed.difference(_RULES)
-    known = [row for row in hook_index.index(INDEX_LINES, scope=scope) if row.kind in listed]
-    if turn.context.hold_out > 0:  # nor does the agent hear the name of what it is to go without
-        known = [each for each in known if not turn.is_held_back(each, turn.holdout_probability(each))]
-    if known and not turn.past.has_index:
+    scope = response.context.scope
+    _show_rules(
+        response, [each for each in hook_index.norms(scope=scope, limit=MAX_RULES_READ) if _may_see(response, each)]
+    )
+    listed = response.allowed_kinds.difference(_RULES)
+    known = [row for row in hook_index.index(MAX_INDEX_LINES, scope=scope) if row.kind in listed]
+    if response.context.hold_out > 0:  # the agent must not see the name of a skill that is held back either
+        known = [each for each in known if not response.is_held_back(each, response.holdout_probability(each))]
+    if known and not response.past.has_index:
         lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
-        turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
-    _report_damage(turn, hook_index)
+        response.line["indexed"] = response.answer.add_list(_INDEX, lines) > 0
+    _report_damage(response, hook_index)
 
 
-def _is_ours(turn: EventResponse, rule: SkillRow) -> bool:
+def _may_see(response: EventResponse, rule: SkillRow) -> bool:
     from tacit.domain.reach import is_anothers
 
-    return not is_anothers(rule.person, turn.context.person)
+    return not is_anothers(rule.person, response.context.person)
 
 
-def _show_rules(turn: EventResponse, rules: list[SkillRow]) -> None:
-    """Load what holds for every task, the best first, as far as there is room; what has none is named."""
+def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
+    """Show the norms and preferences, the best first, as far as there is space; name the others."""
     from tacit.text.safe_markdown import shown_line
 
     shown: list[SkillRow] = []
-    crowded: list[str] = []
+    unshown: list[str] = []
     for rule in rules:
-        if rule.version_id in turn.past.shown:
-            turn.listed("skipped").append(rule.version_id)
-        elif len(shown) < NORMS and (
-            turn.answer.add(rule.text, room=NORMS_ROOM) or turn.answer.add(rule.brief, room=NORMS_ROOM)
+        if rule.version_id in response.past.shown:
+            response.listed("skipped").append(rule.version_id)
+        elif len(shown) < MAX_RULES_SHOWN and (
+            response.answer.add(rule.text, room=MAX_RULES_CHARACTERS)
+            or response.answer.add(rule.brief, room=MAX_RULES_CHARACTERS)
         ):
             shown.append(rule)
         else:
-            turn.note_no_space(rule.version_id)
-            crowded.append(shown_line(rule.name))
-    turn.note_shown(shown)
-    if crowded:
-        more = ", ".join(crowded[:CROWDED]) + (", …" if len(crowded) > CROWDED else "")
-        turn.answer.add(
-            f"[no room for {len(crowded)} more that hold here, `tacit skills show NAME` tells them: {more}]"
+            response.note_no_space(rule.version_id)
+            unshown.append(shown_line(rule.name))
+    response.note_shown(shown)
+    if unshown:
+        more = ", ".join(unshown[:MAX_NAMED_RULES]) + (", …" if len(unshown) > MAX_NAMED_RULES else "")
+        response.answer.add(
+            f"[no room for {len(unshown)} more that hold here, `tacit skills show NAME` tells them: {more}]"
         )
 
 
-def _at_prompt(turn: EventResponse) -> None:
-    prompt = turn.event.prompt
-    turn.line["about"] = digest(prompt.strip())
-    if turn.past.is_asked and is_correction(prompt):
-        turn.line["corrective"] = "said"
-        turn.line["after"] = list(turn.past.shown)[-5:]
+def _at_prompt(response: EventResponse) -> None:
+    prompt = response.event.prompt
+    response.line["about"] = digest(prompt.strip())
+    if response.past.is_asked and is_correction(prompt):
+        response.line["corrective"] = "said"
+        response.line["after"] = list(response.past.shown)[-5:]
         return
-    found = recall_for_prompt(turn)
-    if found is not None and turn.hook_index is not None:
-        turn.give(found, apply_holdout=turn.context.hold_out > 0)
-        _report_damage(turn, turn.hook_index)
+    found = recall_for_prompt(response)
+    if found is not None and response.hook_index is not None:
+        response.give(found, apply_holdout=response.context.hold_out > 0)
+        _report_damage(response, response.hook_index)
 
 
-def recall_for_prompt(turn: EventResponse) -> RecallDecision | None:
+def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
     """Decide what to show for the prompt of an event; nothing where there is no store to ask."""
-    if turn.hook_index is None:
+    if response.hook_index is None:
         return None
     from tacit.recall.hook_recall import for_task
 
-    prompt, scope = turn.event.prompt[:PROMPT_CHARACTERS], turn.context.scope
-    return for_task(turn.hook_index, prompt, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
+    prompt, scope = response.event.prompt[:MAX_PROMPT_CHARACTERS], response.context.scope
+    return for_task(
+        response.hook_index, prompt, scope=scope, now=response.now, limits=_limits(response), skip=response.past.shown
+    )
 
 
-def _at_call(turn: EventResponse) -> None:
-    for call in turn.event.calls:
+def _at_call(response: EventResponse) -> None:
+    for call in response.event.calls:
         if call.failed and _is_denied(call):
-            _note_denial(turn, call)
+            _note_denial(response, call)
             continue
-        turn.line["tool"] = _named(call)
-        _warn_of_loops(turn, call)
-        error = digest(turn.signature) if turn.signature else ""
-        if error and error not in turn.past.answered:
-            turn.line["answered"] = [error]
-            _recall_for_error(turn, call)
+        response.line["tool"] = _tool_word(call)
+        _warn_of_loops(response, call)
+        error = digest(response.signature) if response.signature else ""
+        if error and error not in response.past.answered:
+            response.line["answered"] = [error]
+            _recall_for_error(response, call)
 
 
 def _signature(call: HookCall) -> str:
@@ -366,7 +381,7 @@ def _signature(call: HookCall) -> str:
         return ""
     if call.failed is None:
         text = call.output.lower()
-        if loops.shows_text(call) or not any(word in text for word in _TELLING):
+        if loops.shows_text(call) or not any(word in text for word in _ERROR_WORDS):
             return ""
     from tacit.text.error_signatures import error_signature
 
@@ -374,85 +389,85 @@ def _signature(call: HookCall) -> str:
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
 
 
-def _recall_for_error(turn: EventResponse, call: HookCall) -> None:
-    hook_index = turn.hook_index
-    if hook_index is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
+def _recall_for_error(response: EventResponse, call: HookCall) -> None:
+    hook_index = response.hook_index
+    if hook_index is None or (call.failed is None and len(response.signature.split()) < _MIN_SIGNATURE_WORDS):
         return
     from tacit.recall.hook_recall import for_error
 
-    limits = _limits(turn)
-    limits.k = min(limits.k, ERROR_ITEMS)
+    limits = _limits(response)
+    limits.k = min(limits.k, MAX_ERROR_ITEMS)
     found = for_error(
         hook_index,
-        turn.signature,
-        scope=turn.context.scope,
-        now=turn.now,
+        response.signature,
+        scope=response.context.scope,
+        now=response.now,
         limits=limits,
-        skip=turn.past.shown,
+        skip=response.past.shown,
         exact=not call.failed,  # the client does not report a failure: a similar error would be a guess
     )
-    turn.give(found)
-    _report_damage(turn, hook_index)
+    response.give(found)
+    _report_damage(response, hook_index)
 
 
-def _limits(turn: EventResponse) -> HookLimits:
+def _limits(response: EventResponse) -> HookLimits:
     from tacit.recall.hook_recall import HookLimits
 
     limits = HookLimits()
-    if turn.context.recall is not None:
-        limits.k, limits.budget_tokens, limits.min_relevance = turn.context.recall
-    limits.kinds, limits.person = turn.pushed, turn.context.person
+    if response.context.recall_limits is not None:
+        limits.k, limits.budget_tokens, limits.min_relevance = response.context.recall_limits
+    limits.kinds, limits.person = response.allowed_kinds, response.context.person
     return limits
 
 
-def _warn_of_loops(turn: EventResponse, call: HookCall) -> None:
-    actions = loops.actions_of(call, signature=turn.signature, cwd=turn.context.cwd)[:LISTED]
-    turn.line["deeds"] = actions
+def _warn_of_loops(response: EventResponse, call: HookCall) -> None:
+    actions = loops.actions_of(call, signature=response.signature, cwd=response.context.cwd)[:LISTED]
+    response.line["deeds"] = actions
     for action in actions:
         key = loops.key_of(action)
-        if key in turn.past.warned or not loops.is_loop(action, turn.past.actions):
+        if key in response.past.warned or not loops.is_loop(action, response.past.actions):
             continue
         from tacit.text.safe_markdown import one_line
 
-        target = one_line(loops.target_of(call, cwd=turn.context.cwd))
-        if turn.answer.note(loops.warning(action, turn.past.actions, target=target)):
-            turn.listed("warned").append(key)
+        target = one_line(loops.target_of(call, cwd=response.context.cwd))
+        if response.answer.note(loops.warning(action, response.past.actions, target=target)):
+            response.listed("warned").append(key)
         return
 
 
-def _at_batch(turn: EventResponse) -> None:
-    """A batch tells what no other event does: permissions that were denied and edits that found nothing to change."""
-    for call in turn.event.calls:
+def _at_batch(response: EventResponse) -> None:
+    """Read what only a batch reports: denied permissions, and edits that found nothing to change."""
+    for call in response.event.calls:
         if _is_denied(call):
-            _note_denial(turn, call)
+            _note_denial(response, call)
         elif call.output.startswith(_REFUSED_EDIT):
             what = digest(call.tool, repr(sorted(call.arguments.items())), call.output)
-            turn.listed("deeds").append({"did": FAILED, "what": what})
+            response.listed("deeds").append({"did": FAILED, "what": what})
 
 
-def _at_denial(turn: EventResponse) -> None:
-    for call in turn.event.calls:
-        _note_denial(turn, call)
+def _at_denial(response: EventResponse) -> None:
+    for call in response.event.calls:
+        _note_denial(response, call)
 
 
 def _is_denied(call: HookCall) -> bool:
-    """Whether the client says so; the text of an MCP tool is its server's, which may imitate the client's words."""
+    """Return whether the client reports a denial; the output of an MCP tool is not trusted, it could imitate that."""
     return call.output.startswith(_DENIALS) and not call.tool.startswith("mcp__")
 
 
-def _note_denial(turn: EventResponse, call: HookCall) -> None:
-    turn.line["corrective"] = "denied"
-    turn.line["tool"] = _named(call)
-    turn.line["after"] = list(turn.past.shown)[-5:]
+def _note_denial(response: EventResponse, call: HookCall) -> None:
+    response.line["corrective"] = "denied"
+    response.line["tool"] = _tool_word(call)
+    response.line["after"] = list(response.past.shown)[-5:]
 
 
-def _named(call: HookCall) -> str:
+def _tool_word(call: HookCall) -> str:
     return re.sub(r"[^\w.:-]+", "_", call.tool)[:80]
 
 
-def _report_damage(turn: EventResponse, hook_index: HookIndex) -> None:
+def _report_damage(response: EventResponse, hook_index: HookIndex) -> None:
     for damage in hook_index.damaged[:5]:
-        log.note(turn.context.home, f"{turn.event.moment}: {damage}")
+        log.note(response.context.home, f"{response.event.moment}: {damage}")
 
 
-_AT = {START: _at_start, PROMPT: _at_prompt, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}
+_HANDLERS = {START: _at_start, PROMPT: _at_prompt, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}

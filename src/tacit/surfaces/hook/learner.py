@@ -34,31 +34,33 @@ def run(options: Mapping[str, str], *, home: str) -> None:
     """Work until no request is left; return at once if another learner is working."""
     environment = UserEnvironment.read()
     start = Path(options.get("--cwd") or Path.cwd())
-    place = find_location(environment, store=options.get("--store", ""), start=start)
-    sessions = place.folder / FOLDER
+    location = find_location(environment, store=options.get("--store", ""), start=start)
+    sessions = location.folder / FOLDER
     left_over, before = True, set[tuple[str, int]]()
-    while (wanted := learner_requests.waiting(sessions, left_over=left_over)) - before and place.paused_until is None:
-        held = learner_requests.lock(str(sessions))
-        if held is None:
+    while (
+        wanted := learner_requests.waiting(sessions, left_over=left_over)
+    ) - before and location.paused_until is None:
+        lock_file = learner_requests.lock(str(sessions))
+        if lock_file is None:
             return
         try:
-            _work(place, sessions, environment, home=home)
+            _work(location, sessions, environment, home=home)
         finally:
-            os.close(held)
+            os.close(lock_file)
         left_over, before = False, wanted
 
 
-def config_for(place: StoreLocation, environment: UserEnvironment) -> Config:
+def config_for(location: StoreLocation, environment: UserEnvironment) -> Config:
     """Return the settings of a project with the policy of the account's own home; other files may only tighten that."""
     own = environment.account_home / HOME_FOLDER if environment.account_home else None
-    config, _ = load_config((place.project, environment.home), file=environment.config_file, home=own)
+    config, _ = load_config((location.project, environment.home), file=environment.config_file, home=own)
     return config
 
 
-def _work(place: StoreLocation, sessions: Path, environment: UserEnvironment, *, home: str) -> None:
+def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment, *, home: str) -> None:
     taken = learner_requests.take(sessions, home=home)
     own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
-    with open_at(place, config=config_for(place, environment), home=own) as memory:
+    with open_at(location, config=config_for(location, environment), home=own) as memory:
         done = [request for request in taken if _is_captured(memory, request, home=home)]
         memory.learn(on_journal_fault=partial(log.fault, home, during="fold"))
         _embed(memory, home=home)

@@ -38,7 +38,7 @@ SET_ASIDE_S = 14 * 86_400.0
 
 def request(event: Event, context: EventContext) -> None:
     """Leave a request for this session, replacing an earlier one that nobody has taken yet."""
-    folder = context.where.folder_path
+    folder = context.location.folder_path
     make_folder(folder)
     make_sessions(os.path.join(folder, FOLDER))
     wanted = path_of(folder, event.client, event.session).removesuffix(SUFFIX) + WANTED
@@ -49,11 +49,13 @@ def request(event: Event, context: EventContext) -> None:
 
 def is_wanted(context: EventContext) -> bool:
     """Whether a request waits, or was taken and never finished."""
-    return any(name.endswith((WANTED, TAKEN)) for name in os.listdir(os.path.join(context.where.folder_path, FOLDER)))
+    return any(
+        name.endswith((WANTED, TAKEN)) for name in os.listdir(os.path.join(context.location.folder_path, FOLDER))
+    )
 
 
 def lock(sessions: str) -> int | None:
-    """Become the one learner of this store; nothing if there is one. Closing the number gives it up."""
+    """Take the lock of the one learner of this store; nothing if another has it. Closing the file releases it."""
     file = os.open(os.path.join(sessions, LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,13 +67,13 @@ def lock(sessions: str) -> int | None:
 
 def start_learner(context: EventContext) -> None:
     """Start a learner that nobody waits for, unless one is at work: it looks for requests again before it ends."""
-    held = lock(os.path.join(context.where.folder_path, FOLDER))
-    if held is None:
+    lock_file = lock(os.path.join(context.location.folder_path, FOLDER))
+    if lock_file is None:
         return
-    os.close(held)
-    store = ["--store", context.store] if context.store else []
+    os.close(lock_file)
+    store = ["--store", context.store_option] if context.store_option else []
     # -P: the project's folder is not a place to import from.
-    command = [sys.executable, "-P", "-m", "tacit", "hook", "learn", "--cwd", context.where.project_path, *store]
+    command = [sys.executable, "-P", "-m", "tacit", "hook", "learn", "--cwd", context.location.project_path, *store]
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -79,13 +81,13 @@ def start_learner(context: EventContext) -> None:
     try:
         os.setsid()
         if os.fork() == 0:
-            _become(command)
+            _exec_detached(command)
     finally:
         os._exit(0)
 
 
-def _become(command: list[str]) -> None:
-    """Let go of everything the agent's client holds, step back in the queue, and become the learner."""
+def _exec_detached(command: list[str]) -> None:
+    """Close the files of the agent's client, lower the priority, and replace this process by the learner."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)

@@ -1,6 +1,6 @@
 """The hooks' log: one line per fault, in the person's home. Bounded, and never a word of what an agent or person wrote.
 
-A hook has nobody to tell: whatever goes wrong, the agent must not see it. `tacit doctor` shows these lines.
+A hook cannot report faults anywhere else: the agent must not see them. `tacit doctor` shows these lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def fault(home: str, error: BaseException, *, during: str) -> None:
 
 
 def note(home: str, text: str) -> None:
-    """Append one line; a log that cannot be written is nobody's business here."""
+    """Append one line. A log that cannot be written is ignored: a hook must not fail because of it."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:300]}\n"
     path = os.path.join(home, NAME)
     try:
@@ -53,10 +53,10 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         text += f" ({os.strerror(error.errno)})"
     elif type(error).__module__.startswith("tacit.surfaces.hook"):
-        text += f" ({error})"  # our own words, which quote nothing
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is not None:
-        text += f" at {os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}"
+        text += f" ({error})"  # our own messages, which quote nothing
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is not None:
+        text += f" at {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
     return text
