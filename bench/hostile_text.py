@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tacit.render.skill_md import examine
 from tacit.text.redaction import redact
+from tacit.text.resource_uses import resource_uses_in
 from tacit.text.safe_markdown import inert
-from tacit.text.touches import touches_in
 
 SIZE = 25_000
 PIECES = [
@@ -40,7 +40,7 @@ PIECES = [
 READERS: dict[str, Callable[[str], object]] = {
     "safe markdown": inert,
     "redaction": redact,
-    "touches": lambda text: touches_in("body", text),
+    "touches": lambda text: resource_uses_in("body", text),
     "SKILL.md": lambda text: examine(f"---\nname: x\ndescription: y\n---\n{text}"),
 }
 

@@ -197,7 +197,7 @@ def warm_up() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     from tacit.gate.checks import built_in
-    from tacit.text.touches.sentences import BITS, pattern
+    from tacit.text.resource_uses.sentences import BITS, pattern
 
     built_in()
     for name in BITS:

@@ -39,7 +39,7 @@ class ControlDraw:
     session: str = ""
     exported: bool = False
     """Whether procedures are also exported to a client's folder, where the agent sees them anyway."""
-    dice: Callable[[], float] = random.random
+    random_number: Callable[[], float] = random.random
 
     @classmethod
     def here(cls, hold_out: float, place: StoreLocation | None, *, session: str = "") -> ControlDraw:
@@ -60,7 +60,7 @@ class ControlDraw:
         for group in groups:
             chance = self._chance(store, group)
             shares |= dict.fromkeys(group.drawn, chance)
-            if is_held_back(self.session, group.head.version.skill_id, chance, dice=self.dice):
+            if is_held_back(self.session, group.root.version.skill_id, chance, random_number=self.random_number):
                 out.append(group)
         return DrawnSelection(
             selection=_without(selection, [each for each in groups if each not in out], out) if out else selection,
@@ -70,7 +70,7 @@ class ControlDraw:
 
     def _chance(self, store: Store, group: _DrawGroup) -> float:
         """The chance of being held out; 0 where it is seen anyway, or where a part of it is never held out."""
-        if self.exported and group.head.version.content.kind is Kind.PROCEDURE:
+        if self.exported and group.root.version.content.kind is Kind.PROCEDURE:
             return 0.0
         known = store.renderings.get(group.shown)
         unproven = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
@@ -81,7 +81,7 @@ class ControlDraw:
 class _DrawGroup:
     """What one draw decides: an item and the parts that it shows."""
 
-    head: Item
+    root: Item
     shown: tuple[str, ...]
     """Itself and its parts."""
     drawn: tuple[str, ...]
@@ -91,19 +91,19 @@ class _DrawGroup:
 def _groups(items: Sequence[Item]) -> list[_DrawGroup]:
     given = {item.version_id: item for item in items}
     inside = {part.id for item in items for part in item.parts if part.id != item.version_id}
-    heads = [item for item in items if item.version_id not in inside]
-    shown = [(head.version_id, *_all_parts(head, given)) for head in heads]
+    roots = [item for item in items if item.version_id not in inside]
+    shown = [(root.version_id, *_all_parts(root, given)) for root in roots]
     times = Counter(version_id for each in shown for version_id in each)
     return [
-        _DrawGroup(head=head, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
-        for head, each in zip(heads, shown, strict=True)
+        _DrawGroup(root=root, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
+        for root, each in zip(roots, shown, strict=True)
     ]
 
 
-def _all_parts(head: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
+def _all_parts(root: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
     """The parts of a composite, and their parts as far as these are selected too."""
-    found = {head.version_id: None}
-    pending = [head]
+    found = {root.version_id: None}
+    pending = [root]
     while pending:
         new = [part.id for part in pending.pop().parts if part.id not in found]
         found |= dict.fromkeys(new)

@@ -34,7 +34,7 @@ _LET_IN_BY_POLICY = "policy: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rechecked:
-    """A recallable version after a recheck: what no longer holds, and the status it gets."""
+    """A recallable version after a recheck: what is no longer valid, and the status it gets."""
 
     stored: StoredVersion
     reasons: tuple[CodedReason, ...]
@@ -132,7 +132,7 @@ def rollback_decisions(store: Store, target: StoredVersion) -> list[tuple[str, g
 
 
 def recheck_all(store: Store, policy: Policy) -> Iterator[Rechecked]:
-    """Examine everything recallable with today's checks, and yield what no longer holds."""
+    """Examine everything recallable with today's checks, and yield what is no longer valid."""
     for stored in store.catalogue(statuses=RECALLABLE):
         found = recheck_one(store, stored, policy)
         if found.reasons:
@@ -140,7 +140,7 @@ def recheck_all(store: Store, policy: Policy) -> Iterator[Rechecked]:
 
 
 def recheck_one(store: Store, stored: StoredVersion, policy: Policy) -> Rechecked:
-    """Check whether the approval of one version still holds."""
+    """Check whether the approval of one version is still valid."""
     version, examination = stored.version, gate.examine_version(stored.version)
     approvals = store.approvals(version.id)
     if approvals:
@@ -170,7 +170,7 @@ def _not_quotable(store: Store, version: SkillVersion) -> Iterator[CodedReason]:
 
 
 def record_recheck(store: Store, found: Rechecked, *, by: str, at: datetime, policy: Policy) -> Verdict:
-    """Store the verdict of a recheck; a version whose approval no longer holds is taken out of use."""
+    """Store the verdict of a recheck; a version whose approval is no longer valid is taken out of use."""
     version = found.stored.version
     if found.after is not None:
         reasons = joined_text([coded(GateReason.APPROVAL_NO_LONGER_HOLDS), *found.reasons])
@@ -194,7 +194,7 @@ def record_recheck(store: Store, found: Rechecked, *, by: str, at: datetime, pol
 
 
 def recheck(store: Store, policy: Policy, *, by: str, at: datetime) -> list[Rechecked]:
-    """Recheck everything recallable; with `by`, take out of use what no longer holds, all or nothing."""
+    """Recheck everything recallable; with `by`, take out of use what is no longer valid, all or nothing."""
     found = list(recheck_all(store, policy))
     with store.transaction():
         for each in found if by else ():
@@ -203,7 +203,7 @@ def recheck(store: Store, policy: Policy, *, by: str, at: datetime) -> list[Rech
 
 
 def recheck_outdated(store: Store, policy: Policy, *, at: datetime) -> list[Verdict]:
-    """Recheck approvals that were given under other checks; what no longer holds waits for a person again."""
+    """Recheck approvals that were given under other checks; what is no longer valid waits for a person again."""
     now = gate.checks_in_use()
     withdrawn: list[Verdict] = []
     for stored in store.catalogue(statuses=RECALLABLE):

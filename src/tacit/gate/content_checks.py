@@ -23,9 +23,9 @@ from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
 from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities, resource_uses
 from tacit.text.programs import WRAPPERS
-from tacit.text.touches import field_texts
-from tacit.text.touches.addresses import host_of
-from tacit.text.touches.command_touches import FETCHERS
+from tacit.text.resource_uses import field_texts
+from tacit.text.resource_uses.addresses import host_of
+from tacit.text.resource_uses.command_uses import FETCHERS
 
 LEARNED = "tacit."
 """The `made_by` of a skill that Tacit learned from attempts begins with this."""

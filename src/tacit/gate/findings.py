@@ -101,7 +101,7 @@ class GateReason(StrEnum):
     READ_INSTRUCTIONS = "read_instructions"
     HAS_FINDING = "has_finding"
     TOO_FEW_SUCCESSES = "too_few_successes"
-    # why an approval no longer holds
+    # why an approval is no longer valid
     CONTENT_CHANGED = "content_changed"
     ORIGINS_CHANGED = "origins_changed"
     POLICY_CHANGED = "policy_changed"

@@ -30,26 +30,26 @@ def origins_of_edit(
     content_fields = filled_fields(content)
     if writer is Origin.EXTERNAL:
         return _group_list_origins(dict.fromkeys(content_fields, writer))
-    at_place, anywhere = _previous_origins(before)
+    in_field, in_any_field = _previous_origins(before)
     lower = _by_origin((*before, *named), below=writer)
     own = _earlier_texts(content_fields, before)
     found: dict[str, Origin] = {}
     for field, value in content_fields.items():
-        kept = at_place.get((field, repr(value)), anywhere.get(repr(value)))
+        kept = in_field.get((field, repr(value)), in_any_field.get(repr(value)))
         found[field] = kept if kept is not None else _reworded(value, writer, own=own.get(field, ()), lower=lower)
     return _group_list_origins(found)
 
 
 def _previous_origins(before: Sequence[SkillVersion]) -> tuple[dict[tuple[str, str], Origin], dict[str, Origin]]:
     """Return the lowest origin that a value had in its field, and in any field."""
-    at_place: dict[tuple[str, str], Origin] = {}
-    anywhere: dict[str, Origin] = {}
+    in_field: dict[tuple[str, str], Origin] = {}
+    in_any_field: dict[str, Origin] = {}
     for version in before:
         for field, value in filled_fields(version.content).items():
             origin, shown = origin_at(version.origins, field), repr(value)
-            at_place[field, shown] = lowest((origin, at_place.get((field, shown), origin)))
-            anywhere[shown] = lowest((origin, anywhere.get(shown, origin)))
-    return at_place, anywhere
+            in_field[field, shown] = lowest((origin, in_field.get((field, shown), origin)))
+            in_any_field[shown] = lowest((origin, in_any_field.get(shown, origin)))
+    return in_field, in_any_field
 
 
 def _earlier_texts(

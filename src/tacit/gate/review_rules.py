@@ -1,7 +1,7 @@
 """What a person may decide about a version, and what an approval is bound to. Pure but for the reads of `pin` and `undo`.
 
 An approval is bound to the content hash and to everything that was shown: findings, needs, origins, policy. When any of it
-changes, the approval no longer holds.
+changes, the approval is no longer valid.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Reviews:
         return approvals.last_approved(self._context.store, stored)
 
     def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[CodedReason, ...]:
-        """Return why an approval of a version no longer holds; empty if it does."""
+        """Return why an approval of a version is no longer valid; empty if it is."""
         examination = gate.examine_version(version)
         policy = self._context.config.policy
         return gate.check_approval(approval, version, examination=examination, policy=policy).reasons

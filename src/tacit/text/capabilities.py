@@ -18,7 +18,7 @@ from functools import lru_cache
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.trust import ResourceUse
-from tacit.text import touches
+from tacit.text.resource_uses import find_resource_uses, needs
 
 CATEGORIES = tuple(field.name for field in dataclasses.fields(Capabilities))
 _KEPT = 2048
@@ -41,13 +41,13 @@ class HashedContent:
 @lru_cache(maxsize=_KEPT)
 def needed_capabilities(keyed: HashedContent) -> Capabilities:
     """Return what a content uses, as capabilities."""
-    return touches.needs(keyed.content, resource_uses(keyed))
+    return needs(keyed.content, resource_uses(keyed))
 
 
 @lru_cache(maxsize=_KEPT)
 def resource_uses(keyed: HashedContent) -> tuple[ResourceUse, ...]:
     """Return every place in a content that uses something outside of it."""
-    return touches.touches(keyed.content)
+    return find_resource_uses(keyed.content)
 
 
 def beyond(needs: Capabilities, allowed: Capabilities) -> Capabilities:

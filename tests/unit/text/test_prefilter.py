@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.text.prefilter import first_letters, required_literals, word_starts
-from tacit.text.touches import sentences
+from tacit.text.resource_uses import sentences
 
 CASES = {
     r"\bxmrig\b": ("xmrig",),

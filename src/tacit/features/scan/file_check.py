@@ -12,7 +12,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.gate.checks.text_segments import TEXT_MAX, TOTAL_MAX, files_within_limit, is_packed, unpacked
 from tacit.text.bundled_files import FileKind, bytes_of, file_kind, text_of
-from tacit.text.touches import is_overfull
+from tacit.text.resource_uses import is_overfull
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _PROGRAMS = (

@@ -25,7 +25,7 @@ from tacit.gate.checks.prose import (
     sentences_in,
 )
 from tacit.gate.checks.text_segments import TextSegment
-from tacit.text.touches.sentences import Meaning, meaning_of
+from tacit.text.resource_uses.sentences import Meaning, meaning_of
 
 _CONTEXTUAL_RULES = parse_rules(
     Severity.MEDIUM,

@@ -6,7 +6,7 @@ conditions with `;` between them: `send! > secret > outside` needs words of thes
 before; `quiet|always` needs any of these anywhere; `-advice` needs none; `-forbidding > send!` cancels the rule where
 these follow each other. Behind an action, `!` means that it is ordered, `~` that it is negated, `+` that it is neither
 negated nor an -ing form. The classes, such as `mild`, `double`, `hunt`, `carry` and `placed`, are word lists in
-`text/touches/word_classes.py`.
+`text/resource_uses/word_classes.py`.
 
 Where a sentence occurs decides how severe it is: SKILL.md and its description instruct the agent; a reference is read on
 demand; an example, a test, a comment in a script or a person's request instructs nobody.
@@ -23,7 +23,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
 from tacit.gate.checks.text_segments import TextSegment, text_segments
-from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
+from tacit.text.resource_uses.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
 _MAX_GAP = 70
 """The largest distance between two words of a chain, in characters: about one clause. Set by hand, and measured only with

@@ -28,7 +28,7 @@ from tacit.surfaces.cli.refine import comparison_document, refinement_lines
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.cli.views import difference, file_texts, known_parts, maker, show_diff, skill_text, whole_text
 from tacit.text.capabilities import CATEGORIES, capabilities_text
-from tacit.text.touches import field_texts
+from tacit.text.resource_uses import field_texts
 
 SHOWN_OF_A_RULE = 4
 SHOWN_EFFECTS = 12

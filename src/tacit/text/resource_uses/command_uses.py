@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from tacit.domain.trust import ResourceKind
 from tacit.text.programs import LAUNCHER_VALUED, MEDDLING, WRAPPERS, WRAPPERS_VALUED
+from tacit.text.resource_uses.addresses import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS, hosts_of
+from tacit.text.resource_uses.sentences import Meaning, meaning_of, sentences
 from tacit.text.shell import Command, nested_script, parse_command
-from tacit.text.touches.addresses import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS, hosts_of
-from tacit.text.touches.sentences import Meaning, meaning_of, sentences
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=.*", re.DOTALL)
 _KEYWORDS = frozenset("if then else elif while until do ! { (".split())
@@ -243,7 +243,7 @@ _SUBSTITUTION = re.compile(r"[$<]\(([^()]{2,2000})\)")
 _MAX_DEPTH = 3
 
 
-def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[tuple[ResourceKind, str]]:
+def uses_of_command(script: str, *, known: bool = True, depth: int = 0) -> Iterator[tuple[ResourceKind, str]]:
     """Yield what the commands of a script use; with `known`, only for known programs, since the text may be no script."""
     for command in (each for part in _with_substitutions(script) for each in parse_command(part)):
         prefixes, variables = before_it(command)
@@ -258,7 +258,7 @@ def touched_by(script: str, *, known: bool = True, depth: int = 0) -> Iterator[t
         yield from ((ResourceKind.EFFECT, effect) for effect in effects_of(command))
         if depth < _MAX_DEPTH:
             for inner in filter(None, (nested_script(command), *run_in_turn(command))):
-                yield from touched_by(inner, known=False, depth=depth + 1)
+                yield from uses_of_command(inner, known=False, depth=depth + 1)
 
 
 def _with_substitutions(script: str) -> Iterator[str]:

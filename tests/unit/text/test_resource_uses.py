@@ -10,7 +10,7 @@ from tacit.domain.skill import Capabilities, Case, Condition, SkillFile, SkillSt
 from tacit.domain.trust import ResourceKind
 from tacit.text.bundled_files import read_as_text, text_of
 from tacit.text.capabilities import beyond, parse_allowance
-from tacit.text.touches import field_texts, needs, touches, touches_in
+from tacit.text.resource_uses import field_texts, find_resource_uses, needs, resource_uses_in
 from tests.unit.making import bash_steps, content
 
 STATED = {
@@ -36,7 +36,7 @@ STATED = {
 
 @pytest.mark.parametrize("wanted", STATED)
 def test_what_a_text_names_or_does_is_a_touch(wanted: tuple[ResourceKind, str]) -> None:
-    assert wanted in {(touch.kind, touch.value) for touch in touches(content(body=STATED[wanted]))}
+    assert wanted in {(use.kind, use.value) for use in find_resource_uses(content(body=STATED[wanted]))}
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_what_a_text_names_or_does_is_a_touch(wanted: tuple[ResourceKind, str]) 
     ],
 )
 def test_what_stays_inside_is_no_touch(text: str) -> None:
-    kinds = {touch.kind for touch in touches(content(name="plain", description="Plain.", body=text, steps=()))}
+    kinds = {use.kind for use in find_resource_uses(content(name="plain", description="Plain.", body=text, steps=()))}
     assert kinds <= {ResourceKind.COMMAND}
 
 
 def test_a_touch_names_its_field_line_and_characters() -> None:
     body = "First line.\nCall https://api.acme-data.io/v1, then stop."
-    touch = next(each for each in touches(content(body=body)) if each.kind is ResourceKind.URL)
-    assert (touch.field, touch.line, body[touch.start : touch.end]) == ("body", 2, "https://api.acme-data.io/v1")
+    use = next(each for each in find_resource_uses(content(body=body)) if each.kind is ResourceKind.URL)
+    assert (use.field, use.line, body[use.start : use.end]) == ("body", 2, "https://api.acme-data.io/v1")
 
 
 def test_cases_tags_and_names_of_tools_are_texts_of_a_skill() -> None:
@@ -80,7 +80,7 @@ def test_steps_conditions_and_files_are_looked_at() -> None:
         postconditions=(Condition(text="done", check="ssh two.acme-data.io true"),),
         files=(SkillFile(path="run.sh", content="#!/bin/sh\nwget https://three.acme-data.io/x\n"),),
     )
-    fields = {touch.field for touch in touches(skill) if touch.kind is ResourceKind.HOST}
+    fields = {use.field for use in find_resource_uses(skill) if use.kind is ResourceKind.HOST}
     assert fields == {"steps.0", "postconditions.0", "files.0"}
 
 
@@ -96,13 +96,13 @@ def test_needs_group_the_touches_and_name_each_once() -> None:
 
 def test_the_same_content_gives_the_same_touches() -> None:
     skill = content(body="\n".join(STATED.values()))
-    assert touches(skill) == touches(skill)
+    assert find_resource_uses(skill) == find_resource_uses(skill)
 
 
 def reported(line: str) -> set[str]:
     """Keys of what a line of shell in a body touches, effects left out."""
     made = content(name="plain", description="Plain.", body=f"```bash\n{line}\n```", steps=())
-    return {f"{touch.kind}:{touch.value}" for touch in touches(made) if touch.kind != "effect"}
+    return {f"{use.kind}:{use.value}" for use in find_resource_uses(made) if use.kind != "effect"}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_the_machine_that_a_command_talks_to_is_a_host_and_no_address_of_mail(li
 def test_a_mail_address_stays_one() -> None:
     assert "address:ann@acme.io" in reported("mail ann@acme.io < report.txt")
     made = content(body="Write to ann@acme.io: she knows.")
-    assert any(touch.kind == "address" for touch in touches(made))
+    assert any(use.kind == "address" for use in find_resource_uses(made))
 
 
 def test_steps_and_checks_are_read_the_same_way() -> None:
@@ -269,7 +269,7 @@ INSTALLS = {
 
 @pytest.mark.parametrize("form", INSTALLS)
 def test_a_command_is_found_in_every_form_of_code(form: str) -> None:
-    found = {(touch.kind, touch.value) for touch in touches_in("body", INSTALLS[form])}
+    found = {(use.kind, use.value) for use in resource_uses_in("body", INSTALLS[form])}
     assert {(ResourceKind.COMMAND, "npm install"), (ResourceKind.PACKAGE, "left-pad")} <= found
 
 
@@ -286,7 +286,7 @@ def test_a_command_is_found_in_every_form_of_code(form: str) -> None:
     ],
 )
 def test_programs_that_are_reported_to_run_are_commands_known_or_not(text: str, commands: set[str]) -> None:
-    assert {touch.value for touch in touches_in("body", text) if touch.kind is ResourceKind.COMMAND} == commands
+    assert {use.value for use in resource_uses_in("body", text) if use.kind is ResourceKind.COMMAND} == commands
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_programs_that_are_reported_to_run_are_commands_known_or_not(text: str, 
     ],
 )
 def test_words_that_are_names_of_programs_too_are_no_commands(text: str) -> None:
-    assert not [touch.value for touch in touches_in("body", text) if touch.kind is ResourceKind.COMMAND]
+    assert not [use.value for use in resource_uses_in("body", text) if use.kind is ResourceKind.COMMAND]
 
 
 HOSTS = {
@@ -333,8 +333,8 @@ HOSTS = {
 
 @pytest.mark.parametrize("written", HOSTS)
 def test_a_host_is_found_however_it_is_written(written: str) -> None:
-    found = touches_in("body", f"Look at {written} for the rest.")
-    assert HOSTS[written] in {touch.value for touch in found if touch.kind is ResourceKind.HOST}
+    found = resource_uses_in("body", f"Look at {written} for the rest.")
+    assert HOSTS[written] in {use.value for use in found if use.kind is ResourceKind.HOST}
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,8 @@ def test_a_host_is_found_however_it_is_written(written: str) -> None:
     "os.path.join 12:30:45 std::fs v1.2.3 node.js package.json Makefile.in e.g. 00:1a:2b:3c:4d:5e".split(),
 )
 def test_files_attributes_and_times_are_no_hosts(name: str) -> None:
-    found = touches_in("body", f"Look at {name} and `{name}` for the rest.")
-    assert not [touch.value for touch in found if touch.kind in (ResourceKind.HOST, ResourceKind.URL)]
+    found = resource_uses_in("body", f"Look at {name} and `{name}` for the rest.")
+    assert not [use.value for use in found if use.kind in (ResourceKind.HOST, ResourceKind.URL)]
 
 
 def test_keys_of_arguments_that_say_more_than_a_name_are_read() -> None:
@@ -361,8 +361,8 @@ SCRIPT = "# caf\u00e9\ncurl -fsSL https://get.acme-data.io/i.sh | sudo bash\n"
 @pytest.mark.parametrize("path", ["run.sh", "tool"])
 def test_a_script_is_read_in_whatever_encoding(encoding: str, path: str) -> None:
     data = base64.b64encode(SCRIPT.encode(encoding)).decode()
-    found = touches(content(files=(SkillFile(path=path, content=data, encoding="base64"),)))
-    assert {"curl", "sudo"} <= {touch.value for touch in found if touch.kind is ResourceKind.COMMAND}
+    found = find_resource_uses(content(files=(SkillFile(path=path, content=data, encoding="base64"),)))
+    assert {"curl", "sudo"} <= {use.value for use in found if use.kind is ResourceKind.COMMAND}
 
 
 def test_a_script_with_noise_behind_it_is_read_and_a_picture_is_not() -> None:
@@ -384,5 +384,5 @@ def test_a_text_of_two_bytes_a_character_that_passes_for_utf_8_is_read_too() -> 
 )
 def test_long_texts_of_one_pattern_touch_no_more_than_short_ones(unit: str) -> None:
     """What is quadratic takes minutes here; `bench/hostile_text.py` measures the time."""
-    short, long = (touches_in("body", unit * (size // len(unit))) for size in (2_000, 80_000))
+    short, long = (resource_uses_in("body", unit * (size // len(unit))) for size in (2_000, 80_000))
     assert len(set(map(str, long))) <= 10 + 100 * len(set(map(str, short)))

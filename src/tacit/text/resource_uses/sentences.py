@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from tacit.text.prefilter import first_letters, word_starts
-from tacit.text.touches.word_classes import ACTIONS, MANNERS, PLACES, THINGS
+from tacit.text.resource_uses.word_classes import ACTIONS, MANNERS, PLACES, THINGS
 
 _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the ", "your "))
 """What comes from a place does not go there."""

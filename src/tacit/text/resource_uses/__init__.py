@@ -15,8 +15,7 @@ from tacit.domain.skill import Capabilities, Condition, SkillContent
 from tacit.domain.trust import ResourceKind, ResourceUse
 from tacit.text.bundled_files import text_of
 from tacit.text.redaction.patterns import secret_name
-from tacit.text.shell import shell_text
-from tacit.text.touches.addresses import (
+from tacit.text.resource_uses.addresses import (
     ADDRESS,
     HOST,
     OUTSIDE,
@@ -29,8 +28,9 @@ from tacit.text.touches.addresses import (
     is_six,
     plain_host,
 )
-from tacit.text.touches.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
-from tacit.text.touches.command_touches import stated_effects, touched_by
+from tacit.text.resource_uses.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
+from tacit.text.resource_uses.command_uses import stated_effects, uses_of_command
+from tacit.text.shell import shell_text
 
 _MAX_DEPTH = 24
 _NAME = re.compile(r"[\w-]*")
@@ -110,7 +110,7 @@ COMMANDS_MAX = 20_000
 """Commands of one text that are parsed."""
 
 
-def touches_in(path: str, text: str, *, file: str = "") -> list[ResourceUse]:
+def resource_uses_in(path: str, text: str, *, file: str = "") -> list[ResourceUse]:
     """Return what one field's text uses, in order; `file` is the path of a bundled file."""
     found: list[tuple[ResourceKind, str, int, int]] = [*_names(text)]
     run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
@@ -233,13 +233,15 @@ def is_overfull(text: str) -> bool:
 
 
 def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[ResourceKind, str, int, int]]:
-    found = [(kind, value, at, at + len(line)) for kind, value in touched_by(line, known=not prompted)]
+    found = [(kind, value, at, at + len(line)) for kind, value in uses_of_command(line, known=not prompted)]
     yield from found
     if all(
         kind is not ResourceKind.COMMAND for kind, *_ in found
     ):  # `RUN curl …` and `- run: curl …` have a command further on
         for start, text_part in commands_in_prose(line, 0, len(line)):
-            yield from ((kind, value, at + start, at + start + len(text_part)) for kind, value in touched_by(text_part))
+            yield from (
+                (kind, value, at + start, at + start + len(text_part)) for kind, value in uses_of_command(text_part)
+            )
 
 
 def _line_starts(text: str) -> list[int]:
@@ -260,13 +262,13 @@ def shell_touches(
     for field, script in scripts:
         start = max(0, texts.get(field, "").find(script)) if script else 0
         line, end = line_of(texts.get(field, ""), start), start + len(script)
-        for kind, value in touched_by(script, known=False) if script else ():
+        for kind, value in uses_of_command(script, known=False) if script else ():
             if (field, kind, value) not in known:
                 known.add((field, kind, value))
                 yield ResourceUse(kind=kind, value=value, field=field, line=line, start=start, end=end)
 
 
-__all__ = ["field_texts", "is_overfull", "needs", "touches", "touches_in"]
+__all__ = ["field_texts", "find_resource_uses", "is_overfull", "needs", "resource_uses_in"]
 
 TEXT_MAX = 1 << 20
 """Characters of one field that are read."""
@@ -274,14 +276,14 @@ TOTAL_MAX = 8 << 20
 """Characters of all fields together."""
 
 
-def touches(content: SkillContent) -> tuple[ResourceUse, ...]:
+def find_resource_uses(content: SkillContent) -> tuple[ResourceUse, ...]:
     """Return everything that a content uses, field by field, in the order of the text, with repeats."""
     names = {f"files.{number}": file.path for number, file in enumerate(content.files)}
     found: list[ResourceUse] = []
     texts = dict(_within(field_texts(content)))
     for path, text in texts.items():
-        found.extend(touches_in(path, text, file=names.get(path, "")))
-    known_touches = {(touch.field, touch.kind, touch.value) for touch in found}
+        found.extend(resource_uses_in(path, text, file=names.get(path, "")))
+    known_touches = {(use.field, use.kind, use.value) for use in found}
     return (*found, *shell_touches(content, texts, known_touches))
 
 
@@ -296,7 +298,7 @@ def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def needs(content: SkillContent, found: Iterable[ResourceUse] | None = None) -> Capabilities:
     """Return the same as capabilities, which a caller would have to allow; `found` are its touches if known."""
-    found = touches(content) if found is None else tuple(found)
+    found = find_resource_uses(content) if found is None else tuple(found)
     return Capabilities(
         hosts=_values(found, ResourceKind.HOST),
         reads=_values(found, ResourceKind.READ),
@@ -308,4 +310,4 @@ def needs(content: SkillContent, found: Iterable[ResourceUse] | None = None) -> 
 
 
 def _values(found: Iterable[ResourceUse], *kinds: ResourceKind) -> tuple[str, ...]:
-    return tuple(sorted({touch.value for touch in found if touch.kind in kinds}))
+    return tuple(sorted({use.value for use in found if use.kind in kinds}))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tacit.text.programs import WITH_SUBCOMMAND
-from tacit.text.touches.addresses import PROGRAMS
+from tacit.text.resource_uses.addresses import PROGRAMS
 
 _CONTAINER = r"[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*){0,12}"
 _FENCE = re.compile(rf"(?P<before>{_CONTAINER})(?P<mark>`{{3,}}|~{{3,}})(?P<info>[^\n]*)")
