@@ -27,7 +27,7 @@ def test_a_larger_chance_never_takes_back_a_lot(session: str, skill: str, chance
 
 @given(st.text(max_size=40), NAMES)
 def test_nothing_is_held_back_at_no_chance(session: str, skill: str) -> None:
-    assert not is_held_back(session, skill, 0.0, dice=lambda: 0.0)
+    assert not is_held_back(session, skill, 0.0, random_number=lambda: 0.0)
 
 
 @settings(max_examples=20, deadline=None)
@@ -54,7 +54,7 @@ def test_a_draw_lies_between_nought_and_one_and_salt_changes_it(session: str, sk
 
 def test_without_a_session_every_use_is_a_draw_of_its_own() -> None:
     dice = random.Random(7).random
-    answers = [is_held_back("", "s_one", 0.3, dice=dice) for _ in range(5000)]
+    answers = [is_held_back("", "s_one", 0.3, random_number=dice) for _ in range(5000)]
     assert abs(sum(answers) / len(answers) - 0.3) < 0.03
 
 

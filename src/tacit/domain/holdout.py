@@ -20,20 +20,20 @@ _BYTES = 8
 
 
 def is_held_back(
-    session: str, skill_id: str, chance: float, *, salt: str = "", dice: Callable[[], float] | None = None
+    session: str, skill_id: str, chance: float, *, salt: str = "", random_number: Callable[[], float] | None = None
 ) -> bool:
     """Whether the skill is held back from this session.
 
     The answer is a hash of both ids, so that it stays the same for a whole session on every surface. Without a session each
-    use draws a new number from 0 up to 1, from `dice` if given. A larger chance never changes a yes into a no. `salt`
+    use draws a new number from 0 up to 1, from `random_number` if given. A larger chance never changes a yes into a no. `salt`
     separates several experiments.
     """
     if chance <= 0:
         return False
     if session:
         return holdout_number(session, skill_id, salt=salt) < chance
-    if dice is not None:
-        return dice() < chance
+    if random_number is not None:
+        return random_number() < chance
     from random import random  # hooks have a session
 
     return random() < chance

@@ -63,7 +63,7 @@ class Parameter:
     reading: str = ""
     """The tool whose answer holds it; `task` for the words of the task itself; empty where that is not known."""
     key: str = ""
-    """Which part of the answer; for the task the shape of the value, as `text.places` writes it."""
+    """Which part of the answer; for the task the shape of the value, as `text.value_shapes` writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ def _waiting_texts(context: StoreContext) -> SessionTexts:
 
 
 def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
-    """Yield the uses of a journal: what was shown, held back by lot or for want of space, or shown before.
+    """Yield the uses of a journal: what was shown, held back at random or for lack of space, or shown before.
 
     A subagent is a session of its own, as its captured attempts are. A line dated in the future was not written by a
     hook: it would make every later check count as evidence.
@@ -127,12 +127,12 @@ def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
     stem, main = name.removesuffix(SUFFIX), _session(name)
     for line, at in _dated(data):
         agent = _text(line.get("agent"))
-        session, lots = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
+        session, chances = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
         for key, surface in _SURFACES:
             versions = list(withheld) if key == "control" else _texts(line.get(key))
             if not versions:
                 continue
-            drawn = key in ("shown", "control") and any(version in lots for version in versions)
+            drawn = key in ("shown", "control") and any(version in chances for version in versions)
             yield Use(
                 version_ids=tuple(versions),
                 task=texts.texts.get(_text(line.get("about"))) or NAMELESS.get(_text(line.get("moment")), ""),
@@ -141,7 +141,7 @@ def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
                 session_id=session,
                 model=_text(line.get("model")) or texts.models.get(session) or texts.models.get(main, ""),
                 held_back=key in ("held", "control"),
-                shares=tuple(lots.get(version, 0.0) for version in versions) if drawn else (),
+                shares=tuple(chances.get(version, 0.0) for version in versions) if drawn else (),
                 scope=texts.scope,
                 id=content_id("u", [stem, at, agent, key, versions]),
             )
@@ -251,7 +251,7 @@ def _has_failure(value: object) -> bool:
 
 
 def _shares(value: object) -> dict[str, float]:
-    """Return versions under a lot, each with its chance; anything else is ignored."""
+    """Return the versions that a draw decided on, each with its chance of being held back; anything else is ignored."""
     pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
     return {
         version: float(share)

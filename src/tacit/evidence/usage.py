@@ -44,7 +44,7 @@ def was_used(
 ) -> bool | None:
     """Whether a run used an entry from its step `start` on; None where that cannot be decided.
 
-    `besides` are the texts of whatever else it was shown, `asked` the steps whose observations are Tacit's own answers.
+    `other_texts` are the texts of whatever else it was shown, `asked` the steps whose observations are Tacit's own answers.
     """
     found = align(trajectory, content, start=start)
     if found is not None and found.following is not Following.PARTLY:

@@ -95,7 +95,7 @@ def render_selection(items: Iterable[str], *, number: str = "") -> str:
 def crowded_line(names: Sequence[str]) -> str:
     """Say which norms hold and found no room."""
     named = ", ".join(_capped(names, shown_line, SHOWN_NAMES))
-    return f"[no room for {len(names)} more that hold here, `tacit skills show NAME` tells them: {named}]"
+    return f"[no room for {len(names)} more that hold here, `tacit skills show NAME` shows them: {named}]"
 
 
 def frame_tokens() -> int:

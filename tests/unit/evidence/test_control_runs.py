@@ -249,7 +249,7 @@ def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_sessi
 
 def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Tacit) -> None:
     query = Query(text=TASK, scope=loop.context.scope)
-    control_draw = ControlDraw(hold_out=0.5, exported=True, dice=lambda: 0.0)
+    control_draw = ControlDraw(hold_out=0.5, exported=True, random_number=lambda: 0.0)
     drawn = control_draw.draw(loop.context.store, loop.rank(query))
     assert (drawn.held_back, drawn.shares) == ((), {})
 

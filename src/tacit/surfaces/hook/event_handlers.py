@@ -333,7 +333,7 @@ def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
     if unshown:
         more = ", ".join(unshown[:MAX_NAMED_RULES]) + (", …" if len(unshown) > MAX_NAMED_RULES else "")
         response.answer.add(
-            f"[no room for {len(unshown)} more that hold here, `tacit skills show NAME` tells them: {more}]"
+            f"[no room for {len(unshown)} more that hold here, `tacit skills show NAME` shows them: {more}]"
         )
 
 
