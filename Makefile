@@ -24,8 +24,8 @@ help: ## list the targets
 demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 	@$(BIN)/tacit demo
 
-quick: $(DEV) ## the fast tests: pure units and the rules of the code base, under a minute
-	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" tests/unit tests/contract/test_conventions.py
+quick: $(DEV) ## the fast tests: units of the core and the rules of the code base, under a minute
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --ignore=tests/unit/features tests/unit tests/contract/test_conventions.py
 
 test: $(DEV) ## run the whole test suite; what needs a sandbox, clients, weights or torch is skipped where they are missing
 	@$(RUN) -m pytest -n auto --dist worksteal

@@ -193,7 +193,7 @@ def command_of(step: SkillStep, at: int) -> str:
     if not command.strip():
         _not_checkable(
             "step_not_a_command",
-            f"step {at + 1} is no command ({step.text[:80]})",
+            f"step {at + 1} is not a command ({step.text[:80]})",
             "only skills whose steps are commands can be replayed",
         )
     return command

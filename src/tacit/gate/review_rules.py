@@ -288,7 +288,7 @@ def _inverse(move: Transition, name: str) -> Review:
         raise Mistake(
             f"the last change to `{name}` was already undone",
             code="already_undone",
-            hint="`tacit skills rollback VERSION` goes further back",
+            hint="`tacit undo NAME --to VERSION` goes further back",
         )
     if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
         raise Mistake(

@@ -43,7 +43,7 @@ class OwnMetadata:
             value = read(self.foreign[name])
         except (ValueError, RecursionError) as error:
             message = f"the metadata value of {name!r} cannot be read: {error}"
-            hint = "mend it, or delete the line"
+            hint = "correct it, or delete the line"
             problem = Problem(
                 rule="own-metadata", message=message, field="metadata", severity="warning", line=self._line, hint=hint
             )

@@ -124,9 +124,9 @@ def test_signals_that_do_not_fit_are_named_those_that_differ_least_first() -> No
     assert "result" in heading
     assert "meaning" in heading
     assert "scope" not in heading
-    (line,) = [line for line in text.splitlines() if line.startswith("No room for ")]
+    (line,) = [line for line in text.splitlines() if line.startswith("Columns not shown: ")]
     assert "scope, prominence" in line
-    assert "No room for" not in shown(WIDE, width=240)
+    assert "Columns not shown" not in shown(WIDE, width=240)
 
 
 def test_an_abstention_is_explained() -> None:

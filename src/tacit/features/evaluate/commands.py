@@ -411,7 +411,7 @@ def _past_lines(found: PastReport, most: int, *, waiting: int) -> Iterator[str]:
         yield f"[yellow]{counted(repeats, 'failed call')} did exactly what a skill says.[/yellow]"
     yield from _attempt_lines("Where a skill would have helped most", found.helped, most)
     yield from _attempt_lines("Where a skill would have been returned and saved nothing", found.worst, most)
-    yield "[dim]This assumes that the agent follows the skill; `tacit skills lift` measures whether it does.[/dim]"
+    yield "[dim]This assumes that the agent follows the skill; `tacit skills stats --lift` measures whether it does.[/dim]"
 
 
 def _saved_line(what: str, whole: int, saved: int, share: Estimate | None) -> str:

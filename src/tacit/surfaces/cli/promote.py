@@ -118,7 +118,7 @@ def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: 
     if yes:
         return
     if ctx.as_json or not ctx.caller.at_terminal:
-        message = f"`{name}` was not promoted: nobody can be asked here"
+        message = f"`{name}` was not promoted: there is no terminal to ask"
         raise Mistake(message, code="needs_yes", hint="pass --yes")
     wording = " with this wording" if _is_rewritten(preview) else ""
     if ask(ctx, f"Promote it to {preview.scope}{wording}?") is not Reply.YES:

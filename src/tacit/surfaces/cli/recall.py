@@ -103,7 +103,7 @@ def show_answer(console: Console, selection: Selection) -> None:
     show_selection(console, selection)
     crowded, printed = selection.crowded_out, not (selection.abstained or console.is_terminal)
     if crowded and not (printed and crowded_line(crowded) in selection.text):
-        line = f"No room for {len(crowded)} more norms (see `tacit skills show NAME`): {', '.join(crowded)}"
+        line = f"Over budget: {len(crowded)} more norms (see `tacit skills show NAME`): {', '.join(crowded)}"
         console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
     if selection.abstained and selection.use_id:
         console.print(
@@ -213,7 +213,7 @@ def show_explained(console: Console, selection: Selection) -> None:
         console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
     console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
     if dropped:
-        console.print(f"[dim]No room for {', '.join(dropped)}: --json or a wider terminal shows all.[/dim]")
+        console.print(f"[dim]Columns not shown: {', '.join(dropped)}; --json or a wider terminal shows all.[/dim]")
     if selection.budgets:
         console.print(_budget_table(selection))
 
@@ -264,7 +264,7 @@ def _budget_table(selection: Selection) -> Table:
     """Return how the token budget was shared: what each kind may use, and what it used."""
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("kind")
-    for heading in ("share", "tokens allowed", "tokens used", "given", "no room for"):
+    for heading in ("share", "tokens allowed", "tokens used", "given", "over budget"):
         table.add_column(heading, justify="right")
     for each in selection.budgets:
         counts = (each.allowed_tokens, each.used_tokens, each.given, each.left_out)

@@ -68,7 +68,7 @@ def check_readable(files: Iterable[ClientFile]) -> dict[Path, ClientCheck]:
             file.piece.names((read(file.path) or b"").decode("utf-8", "replace"))
         except Mistake as error:
             message = error.message if str(file.path) in error.message else f"{file.path}: {error.message}"
-            remedy = "mend it: while it is so, the client ignores it or does not start"
+            remedy = "correct it: the client ignores the file or does not start"
             found[file.path] = ClientCheck(
                 about=f"{file.client}: {file.path.name}", state="fault", message=message, remedy=remedy
             )

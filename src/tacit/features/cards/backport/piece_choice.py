@@ -45,7 +45,7 @@ class ChosenPieces:
             return self
         message = "nothing was written:\n" + "\n".join(f"  - {problem}" for problem in problems)
         if self.unknown:
-            raise NotFound(message, code="unknown_pieces", hint="see `tacit cards list` and `tacit skills list`")
+            raise NotFound(message, code="unknown_pieces", hint="see `tacit cards list` and `tacit skills`")
         hint = "correct it, have it approved with `tacit review`, and try again"
         raise GateRefusal(message, code="may_not_graduate", hint=hint)
 

@@ -111,7 +111,7 @@ def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
     deck.start_folder()
     ignored = ignore_folder(deck.root) if gitignore else False
     problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
-    note = "The folder is synchronised with Tacit's store, which is the truth."
+    note = "The folder is synchronised with Tacit's store, which is authoritative."
     document = location_fields(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
     document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
