@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ SKILLS = {
     "purge-image-cache": "Purge the cache of the thumbnail images.",
     "export-monthly-report": "Export the monthly report as a spreadsheet.",
 }
-ASKED = [
+ASKED: list[dict[str, Any]] = [
     {"query": "rotate the password of the database", "relevant": ["rotate-database-password"]},
     {"query": "purge the thumbnail image cache", "relevant": {"purge-image-cache": 2}},
     {"query": "export the monthly report", "relevant": ["purge-image-cache"]},

@@ -253,8 +253,8 @@ def test_who_says_yes_beforehand_sees_the_files_and_not_every_line(terminal: Ter
     assert "+++" not in done.out
     assert f"create   {terminal.project / '.claude' / 'settings.local.json'}" in done.out
     assert "would" not in done.out
-    assert "Claude Code gets skills" in done.out.replace("\r", "")
-    assert "Codex gets skills" in done.out.replace("\r", "")
+    assert "Claude Code gets skills by hook" in done.out.replace("\r", "")
+    assert "Codex gets skills by hook" in done.out.replace("\r", "")
 
 
 def test_without_a_terminal_it_wants_to_be_told(terminal: Terminal) -> None:

@@ -60,7 +60,7 @@ def test_a_broken_model_leaves_the_words_and_a_line_in_the_log(project: Project)
     assert "deploy" in project.send(claude("UserPromptSubmit", prompt="deploy"))
     lines = log.recent(str(project.home / ".tacit"))
     assert len(lines) == 2
-    assert all(" prompt: " in line and "model.safetensors" in line for line in lines)
+    assert all("prompt: found by words alone: " in line and "model.safetensors" in line for line in lines)
 
 
 def test_a_model_that_changed_after_the_skills_were_embedded_is_not_compared(project: Project) -> None:
