@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
+from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillVersion
@@ -73,7 +74,7 @@ def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
 def foreign_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
     """Return why a version of another scope is not given; another person's preference is not named even then."""
     content = stored.version.content
-    if content.kind is Kind.PREFERENCE and content.person and content.person != query.person:
+    if content.kind is Kind.PREFERENCE and is_anothers(content.person, query.person):
         return stored_left_out(stored, ReasonCode.OTHER_PERSON)
     return filter_reason(stored, query)
 

@@ -57,7 +57,7 @@ _GAP = "[…]"
 
 
 def is_document(content: SkillContent) -> bool:
-    """Whether a reference stands for a document, of which passages are kept."""
+    """Return whether a reference is a document, whose passages are stored."""
     return content.kind is Kind.REFERENCE and TEXT_DIGEST in content.metadata
 
 
@@ -68,7 +68,7 @@ def title_of(content: SkillContent) -> str:
 
 
 def abstract_of(passages: Sequence[Passage]) -> Passage | None:
-    """The passage that stands for the whole document: its abstract, or else its beginning."""
+    """Return the passage that represents the whole document: its abstract, or else its beginning."""
     return next((each for each in passages if each.section == ABSTRACT), passages[0] if passages else None)
 
 

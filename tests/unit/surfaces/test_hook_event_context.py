@@ -40,7 +40,9 @@ def test_an_event_belongs_to_the_store_of_its_folder(project, home):
 
 def test_a_session_of_claude_code_belongs_where_it_was_started(project, home, tmp_path):
     event = claude("Stop", cwd=tmp_path)
-    assert ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).location.database == str(project.database)
+    assert ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).location.database == str(
+        project.database
+    )
     assert not ground_of(event, HOME=home, CLAUDE_PROJECT_DIR=str(tmp_path / "gone")).has_store
     assert not ground_of(codex("Stop", cwd=tmp_path), HOME=home, CLAUDE_PROJECT_DIR=str(project.folder)).has_store
 

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.reason_code import ReasonCode
+from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.store import open_store
 from tacit.surfaces.hook.events import MAX_CHARACTERS
@@ -56,7 +57,8 @@ def test_a_preview_stores_nothing(project):
     assert not (project.folder / ".tacit" / "sessions").exists()
 
 
-def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch):
+@pytest.mark.parametrize("scope", [None, Scope(Level.TEAM, "elsewhere")])
+def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch, scope):
     anothers = SkillContent(
         kind=Kind.PREFERENCE,
         name="bob-has-migraines",
@@ -64,8 +66,9 @@ def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch)
         person="bob-who-works-elsewhere",
     )
     far = SkillContent(kind=Kind.PROCEDURE, name="press-releases", description="Announce a table of new prices.")
-    project = here(make_project(tmp_path, anothers, far), monkeypatch)
-    with Tacit(open_store(project.database)) as memory:
+    project = here(make_project(tmp_path, far), monkeypatch)
+    with Tacit(open_store(project.database), scope=Scope(Level.PROJECT, "")) as memory:
+        memory.review(memory.propose(anothers, by="bob", scope=scope).version_id, "approve", by="ann")
         selection = preview(memory, TASK)
     assert (selection.items, selection.code) == ((), ReasonCode.BELOW_THRESHOLD)
     assert "press-releases" in selection.reason

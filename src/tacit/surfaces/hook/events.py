@@ -41,7 +41,7 @@ class HookCall:
         self.output = output
         self.failed = failed
         self.overwritten = ""
-        """What a file held before it was written anew, where the client says it."""
+        """What a file contained before it was overwritten, where the client reports it."""
 
     def argument(self, name: str) -> str:
         """A text argument; empty if there is none of that name."""
@@ -138,7 +138,7 @@ def _failed(name: str, response: object, output: str) -> bool | None:
     if wrapped:
         return int(wrapped[1]) != 0
     if name != "PostToolUse" or isinstance(response, str):
-        return None  # Codex gives a shell's output as text and does not say how it ended; a batch says it nowhere
+        return None  # Codex gives only the text of a shell's output; a batch reports no failures
     return False
 
 
@@ -195,7 +195,7 @@ class HookAnswer:
         return 0
 
     def note(self, text: str) -> bool:
-        """Add a remark about the work at hand, if all of it fits."""
+        """Add a remark about the current work, if all of it fits."""
         return self._added(self._notes, _NOTE.format(text), MAX_CHARACTERS)
 
     @property

@@ -1,4 +1,4 @@
-"""Requests for the learner: files beside the journals, and the process that works on them.
+"""Requests for the learner: files in the folder of the journals, and the process that works on them.
 
 One learner works per store at a time; it looks for new requests before it ends, so none is lost. A request is tried again
 until its transcript is captured; after several failures it is set aside and logged, never dropped. Loads nothing heavy.
@@ -37,7 +37,7 @@ SET_ASIDE_S = 14 * 86_400.0
 
 
 def request(event: Event, context: EventContext) -> None:
-    """Leave a request for this session, replacing an earlier one that nobody has taken yet."""
+    """Leave a request for this session, replacing an earlier one that no learner has taken yet."""
     folder = context.location.folder_path
     make_folder(folder)
     make_sessions(os.path.join(folder, FOLDER))
@@ -66,7 +66,7 @@ def lock(sessions: str) -> int | None:
 
 
 def start_learner(context: EventContext) -> None:
-    """Start a learner that nobody waits for, unless one is at work: it looks for requests again before it ends."""
+    """Start a detached learner, unless one is at work: that one looks for requests again before it ends."""
     lock_file = lock(os.path.join(context.location.folder_path, FOLDER))
     if lock_file is None:
         return
@@ -120,7 +120,7 @@ class Request:
 
 
 def waiting(sessions: Path, *, left_over: bool) -> set[tuple[str, int]]:
-    """The requests that nobody has taken, and on demand what earlier learners left; each by name and time."""
+    """Return the requests that no learner has taken, and on demand those that earlier ones left; each by name and time."""
     found: set[tuple[str, int]] = set()
     for suffix in (WANTED, TAKEN) if left_over else (WANTED,):
         for path in sessions.glob(f"*{suffix}"):
@@ -132,7 +132,7 @@ def waiting(sessions: Path, *, left_over: bool) -> set[tuple[str, int]]:
 
 
 def take(sessions: Path, *, home: str) -> list[Request]:
-    """Make every request ours, so that a new one of the same session is told apart; what was tried often comes last."""
+    """Take every request by renaming it, so that a new one of the same session stays separate; often tried ones come last."""
     for wanted in sessions.glob(f"*{WANTED}"):
         try:
             wanted.replace(wanted.with_suffix(TAKEN))

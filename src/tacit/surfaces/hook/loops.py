@@ -1,7 +1,7 @@
 """Going round in circles: one tool call and what came before → what it did, as digests, and a warning if that is a loop.
 
 Three kinds: the same file read again though it has not changed, the same call failing in the same way, and an edit that
-takes back an earlier one. Each is told once per target. Pure, but for one look at a file's time and size.
+takes back an earlier one. Each is reported once per target. Pure, except that it reads a file's time and size.
 """
 
 from __future__ import annotations

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import NotFound
+from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Query, Selection
+from tacit.domain.skill import Kind
 from tacit.ingest.journal import CLIENTS
 from tacit.recall import reasons
 from tacit.recall.ranking import RecallDecision, Rejected, Row
@@ -48,7 +50,9 @@ def preview(memory: Tacit, prompt: str, *, store: str = "", client: str = CLIENT
     return Selection(
         query=query,
         items=items,
-        left_out=tuple(map(_left_out, [*_not_added(response, decision, texts), *decision.rejected])),
+        left_out=tuple(
+            _left_out(left, context.person) for left in (*_not_added(response, decision, texts), *decision.rejected)
+        ),
         code=code,
         reason=_reason(code, decision),
         confidence=max((row.relevance for row in weighed), default=0.0),
@@ -87,10 +91,13 @@ def _not_added(response: EventResponse, decision: RecallDecision, texts: Mapping
     return left
 
 
-def _left_out(left: Rejected) -> LeftOut:
+def _left_out(left: Rejected, person: str) -> LeftOut:
+    if left.row.kind == Kind.PREFERENCE and is_anothers(left.row.source.person, person):
+        # The name would reveal what the preference is, whatever else it is left out for.
+        code = ReasonCode.OTHER_PERSON
+        reason = reasons.left_out_reason(code)
+        return LeftOut(version_id=left.row.version_id, name="a preference", code=code, reason=reason)
     reason = reasons.left_out_reason(left.code, **left.values)
-    if left.code is ReasonCode.OTHER_PERSON:  # the name would tell what the preference is
-        return LeftOut(version_id=left.row.version_id, name="a preference", code=left.code, reason=reason)
     return LeftOut(
         version_id=left.row.version_id,
         name=left.row.name,
