@@ -165,9 +165,8 @@ def test_the_room_is_shown_for_each_kind_with_what_found_none() -> None:
         "tokens",
         "used",
         "given",
-        "no",
-        "room",
-        "for",
+        "over",
+        "budget",
     ]
     assert lines[heading + 1].split() == ["procedure", "100%", "1400", "300", "2", "0"]
     assert lines[heading + 2].split() == ["norm", "25%", "350", "340", "4", "3"]
