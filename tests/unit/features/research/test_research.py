@@ -193,7 +193,9 @@ def test_a_document_is_never_promoted(loop: Tacit, tmp_path: Path) -> None:
 def test_a_purged_document_leaves_no_passage_and_is_refused_again(loop: Tacit, tmp_path: Path) -> None:
     added = Research(loop).add(guide(tmp_path), by="ann", approve=True)
     assert added.stored is not None
-    loop.archive.purge(loop.archive.descent(Source(kind=SourceKind.IMPORTED, value=added.stored.version.hash)), by="ann")
+    loop.archive.purge(
+        loop.archive.descent(Source(kind=SourceKind.IMPORTED, value=added.stored.version.hash)), by="ann"
+    )
     assert loop.context.store.passages.search(["clock"]) == []
     with pytest.raises(GateRefusal):
         Research(loop).add(guide(tmp_path), by="ann", approve=True)
