@@ -159,7 +159,7 @@ def test_a_spoiled_place_is_a_line_in_the_log(hooked, spoil: Callable[[Hooked], 
 def test_what_is_no_event_is_a_line_in_the_log(hooked, data):
     assert hooked.send(data, "--client", "claude-code") == ""
     assert len(hooked.log) == 1
-    assert "Unreadable" in hooked.log[0]
+    assert "InvalidEvent" in hooked.log[0]
 
 
 def test_unknown_options_and_clients_are_lines_in_the_log(hooked):
