@@ -95,7 +95,9 @@ def weigh(
 ) -> Selection:
     """All that recall would consider, without a limit of tokens and without a trace."""
     at_hand = None if tools is None else tuple(tools)
-    query = Query(text=text, k=K, budget_tokens=UNLIMITED, scope=memory.context.scope, tools=at_hand, without=tuple(without))
+    query = Query(
+        text=text, k=K, budget_tokens=UNLIMITED, scope=memory.context.scope, tools=at_hand, without=tuple(without)
+    )
     return memory.rank(query)
 
 

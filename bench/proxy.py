@@ -395,7 +395,9 @@ def main() -> int:
     }
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     spoken = [each for each in said if each.known.known]
-    bins = people_calibration.calibration_table([(each.known.posterior_confidence, each.hit("ours")) for each in spoken])
+    bins = people_calibration.calibration_table(
+        [(each.known.posterior_confidence, each.hit("ours")) for each in spoken]
+    )
     draw(
         panels(bins),
         options.out.with_suffix(".svg"),

@@ -84,7 +84,10 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
 
 def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     """Whether a skill touches no more than is allowed."""
-    return allowed is None or beyond(needed_capabilities(HashedContent(content, content.hash())), allowed) == Capabilities()
+    return (
+        allowed is None
+        or beyond(needed_capabilities(HashedContent(content, content.hash())), allowed) == Capabilities()
+    )
 
 
 def _own_checks(memory: Tacit, use_id: str) -> Verifier:

@@ -87,7 +87,9 @@ def test_a_field_without_spans_is_external():
     found = limit_origins(dataclasses.replace(draft, content=content), [attempt_texts(trajectory)])
     assert found.origins["license"] is Origin.EXTERNAL
     assert found.origins[f"steps.{len(draft.content.steps)}"] is Origin.EXTERNAL
-    assert set(filled_fields(content)) - set(fields_without_origin(content, found.origins)) == set(filled_fields(content))
+    assert set(filled_fields(content)) - set(fields_without_origin(content, found.origins)) == set(
+        filled_fields(content)
+    )
     assert found.lowest_origin is Origin.EXTERNAL
 
 

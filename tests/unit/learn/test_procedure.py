@@ -78,7 +78,9 @@ def test_two_actions_are_too_few() -> None:
 
 def test_planning_and_asking_tacit_do_not_count_as_steps() -> None:
     padding = (call("TodoWrite"), bash("tacit recall x"), call("mcp__tacit__recall"))
-    assert distil(attempt("Do it", bash("touch a"), bash("pytest"), *padding), VERIFIED).skipped == ("too_simple_2_steps",)
+    assert distil(attempt("Do it", bash("touch a"), bash("pytest"), *padding), VERIFIED).skipped == (
+        "too_simple_2_steps",
+    )
 
 
 def test_success_that_rests_on_one_of_many_calls_says_so() -> None:

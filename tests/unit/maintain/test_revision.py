@@ -190,7 +190,9 @@ def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop
     assert loop.version(skill.version.id).status in RECALLABLE
 
 
-def test_one_finding_is_proposed_once_while_it_waits_and_after_it_was_turned_down(loop: Tacit, skill: StoredVersion) -> None:
+def test_one_finding_is_proposed_once_while_it_waits_and_after_it_was_turned_down(
+    loop: Tacit, skill: StoredVersion
+) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *moved(session))
     child = child_of(loop, skill)
@@ -258,7 +260,9 @@ def poisoned(session: str) -> tuple[Made, ...]:
     )
 
 
-def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(loop: Tacit, skill: StoredVersion) -> None:
+def test_what_a_tools_output_instructed_agents_to_run_keeps_its_outside_origin(
+    loop: Tacit, skill: StoredVersion
+) -> None:
     for session in ("spring", "autumn"):
         run(loop, skill, session, *poisoned(session))
     seen = found(loop, skill).candidate
@@ -347,7 +351,9 @@ def test_a_self_reported_failure_makes_no_regression(loop: Tacit, skill: StoredV
     assert len(again.regressions) == 1
 
 
-def test_purging_a_run_takes_its_friction_and_the_refinement_that_rests_on_it(loop: Tacit, skill: StoredVersion) -> None:
+def test_purging_a_run_takes_its_friction_and_the_refinement_that_rests_on_it(
+    loop: Tacit, skill: StoredVersion
+) -> None:
     runs = [run(loop, skill, session, *moved(session)) for session in ("spring", "autumn")]
     child = child_of(loop, skill)
     gone = loop.context.store.descent(Source(kind=SourceKind.TRAJECTORY, value=runs[0]))

@@ -380,7 +380,9 @@ def _read_manifest(path: Path) -> DatasetManifest:
             content[name] = tuple(content[name])
         return DatasetManifest(**{**content, "policy": DataPolicy(**content["policy"])})
     except FileNotFoundError:
-        raise Mistake(f"{path.parent} has no dataset", code="no_dataset", hint="`tacit adapters train` writes one") from None
+        raise Mistake(
+            f"{path.parent} has no dataset", code="no_dataset", hint="`tacit adapters train` writes one"
+        ) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Mistake(f"{path} is not a manifest: {error}", code="dataset_damaged", hint=_AGAIN) from None
 

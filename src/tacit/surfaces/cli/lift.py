@@ -77,7 +77,9 @@ def report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | Non
     if plot is not None:
         panels = _panels(found[0]) if skill else [(AXES[Measure.SUCCESS], _rows(found))]
         if not any(rows for _, rows in panels):
-            raise Mistake("there is nothing to draw yet", code="nothing_to_draw", hint="see `tacit skills stats --lift`")
+            raise Mistake(
+                "there is nothing to draw yet", code="nothing_to_draw", hint="see `tacit skills stats --lift`"
+            )
         charts.draw(panels, plot, heading=_heading(skill and found[0].stored.version.name, model))
         document["plot"] = str(plot)
 

@@ -285,7 +285,9 @@ def _next_step(ctx: CommandContext, edited: StoredVersion) -> str:
     """Return the status of an edit and what to do next; the same text may have existed before."""
     short = edited.version.id[:10]
     if edited.status in RECALLABLE:
-        return f"{short} has the same text and is in use ({edited.status}): [bold]tacit undo {short} --to {short}[/bold]"
+        return (
+            f"{short} has the same text and is in use ({edited.status}): [bold]tacit undo {short} --to {short}[/bold]"
+        )
     if edited.status in (Status.RETIRED, Status.STALE):
         return f"{short} has the same text and is {edited.status}: [bold]tacit review {short} --restore[/bold]"
     if len(ctx.memory.archive.transitions(edited.version.id)) > 1:
