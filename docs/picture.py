@@ -9,11 +9,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tacit import ingest as experience
-from tacit.api import Loop
+import tacit
+from tacit.api import Tacit
 from tacit.domain.scope import Level, Scope
 from tacit.store import open_store
-from tacit.surfaces.cli.views import show_learned, show_selection
+from tacit.surfaces.cli.learn import learned_parts
+from tacit.surfaces.cli.views import show_selection
 
 TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate the landing page into French")
 
@@ -21,17 +22,18 @@ TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate 
 def main() -> None:
     """Play the two commands and save the picture."""
     console = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, highlight=False)
-    with Loop(open_store(":memory:"), scope=Scope(Level.PROJECT, "invoice-app")) as loop:
+    with Tacit(open_store(":memory:"), scope=Scope(Level.PROJECT, "invoice-app")) as memory:
         console.print("[bold green]$[/bold green] tacit learn ~/.claude/projects/-code-invoice-app")
         with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-            captured = loop.capture(experience.read(folder))
-        show_learned(console, captured, loop.learn())
-        for stored in loop.waiting():
-            ticked = [literal.key for literal in loop.examine(stored.version.id).literals]
-            loop.review(stored.version.id, "approve", by="a person", ticked=ticked)
+            captured = memory.capture(tacit.read(folder))
+        for line in learned_parts(captured, memory.learn(), width=112):
+            console.print(line)
+        for stored in memory.reviews.waiting():
+            ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+            memory.review(stored.version.id, "approve", by="a person", ticked=ticked)
         for task in TASKS:
             console.print(f"\n[bold green]$[/bold green] tacit recall '{task}'")
-            show_selection(console, loop.recall(task))
+            show_selection(console, memory.recall(task))
     drawn = console.export_svg(title="tacit", unique_id="tacit")
     # Fonts from elsewhere are left out: the picture must not fetch anything.
     drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)

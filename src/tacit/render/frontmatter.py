@@ -14,19 +14,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tacit.render.frontmatter_fields import Field
 from tacit.render.problems import Problem
-
-Plain = str | list["Plain"] | dict[str, "Plain"]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One value of the front matter, the line it starts on, and whether it was written as a block (``|`` or ``>``)."""
-
-    data: Plain
-    line: int
-    block: bool = False
-
 
 _LOOSE = re.compile(r"^(?P<indent> *)(?P<key>[^\s:#'\"\-\[{][^:]*):[ \t]+(?P<value>\S.*)$")
 
@@ -52,18 +41,6 @@ def quote_loose_values(front: str) -> str:
             whole = " ".join([match["value"].strip(), *(line.strip() for line in lines[start + 1 : at])]).rstrip()
             done.append(f"{match['indent']}{match['key']}: {scalar(whole)}")
     return "\n".join(done) + "\n"
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def holds_surrogate(value: object) -> bool:
-    """Whether a text, or one inside lists, tuples and maps, holds half a character, which has no UTF-8 form."""
-    if isinstance(value, str):
-        return _SURROGATE.search(value) is not None
-    if isinstance(value, Mapping):
-        return any(holds_surrogate(each) for pair in value.items() for each in pair)
-    return isinstance(value, list | tuple) and any(map(holds_surrogate, value))
 
 
 _BARE = re.compile(r"[A-Za-z][\w./@+-]*(?: [\w./@+,;()'\"-]+)*", re.ASCII)

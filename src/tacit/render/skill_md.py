@@ -34,7 +34,8 @@ from typing import Any
 from tacit.domain.identity import plain
 from tacit.domain.skill import Capabilities, Kind, SkillContent
 from tacit.render import own_metadata as own
-from tacit.render.frontmatter import Field, FrontMatter, Plain, holds_surrogate, read_document, write_mapping
+from tacit.render.frontmatter import FrontMatter, read_document, write_mapping
+from tacit.render.frontmatter_fields import Field, Plain, holds_surrogate
 from tacit.render.own_metadata import PREFIX, OwnMetadata
 from tacit.render.problems import Problem, half_character, invalid
 from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from tacit.render.frontmatter import Field, Plain, holds_surrogate
+from tacit.render.frontmatter_fields import Field, Plain, holds_surrogate
 from tacit.render.problems import Problem, half_character
 
 DEPTH_MAX = 8
