@@ -91,7 +91,9 @@ def test_a_store_of_the_repository_is_not_used_by_a_variable(checkout: Path) -> 
 def test_a_project_may_get_a_store(tmp_path: Path, marker: str, sessions: bool) -> None:
     if marker:
         (tmp_path / marker).touch()
-    location(tmp_path).require_project(has_sessions=sessions)
+    here = location(tmp_path)
+    here.require_project(has_sessions=sessions)
+    assert not Path(here.database).exists(), "asking creates nothing"
 
 
 def test_other_folders_get_no_store_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

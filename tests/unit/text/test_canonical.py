@@ -129,6 +129,6 @@ def test_broken_text_does_not_break_it(text: str) -> None:
     assert isinstance(canonical_command(text), str)
 
 
-def test_long_text_is_quick() -> None:
+def test_long_text_is_read_to_its_end() -> None:
     for text in ("a/" * 100_000, "(cd a; " * 5_000, "x && " * 20_000, "cd .. && " * 10_000, "'a b' " * 20_000):
-        canonical_command(text, workspace=WORKSPACE)
+        assert len(canonical_command(text, workspace=WORKSPACE)) <= len(text)

@@ -145,9 +145,9 @@ def test_broken_text_does_not_break_it(text: str) -> None:
     masks_exit(text)
 
 
-def test_long_text_is_quick() -> None:
-    parse_command("echo 'a' # b\n" * 100_000)
-    parse_command("$(" * 500_000)
+def test_long_text_is_read_to_its_end() -> None:
+    assert parse_command("echo 'a' # b\n" * 100_000)
+    assert parse_command("$(" * 500_000) is not None
 
 
 @pytest.mark.parametrize(

@@ -95,4 +95,4 @@ def test_a_name_is_mentioned_by_its_last_word() -> None:
 @pytest.mark.parametrize("text", ["A " * 500_000, "1-" * 500_000, "a." * 500_000, "(1) " * 250_000, "a@" * 500_000])
 @pytest.mark.parametrize("shape", ["<Word>+ 000", "<phone>", "<email>", "<number>", "<word>_<word>_0000"])
 def test_hostile_text_costs_little(text: str, shape: str) -> None:
-    values_of_shape(text, shape)
+    assert len(values_of_shape(text, shape)) <= len(text)

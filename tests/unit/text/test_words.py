@@ -144,7 +144,7 @@ def test_the_terms_of_a_text_do_not_depend_on_what_stands_next_to_it(left, right
     ["run the makeMigrations command " * 33_000, "漢字" * 170_000, "a." * 100_000, "aB" * 100_000, "e\u0301" * 100_000],
 )
 def test_up_to_a_megabyte_of_anything_is_read_quickly(text):
-    terms(text)
+    assert len(terms(text)) <= len(text)
 
 
 def test_tokens_are_estimated_by_size_and_scripts_without_blanks_by_character():

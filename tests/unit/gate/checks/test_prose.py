@@ -166,4 +166,4 @@ def test_standing_orders_are_marked_and_weigh_only_with_consequences() -> None:
 )
 def test_hostile_prose_is_read_to_its_end(unit: str) -> None:
     text = (unit * 20_000)[:60_000]
-    found(text)
+    assert len(found(text)) < 1_000
