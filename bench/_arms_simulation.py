@@ -36,15 +36,8 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.evidence.statistics import (
-    clustered,
-    clustered_share,
-    detectable,
-    holm,
-    paired_interval,
-    sign_flip,
-    student,
-)
+from tacit.evidence.statistics import student
+from tacit.features.evaluate.estimates import clustered, clustered_share, detectable, holm, paired_interval, sign_flip
 
 ROUNDS, SEED, DRAWS, CHUNK = 2000, 2026, 999, 200
 SIZES = (30, 60, 120)

@@ -17,12 +17,12 @@ from typing import Any
 from _consolidation_data import AIDED, HELD_OUT
 
 from tacit.api import Tacit
-from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.base_model import BaseModel
 from tacit.features.evaluate.suite import AidKind, Exercise
 from tacit.features.evaluate.suites.own import learned_memory
+from tacit.features.evaluate.tool import Tool
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt, gather
 from tacit.features.train.dataset import MANIFEST, Dataset, draft
 from tacit.features.train.recipe import Recipe

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from tacit.domain.tool import Call
 from tacit.features.evaluate.conversation import ChatMessage, format_tool_call
 from tacit.features.evaluate.local_model import GPU_TOKENS, LocalModel, prompts, split_into_batches
+from tacit.features.evaluate.tool import Call
 
 MOST_TOKENS = GPU_TOKENS // 2
 

@@ -26,13 +26,13 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.conversation import prompt_messages
 from tacit.features.evaluate.suite import AidKind, Exercise
 from tacit.features.evaluate.suites.own import learned_memory
 from tacit.features.evaluate.suites.public_tasks import VERIFIED_BY, BfclSuite, RetailSuite
+from tacit.features.evaluate.tool import Tool
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.research.research import Research
 from tacit.features.train.data_gate import DataPolicy, Objection

@@ -18,8 +18,8 @@ from _consolidation_data import SEEDS, SIZES, bfcl_questions
 from _consolidation_figures import brief, difference_told, share, trainings
 from _consolidation_run import MACHINE
 
-from tacit.evidence.statistics import holm
 from tacit.features.evaluate.comparison import ArmDifference, forgetting, paired
+from tacit.features.evaluate.estimates import holm
 from tacit.features.evaluate.suite import ResultRow
 from tacit.features.evaluate.suites.public_tasks import BfclSuite, RetailSuite
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import CurvePoint
 
 WIDTH, HEIGHT, GAP = 760, 320, 40

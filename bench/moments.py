@@ -28,7 +28,7 @@ from _moment_cases_later import LAST, LATER
 
 from tacit.domain.moment import Aspect, Assumption
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.assumptions import compare
+from tacit.features.people.assumption_results import compare
 from tacit.render.conditions import read_condition
 from tacit.text.words import term_set
 

@@ -25,12 +25,13 @@ from typing import Any
 
 from _decisions import EASY, HARD, SHEETS, START, Decided, Hardness, stream
 
-from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.identity import plain
-from tacit.evidence.statistics import bootstrap, mean, wilson
+from tacit.evidence.statistics import wilson
+from tacit.features.evaluate.estimates import bootstrap, mean
 from tacit.features.people import calibration as people_calibration
 from tacit.features.people import forecast as expectation
 from tacit.features.people.calibration import SURE, Settled
+from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.commands import panels
 from tacit.features.people.forecast import ConflictKind, Outlook
 from tacit.features.people.prediction import DecisionModel

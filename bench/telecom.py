@@ -30,8 +30,8 @@ from types import ModuleType
 from typing import Any
 
 import tacit
-from tacit.domain.tool import Tool
 from tacit.features.evaluate.agent import MAX_CALLS, Agent, AttemptReport
+from tacit.features.evaluate.tool import Tool
 
 SIZES = (5, 10, 20, 40, 63)
 BASELINES = ("nothing", "random", "nn", "nn-full", "rule", "rule-full")

@@ -17,10 +17,10 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
 from tacit.domain.stored import StoredVersion
-from tacit.domain.tool import Turn, turns_of
 from tacit.features.evaluate.conversation import attempt_messages
 from tacit.features.evaluate.leakage import PastAttempt
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
+from tacit.features.evaluate.tool import Turn, turns_of
 from tacit.text.near_duplicates import jaccard
 from tacit.text.words import estimate_tokens, term_set
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
-from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import build_report, with_transcript
 from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back
 from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, RecallReport, measure, read_questions

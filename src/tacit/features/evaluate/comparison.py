@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from tacit.domain.errors import Mistake
-from tacit.evidence.statistics import (
+from tacit.features.evaluate.estimates import (
     Estimate,
     clustered,
     clustered_share,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.tool import Call, Tool, Turn
 
 SYSTEM, USER, AGENT = "system", "user", "assistant"
 """The roles that every chat template knows."""

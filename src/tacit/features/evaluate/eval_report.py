@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.aids import FROM_MEMORY
 from tacit.features.evaluate.comparison import (
     GROUPS_MIN,
@@ -24,6 +23,7 @@ from tacit.features.evaluate.comparison import (
     margin_over_constant,
     points,
 )
+from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.run_record import Limitation
 from tacit.features.evaluate.suite import ARMS, Arm, ResultRow
 from tacit.features.evaluate.transcript import CallDivergence, RunTranscript

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.domain.tool import Call, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
 from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, initial_observations
+from tacit.features.evaluate.tool import Call, Turn, turns_of
 from tacit.text.facts import identifiers
 
 _SENTENCE_WORDS = 5

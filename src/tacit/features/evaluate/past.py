@@ -29,7 +29,7 @@ from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.evidence.attribution import is_met
 from tacit.evidence.runs import fits
-from tacit.evidence.statistics import Estimate, bootstrap
+from tacit.features.evaluate.estimates import Estimate, bootstrap
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import Effect, operations_of
 

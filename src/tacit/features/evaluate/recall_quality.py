@@ -21,7 +21,8 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
-from tacit.evidence.statistics import Estimate, auroc, bootstrap, mean, wilson
+from tacit.evidence.statistics import wilson
+from tacit.features.evaluate.estimates import Estimate, auroc, bootstrap, mean
 
 if TYPE_CHECKING:
     from tacit.api import Tacit

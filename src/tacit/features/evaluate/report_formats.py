@@ -10,8 +10,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.comparison import METRICS, ArmDifference, ArmFigures, ExerciseChange
+from tacit.features.evaluate.estimates import Estimate
 from tacit.features.evaluate.eval_report import (
     UNKNOWN,
     EvalReport,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.tool import Call, Tool, Turn
 
 
 class TaskEnvironment(Protocol):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement, product
 
-from tacit.domain.tool import Call, Turn
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.text.near_duplicates import Clusters, Shingle, candidate_pairs, jaccard, rarest_members, shingles
 from tacit.text.tool_calls import Effect, operations_of
 from tacit.text.words import terms

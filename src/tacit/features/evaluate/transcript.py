@@ -19,11 +19,11 @@ from typing import Any, BinaryIO
 import msgspec
 
 from tacit.domain.errors import Refusal
-from tacit.domain.tool import Tool, Turn
 from tacit.features.evaluate.actors.stepping import STOPPED
 from tacit.features.evaluate.comparison import DONE_ANSWER, ConstantAnswer, constant_answer, correct_tools
 from tacit.features.evaluate.run_record import TRANSCRIPT, RowKey, key_of, open_file
 from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow, World
+from tacit.features.evaluate.tool import Tool, Turn
 from tacit.text.redaction import redact, redact_value
 from tacit.text.safe_markdown import one_line
 

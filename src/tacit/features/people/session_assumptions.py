@@ -23,8 +23,8 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.evidence.assumptions import AssumptionResult, compare
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
+from tacit.features.people.assumption_results import AssumptionResult, compare
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.render.conditions import read_condition
 from tacit.text.redaction import redact

@@ -83,7 +83,7 @@ def _own(options: ActorOptions) -> bool:
 
 
 def _chat(address: str, options: ActorOptions) -> ModelActor:
-    from tacit.providers.chat_server import ChatServer
+    from tacit.features.evaluate.actors.chat_server import ChatServer
 
     url, _, model = address.partition("#")
     server = ChatServer(url, model=model, key=options.key, timeout_s=options.timeout_s)

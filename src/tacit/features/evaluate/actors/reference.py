@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.tool import Call
 from tacit.features.evaluate.agent import MAX_CALLS, Agent
 from tacit.features.evaluate.suite import Aid, AidKind, Arm, AttemptCost, World
+from tacit.features.evaluate.tool import Call
 from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:

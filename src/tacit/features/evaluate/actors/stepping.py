@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from tacit.domain.errors import Outage
-from tacit.domain.tool import Call, Tool, Turn
 from tacit.features.evaluate.suite import Aid, AttemptCost, World
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.text.words import credible_tokens, estimate_tokens
 
 MAX_CALLS = 30

@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from tacit.domain.tool import Call, Tool
 from tacit.features.evaluate.suite import Exercise
 from tacit.features.evaluate.suites.next_call import NextCallWorld
+from tacit.features.evaluate.tool import Call, Tool
 
 OTHER_TOOLS = 5
 """How many other tools are offered."""

@@ -13,9 +13,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tacit.domain.tool import Call, Tool, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import AttemptScore, Exercise
+from tacit.features.evaluate.tool import Call, Tool, Turn, turns_of
 
 EXACT = "arguments exact"
 OTHER_ARGUMENTS = "other arguments"

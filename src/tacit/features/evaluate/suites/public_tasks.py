@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.tool import Call, Tool
 from tacit.domain.trajectory import Claim, Environment, Role, Step, Task, Trajectory
 from tacit.features.evaluate.suites.next_call import NextCallSuite
+from tacit.features.evaluate.tool import Call, Tool
 from tacit.text.words import terms
 
 VERIFIED_BY = "reference calls"

@@ -19,9 +19,9 @@ from types import ModuleType
 from typing import Any
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.tool import Call, Tool, Turn
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import AttemptScore, Exercise
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.ingest import read
 
 _MODULE = "tacit_telecom_driver"

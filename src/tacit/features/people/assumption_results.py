@@ -15,7 +15,7 @@ from enum import StrEnum
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.skill import Condition
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.evidence.assumption_evidence import (
+from tacit.features.people.assumption_evidence import (
     UNKNOWN,
     AssumptionResult,
     AssumptionRun,
@@ -35,15 +35,13 @@ _CONDITIONAL = re.compile(r"\b(?:if|unless|whenever|in case|suppose)\b|^\W*(?:wh
 """A run that may not have met a condition does not decide an assumption that depends on it."""
 
 
-def compare(
-    assumption: Assumption, trajectory: Trajectory, *, condition: Condition | None = None, since_stated: bool = True
-) -> AssumptionResult:
+def compare(assumption: Assumption, trajectory: Trajectory, *, condition: Condition | None = None) -> AssumptionResult:
     """Return the result of an assumption in a run.
 
-    `condition` is the assumption in a form that a tool's output can confirm, where there is one. Steps from before it
-    was stated count only without `since_stated`.
+    `condition` is the assumption in a form that a tool's output can confirm, where there is one. Steps from before the
+    assumption was stated do not count.
     """
-    run = AssumptionRun(trajectory, assumption.at if since_stated else None)
+    run = AssumptionRun(trajectory, assumption.at)
     text, aspect = assumption.text, assumption.aspect
     if aspect is Aspect.RISK:
         found = by_check(run, assumption.check) or by_error(run, text)

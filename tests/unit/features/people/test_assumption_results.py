@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.assumptions import AssumptionResult, compare
+from tacit.features.people.assumption_results import AssumptionResult, compare
 from tacit.render.conditions import read_condition
 from tests.unit.making import NOW, WORKSPACE
 
@@ -126,7 +126,7 @@ def test_what_was_run_before_it_was_stated_does_not_count() -> None:
     late = assumed("The tests are green", check="pytest -q", minutes=3)
     trajectory = run(FAILED, edited("a.py"), looked("a.py"), looked("b.py"), PASSED)
     assert compare(late, trajectory).held is HELD
-    assert compare(late, trajectory, since_stated=False).held is WRONG
+    assert compare(replace(late, at=NOW), trajectory).held is WRONG
 
 
 def test_tacits_own_calls_are_no_part_of_the_work() -> None:
