@@ -13,9 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from statistics import NormalDist, fmean
 
 from tacit.domain.evidence import WORTH, Evidence, Grade
+from tacit.evidence.statistics import student
 
 LEAST_RUNS = 10
 """Runs with the skill, and runs without it, that are needed before anything is claimed."""
@@ -111,7 +113,7 @@ def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_o
         split.setdefault(key(row), []).append(row)
     if len(split) < 2:
         return {name: lift(rows) for name, rows in split.items()}
-    found: dict[str, dict[Measure, EstimateInterval | None]] = {name: {} for name in split}
+    found: dict[str, dict[Measure, LiftDifference | None]] = {name: {} for name in split}
     for measure in Measure if _enough(runs) else ():
         own = {name: _compared(rows, measure) for name, rows in split.items()}
         spread = max(measure.spread, scatter([each for each in own.values() if each is not None]))
@@ -124,13 +126,13 @@ def by_key(evidence: Iterable[Evidence], key: RunKey, *, session: RunKey = run_o
     return {name: _lift_of(rows, found[name]) for name, rows in sorted(split.items())}
 
 
-def _lift_of(runs: Sequence[Evidence], found: Mapping[Measure, EstimateInterval | None]) -> Lift:
+def _lift_of(runs: Sequence[Evidence], found: Mapping[Measure, LiftDifference | None]) -> Lift:
     differences = {measure: _on_scale(measure, interval) for measure, interval in found.items() if interval is not None}
     without = sum(row.control for row in runs)
     return Lift(shown=len(runs) - without, held_back=without, differences=differences)
 
 
-def _on_scale(measure: Measure, interval: EstimateInterval) -> LiftDifference:
+def _on_scale(measure: Measure, interval: LiftDifference) -> LiftDifference:
     if measure.is_ratio:
         value, low, high = (math.expm1(each) for each in (interval.value, interval.low, interval.high))
     elif measure is Measure.SUCCESS:
@@ -145,7 +147,7 @@ def _enough(runs: Sequence[Evidence]) -> bool:
     return min(without, len(runs) - without) >= LEAST_RUNS
 
 
-def _compared(runs: Sequence[Evidence], measure: Measure) -> EstimateInterval | None:
+def _compared(runs: Sequence[Evidence], measure: Measure) -> LiftDifference | None:
     """The difference within strata of one chance and one model; None where too little was measured."""
     strata: dict[tuple[float, str], tuple[list[float], list[float]]] = {}
     for row in runs:
@@ -192,7 +194,7 @@ _STEPS = 30
 """Bisection steps when searching a bound; the error is far below what is ever shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Arms:
     """The values of one stratum: of runs that saw the skill, and of control runs."""
 
@@ -205,75 +207,80 @@ class Arms:
         first, second = len(self.shown), len(self.held_back)
         return first * second / (first + second) if first and second else 0.0
 
+    @cached_property
+    def means(self) -> tuple[float, float]:
+        """The mean with the skill, and the mean without it."""
+        return fmean(self.shown), fmean(self.held_back)
+
     @property
     def difference(self) -> float:
         """Mean with the skill minus mean without it."""
-        return fmean(self.shown) - fmean(self.held_back)
+        return self.means[0] - self.means[1]
+
+    def variance(self, difference: float) -> float:
+        """Of the difference of two proportions, if this were the true one: at the likeliest proportions that differ by it."""
+        shown = self._likeliest(difference)
+        held_back = min(1.0, max(0.0, shown - difference))
+        plain = shown * (1 - shown) / len(self.shown) + held_back * (1 - held_back) / len(self.held_back)
+        runs = len(self.shown) + len(self.held_back)
+        return plain * runs / (runs - 1)
+
+    def _likeliest(self, difference: float) -> float:
+        """The root of the likelihood's cubic that is a proportion (Farrington and Manning)."""
+        (p_shown, p_held_back), d = self.means, difference
+        ratio = len(self.held_back) / len(self.shown)
+        a = 1 + ratio
+        b = -(1 + ratio + p_shown + ratio * p_held_back + d * (ratio + 2))
+        c = d * d + d * (2 * p_shown + ratio + 1) + p_shown + ratio * p_held_back
+        e = -p_shown * d * (1 + d)
+        v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + e / (2 * a)
+        u = math.copysign(math.sqrt(max(0.0, (b / (3 * a)) ** 2 - c / (3 * a))), v)
+        turn = (math.pi + math.acos(min(1.0, max(-1.0, v / u**3)))) / 3 if u else math.pi / 2
+        root = 2 * u * math.cos(turn) - b / (3 * a)
+        return min(1.0, 1 + d, max(0.0, d, root))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimateInterval:
-    """An estimate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def proportion_difference(strata: Sequence[Arms]) -> EstimateInterval | None:
+def proportion_difference(strata: Sequence[Arms]) -> LiftDifference | None:
     """Return the difference of two proportions (values from 0 to 1); None where no stratum has both arms."""
-    shrunk = [arms for arms in strata if arms.information]
-    if not shrunk:
+    complete = [arms for arms in strata if arms.information]
+    if not complete:
         return None
-    counts = [_Counts.of(arms) for arms in shrunk]
-    whole = math.fsum(each.information for each in counts)
-    value = math.fsum(each.information * each.difference for each in counts) / whole
+    whole = math.fsum(each.information for each in complete)
+    value = math.fsum(each.information * each.difference for each in complete) / whole
 
     def off(difference: float) -> float:
         """How many standard errors the data are above this difference."""
-        spread = math.fsum((each.information / whole) ** 2 * each.variance(difference) for each in counts)
+        spread = math.fsum((each.information / whole) ** 2 * each.variance(difference) for each in complete)
         return (value - difference) / math.sqrt(max(spread, 1e-12))
 
     low = _crossing(lambda at: off(at) - Z_95, -1.0, value)
     high = _crossing(lambda at: off(at) + Z_95, value, 1.0)
-    return EstimateInterval(value=value, low=low, high=high)
+    return LiftDifference(value=value, low=low, high=high)
 
 
-def mean_difference(strata: Sequence[Arms]) -> EstimateInterval | None:
+def mean_difference(strata: Sequence[Arms]) -> LiftDifference | None:
     """Return the difference of two means; None where no stratum has both arms, or the variance is not known."""
-    shrunk = [arms for arms in strata if arms.information]
-    spreads = [_spread([arms.shown for arms in shrunk]), _spread([arms.held_back for arms in shrunk])]
-    if not shrunk or spreads[0] is None or spreads[1] is None:
+    complete = [arms for arms in strata if arms.information]
+    spreads = [_spread([arms.shown for arms in complete]), _spread([arms.held_back for arms in complete])]
+    if not complete or spreads[0] is None or spreads[1] is None:
         return None
-    whole = math.fsum(arms.information for arms in shrunk)
-    weights = [arms.information / whole for arms in shrunk]
-    value = math.fsum(weight * arms.difference for weight, arms in zip(weights, shrunk, strict=True))
+    whole = math.fsum(arms.information for arms in complete)
+    weights = [arms.information / whole for arms in complete]
+    value = math.fsum(weight * arms.difference for weight, arms in zip(weights, complete, strict=True))
     (first, first_free), (second, second_free) = spreads[0], spreads[1]
     parts = (
-        first * math.fsum(weight**2 / len(arms.shown) for weight, arms in zip(weights, shrunk, strict=True)),
-        second * math.fsum(weight**2 / len(arms.held_back) for weight, arms in zip(weights, shrunk, strict=True)),
+        first * math.fsum(weight**2 / len(arms.shown) for weight, arms in zip(weights, complete, strict=True)),
+        second * math.fsum(weight**2 / len(arms.held_back) for weight, arms in zip(weights, complete, strict=True)),
     )
     error = math.sqrt(sum(parts))
     if not error:
-        return EstimateInterval(value=value, low=value, high=value)
+        return LiftDifference(value=value, low=value, high=value)
     free = sum(parts) ** 2 / (parts[0] ** 2 / first_free + parts[1] ** 2 / second_free)
-    reach = t_95(free) * error
-    return EstimateInterval(value=value, low=value - reach, high=value + reach)
+    reach = student(0.975, free) * error
+    return LiftDifference(value=value, low=value - reach, high=value + reach)
 
 
-def t_95(free: float) -> float:
-    """Return the 97.5 % quantile of Student's t with so many degrees of freedom, by its expansion around the normal one."""
-    z, free = Z_95, max(free, 1.0)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160
-    return z + first / free + second / free**2 + third / free**3 + fourth / free**4
-
-
-def shrunk_estimate(
-    own: EstimateInterval | None, others: EstimateInterval, *, spread: float, count: int
-) -> EstimateInterval:
+def shrunk_estimate(own: LiftDifference | None, others: LiftDifference, *, spread: float, count: int) -> LiftDifference:
     """Return the estimate for one key, shrunk towards that of `count` other keys.
 
     Keys are assumed to vary around a common value by `spread`. The others then give a prior for this key, as wide as
@@ -286,10 +293,10 @@ def shrunk_estimate(
         sure = 1 / max(_error(own) ** 2, 1e-12)
         precision, value = precision + sure, value + sure * (own.low + own.high) / 2
     middle, reach = value / precision, Z_95 / math.sqrt(precision)
-    return EstimateInterval(value=middle, low=middle - reach, high=middle + reach)
+    return LiftDifference(value=middle, low=middle - reach, high=middle + reach)
 
 
-def scatter(intervals: Sequence[EstimateInterval]) -> float:
+def scatter(intervals: Sequence[LiftDifference]) -> float:
     """Return the variation between keys beyond chance (DerSimonian and Laird); 0 where chance explains it."""
     if len(intervals) < 2:
         return 0.0
@@ -301,7 +308,7 @@ def scatter(intervals: Sequence[EstimateInterval]) -> float:
     return math.sqrt(max(0.0, (seen - (len(intervals) - 1)) / scale)) if scale > 0 else 0.0
 
 
-def _error(interval: EstimateInterval) -> float:
+def _error(interval: LiftDifference) -> float:
     return (interval.high - interval.low) / (2 * Z_95)
 
 
@@ -324,47 +331,3 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
         middle = (low + high) / 2
         low, high = (middle, high) if function(middle) > 0 else (low, middle)
     return (low + high) / 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counts:
-    """A stratum of proportions: runs and share of successes in each arm."""
-
-    n_shown: int
-    n_held_back: int
-    p_shown: float
-    p_held_back: float
-
-    @classmethod
-    def of(cls, arms: Arms) -> _Counts:
-        first, second = arms.shown, arms.held_back
-        return cls(n_shown=len(first), n_held_back=len(second), p_shown=fmean(first), p_held_back=fmean(second))
-
-    @property
-    def information(self) -> float:
-        return self.n_shown * self.n_held_back / (self.n_shown + self.n_held_back)
-
-    @property
-    def difference(self) -> float:
-        return self.p_shown - self.p_held_back
-
-    def variance(self, difference: float) -> float:
-        """Of the observed difference, if this were the true one: at the likeliest proportions that differ by it."""
-        shown = self._likeliest(difference)
-        held_back = min(1.0, max(0.0, shown - difference))
-        runs = self.n_shown + self.n_held_back
-        plain = shown * (1 - shown) / self.n_shown + held_back * (1 - held_back) / self.n_held_back
-        return plain * runs / (runs - 1)
-
-    def _likeliest(self, difference: float) -> float:
-        """The root of the likelihood's cubic that is a proportion (Farrington and Manning)."""
-        ratio, d = self.n_held_back / self.n_shown, difference
-        a = 1 + ratio
-        b = -(1 + ratio + self.p_shown + ratio * self.p_held_back + d * (ratio + 2))
-        c = d * d + d * (2 * self.p_shown + ratio + 1) + self.p_shown + ratio * self.p_held_back
-        e = -self.p_shown * d * (1 + d)
-        v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + e / (2 * a)
-        u = math.copysign(math.sqrt(max(0.0, (b / (3 * a)) ** 2 - c / (3 * a))), v)
-        turn = (math.pi + math.acos(min(1.0, max(-1.0, v / u**3)))) / 3 if u else math.pi / 2
-        root = 2 * u * math.cos(turn) - b / (3 * a)
-        return min(1.0, 1 + d, max(0.0, d, root))

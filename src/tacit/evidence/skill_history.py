@@ -10,8 +10,7 @@ from datetime import datetime
 from itertools import groupby
 
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
-from tacit.domain.ledger import About, Remark, pinned
-from tacit.domain.moment import Assumption, Held, Moment
+from tacit.domain.ledger import About, Assumption, Held, Moment, Remark, pinned
 from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs

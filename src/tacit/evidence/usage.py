@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from tacit.domain.evidence import Evidence, Following, Outcome
+from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Role, Step, Trajectory
-from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence.attribution import align
 from tacit.evidence.reliability import votes
 from tacit.store.lexical_search import EVERYDAY

@@ -13,8 +13,8 @@ from tacit.domain.evidence import Effort, Evidence, Following, Grade, Outcome
 from tacit.evidence.lift import (
     LEAST_RUNS,
     Arms,
-    EstimateInterval,
     Lift,
+    LiftDifference,
     Measure,
     by_key,
     lift,
@@ -22,8 +22,8 @@ from tacit.evidence.lift import (
     proportion_difference,
     scatter,
     shrunk_estimate,
-    t_95,
 )
+from tacit.evidence.statistics import student
 from tests.unit.making import later
 
 
@@ -242,25 +242,25 @@ def test_means_have_welchs_interval() -> None:
     assert found.value == pytest.approx(-4.0)
     error = math.sqrt((2 / 3) / 4 + 2.5 / 5)
     free = (1 / 6 + 0.5) ** 2 / ((1 / 6) ** 2 / 3 + 0.5**2 / 4)
-    assert found.high - found.value == pytest.approx(t_95(free) * error)
+    assert found.high - found.value == pytest.approx(student(0.975, free) * error)
 
 
 def test_means_of_runs_that_are_all_alike_have_no_width_and_single_runs_have_no_interval() -> None:
     same = mean_difference([Arms(shown=(2.0, 2.0), held_back=(5.0, 5.0))])
-    assert same == EstimateInterval(value=-3.0, low=-3.0, high=-3.0)
+    assert same == LiftDifference(value=-3.0, low=-3.0, high=-3.0)
     assert mean_difference([Arms(shown=(2.0,), held_back=(5.0, 6.0))]) is None
 
 
 @pytest.mark.parametrize(("free", "known"), [(3, 3.182), (5, 2.571), (9, 2.262), (30, 2.042), (1e9, 1.960)])
 def test_students_quantile_is_right_to_the_second_place(free: float, known: float) -> None:
-    assert t_95(free) == pytest.approx(known, abs=0.005)
+    assert student(0.975, free) == pytest.approx(known, abs=0.005)
 
 
 def test_a_key_of_which_little_is_known_is_pulled_to_the_others() -> None:
-    others = EstimateInterval(value=0.2, low=0.15, high=0.25)
+    others = LiftDifference(value=0.2, low=0.15, high=0.25)
     sparse, dense = (
-        EstimateInterval(value=-0.4, low=-1.0, high=0.2),
-        EstimateInterval(value=-0.4, low=-0.45, high=-0.35),
+        LiftDifference(value=-0.4, low=-1.0, high=0.2),
+        LiftDifference(value=-0.4, low=-0.45, high=-0.35),
     )
     assert shrunk_estimate(sparse, others, spread=0.1, count=3).value > 0
     assert shrunk_estimate(dense, others, spread=0.1, count=3).value == pytest.approx(-0.4, abs=0.05)
@@ -270,8 +270,8 @@ def test_a_key_of_which_little_is_known_is_pulled_to_the_others() -> None:
 
 
 def test_keys_scatter_only_beyond_what_chance_explains() -> None:
-    near = [EstimateInterval(value=v, low=v - 0.2, high=v + 0.2) for v in (0.1, 0.15, 0.05)]
-    far = [EstimateInterval(value=v, low=v - 0.05, high=v + 0.05) for v in (-0.4, 0.4)]
+    near = [LiftDifference(value=v, low=v - 0.2, high=v + 0.2) for v in (0.1, 0.15, 0.05)]
+    far = [LiftDifference(value=v, low=v - 0.05, high=v + 0.05) for v in (-0.4, 0.4)]
     assert scatter(near) == 0
     assert scatter(far) == pytest.approx(0.56, abs=0.02)
     assert scatter(near[:1]) == 0

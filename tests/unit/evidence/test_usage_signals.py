@@ -10,9 +10,9 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.evidence import Assessment, Use
+from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step
-from tacit.domain.usage_signal import UsageSignal
 from tacit.evidence.usage import CEILING
 from tacit.learn.skill_usage import usage_signals
 from tacit.recall import publishing

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.evidence.statistics import student
 from tacit.features.evaluate.estimates import (
     Estimate,
     auroc,
