@@ -91,7 +91,7 @@ def test_files_and_folders_that_were_made_vanish_again(desk: Desk) -> None:
 
 
 def test_existing_files_come_back_to_the_byte(desk: Desk) -> None:
-    write(desk.settings, '\ufeff{\r\n\t"a": [1,2] // mine\r\n}')
+    write(desk.settings, '\ufeff{\r\n\t"a": [1,2]  \r\n}')
     write(desk.notes, "# Mine")
     before = desk.tree()
     assert len(desk.put()) == 3

@@ -24,7 +24,7 @@ from tacit.surfaces.clients import codex
 from tacit.surfaces.clients.client_files import Audience, Client, ClientFile, ClientFolders
 from tacit.surfaces.clients.connections import parts_in
 from tacit.surfaces.clients.installation import read
-from tacit.surfaces.clients.json_settings import SettingsEntries, is_strict, parse
+from tacit.surfaces.clients.json_settings import SettingsEntries, parse, value_at
 from tacit.surfaces.clients.launcher import STAND_IN_VERSION
 from tacit.surfaces.hook.events import LEARN, Event
 from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
@@ -83,9 +83,6 @@ def check_files(files: Sequence[ClientFile]) -> Iterator[ClientCheck]:
         if content is None or not file.piece.is_complete(content.decode("utf-8", "replace")):
             message = "is not what `tacit init` writes" if parts_in(file) else "is not there"
             yield ClientCheck(about=about, state="note", message=f"{file.path}: Tacit's part {message}", remedy=_AGAIN)
-        elif isinstance(file.piece, SettingsEntries) and not is_strict(content.decode("utf-8", "replace")):
-            message = f"{file.path} has comments or trailing commas, so {file.client} silently ignores all of it"
-            yield ClientCheck(about=about, state="fault", message=message, remedy="remove them")
         else:
             yield ClientCheck(about=about, state="ok", message=str(file.path))
 
@@ -95,12 +92,12 @@ def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
     content = read(file.path)
     assert isinstance(file.piece, SettingsEntries)
     try:
-        document = parse((content or b"").decode("utf-8", "replace")).plain()
+        document = parse((content or b"").decode("utf-8", "replace"))
     except Mistake:
         return []
     found = []
     for entry in file.piece.entries:
-        groups = _at(document, entry.at) if entry.at[0] == "hooks" else None
+        groups = value_at(document, entry.at) if entry.at[0] == "hooks" else None
         for group, value in enumerate(groups if isinstance(groups, list) else ()):
             for position, hook in enumerate(value.get("hooks", ()) if isinstance(value, dict) else ()):
                 if entry.is_ours({"hooks": [hook]}):
@@ -122,8 +119,11 @@ def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
     """Do settings of Claude Code switch hooks off?"""
     folders = (places.claude_home / "settings.json", places.project / ".claude" / "settings.json")
     for path in (*folders, places.project / ".claude" / "settings.local.json"):
-        content = read(path)
-        if content and is_strict(content.decode("utf-8", "replace")) and _at(json.loads(content), ("disableAllHooks",)):
+        try:
+            document = parse((read(path) or b"").decode("utf-8", "replace"))
+        except Mistake:
+            continue  # reported with the files
+        if value_at(document, ("disableAllHooks",)):
             message = f"{path} sets disableAllHooks, so no hook fires"
             yield ClientCheck(about="claude-code: hooks", state="fault", message=message, remedy="remove it")
 
@@ -131,10 +131,10 @@ def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
 def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:
     """Does Codex trust the project and each hook? What it does not trust it skips without a word."""
     settings = codex.settings(places.codex_home)
-    if _at(settings, ("features", "hooks")) is False:
+    if value_at(settings, ("features", "hooks")) is False:
         message = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
         yield ClientCheck(about="codex: hooks", state="fault", message=message, remedy="remove it")
-    trusted = _at(settings, ("projects", str(places.project), "trust_level")) == "trusted"
+    trusted = value_at(settings, ("projects", str(places.project), "trust_level")) == "trusted"
     if audience is Audience.SHARED and not trusted:
         message = "this project is not trusted, so Codex reads none of its settings"
         yield ClientCheck(
@@ -155,7 +155,7 @@ def _trust(settings: Mapping[str, Any], hook: ConfiguredHook) -> str:
     """What Codex thinks of a hook."""
     ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
     keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
-    state = next(filter(None, (_at(settings, ("hooks", "state", key)) for key in keys)), None)
+    state = next(filter(None, (value_at(settings, ("hooks", "state", key)) for key in keys)), None)
     known = state.get("trusted_hash") if isinstance(state, Mapping) else None
     if isinstance(state, Mapping) and state.get("enabled") is False:
         return "switched off in Codex"
@@ -185,12 +185,6 @@ def last_fired(sessions: Path, client: str) -> dict[str, datetime]:
 def moment_of(event: str) -> str:
     """What Tacit calls the moment of a client's event."""
     return Event({"hook_event_name": event}).moment
-
-
-def _at(document: Any, names: Sequence[str]) -> Any:
-    for name in names:
-        document = document.get(name) if isinstance(document, Mapping) else None
-    return document
 
 
 _TIMEOUT_S = 20

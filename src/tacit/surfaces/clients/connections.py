@@ -17,7 +17,7 @@ from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.client_files import Audience, Client, ClientFile, ClientFolders
 from tacit.surfaces.clients.codex import CODEX
 from tacit.surfaces.clients.installation import InstallationRecord, read
-from tacit.surfaces.clients.json_settings import SettingsEntries, is_strict
+from tacit.surfaces.clients.json_settings import SettingsEntries
 from tacit.surfaces.clients.launcher import SHARED, Launcher
 
 CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
@@ -97,7 +97,7 @@ def is_connected_by_project(client: Client, places: ClientFolders, *, launcher: 
     (file, *_) = files_of(client, places, Audience.SHARED, launcher=launcher)
     assert isinstance(file.piece, SettingsEntries)
     wanted = {entry.name for entry in file.piece.entries if entry.at[0] == "hooks"}
-    return wanted <= set(parts_in(file)) and is_strict((read(file.path) or b"").decode("utf-8", "replace"))
+    return wanted <= set(parts_in(file))
 
 
 def without_shared_parts(

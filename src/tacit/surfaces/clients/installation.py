@@ -18,7 +18,7 @@ from typing import Any
 from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage, TacitError
 from tacit.surfaces.clients.client_files import Audience, ClientFile
-from tacit.surfaces.clients.json_settings import SettingsEntries
+from tacit.surfaces.clients.json_settings import InvalidJson, SettingsEntries
 from tacit.surfaces.clients.text_edits import Insertion, TextDraft, WholeFile, without
 from tacit.text.redaction import redact
 
@@ -345,7 +345,12 @@ def _bare(file: ClientFile, text: str, note: InstalledPart | None) -> tuple[str,
     exact = without(text, note.inserted) if note else None
     if note and isinstance(file.piece, WholeFile) and exact != "":
         return text, bool(text.strip())
-    formal = file.piece.take(text, note.names if note else None)
+    try:
+        formal = file.piece.take(text, note.names if note else None)
+    except InvalidJson:  # somebody has added a comment
+        if exact is None:
+            raise
+        return exact, False
     return (exact if exact is not None and file.piece.is_taken(exact, formal) else formal), False
 
 
