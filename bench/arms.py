@@ -39,6 +39,7 @@ from typing import Any
 from _arms_training import Lessons, recipe_of
 
 from tacit.api import Tacit
+from tacit.config.settings import Size
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.actors.chat_server import ChatServer
 from tacit.features.evaluate.actors.model_agent import ModelActor
@@ -53,7 +54,6 @@ from tacit.features.evaluate.suite import Actor, Aid, Arm, AttemptCost, Exercise
 from tacit.features.evaluate.suites import TeachingSuite, open_suite
 from tacit.features.evaluate.suites.own import learned_memory
 from tacit.features.evaluate.suites.telecom import TelecomSuite
-from tacit.features.train.adapter import Size
 from tacit.text.words import estimate_tokens
 
 BY_READINGS = Arm(name="trajectory by readings")

@@ -16,12 +16,19 @@ import pytest
 import tacit
 from tacit.config.settings import Config
 from tacit.domain.identity import canonical
+from tacit.domain.ledger import Assumption, LedgerEntry, Moment, UsageSignal
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
+from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation, Signal
+from tacit.features.people.choice import Choice, Forecast
+from tacit.features.train.adapter import Activation, Adapter, Judgement
 from tacit.store import open_store
-from tacit.store.record_log import ENTRY_TYPES
 
 STORES = Path(__file__).parent / "stores"
+ENTRY_TYPES: tuple[type[LedgerEntry], ...] = (
+    Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, UsageSignal, Judgement, Moment,
+    Recommendation, Signal,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +92,7 @@ def test_attempts_and_verdicts_read_back(store: Store, expected: dict[str, Any])
 
 def test_remarks_and_ledger_entries_read_back(store: Store, expected: dict[str, Any]) -> None:
     assert [*map(_record, store.remarks())] == expected["remarks"]
-    entries = {name: store.entries(sort) for name, sort in ENTRY_TYPES.items()}
+    entries = {kind.SORT: store.entries(kind) for kind in ENTRY_TYPES}
     assert {name: [*map(_record, found)] for name, found in entries.items()} == expected["entries"]
     assert all(entry.content_id() == entry.id for found in entries.values() for entry in found)
 

@@ -12,7 +12,6 @@ import pytest
 
 from tacit.domain.archive import Descent, Source, SourceKind, Tombstone
 from tacit.domain.candidate import Finding
-from tacit.domain.card import Card
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Use
 from tacit.domain.lifecycle import RECALLABLE, Status
@@ -22,6 +21,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, Skill, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.features.cards.card import Card
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.store.samples import (

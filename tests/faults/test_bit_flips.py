@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store

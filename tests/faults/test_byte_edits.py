@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Store
 from tacit.store import open_store

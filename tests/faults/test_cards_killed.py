@@ -15,7 +15,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces
-from tacit.domain.card import Card, Signal
+from tacit.features.cards.card import Card, Signal
 from tacit.features.cards.card_records import FILES, line_of, meaning
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import BELOW, CardFolder

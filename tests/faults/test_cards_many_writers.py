@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.features.cards.card_records import FILES
 from tacit.features.cards.folder import BELOW
 from tacit.store import open_store

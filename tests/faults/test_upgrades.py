@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.domain.lifecycle import Status
 from tacit.store import open_store
 from tacit.store.audit import Audit

@@ -11,7 +11,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.domain.choice import Choice, ChoiceSort
+from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.calibration import SURE, Settled, confidence
 from tacit.features.people.forecast import conflict_in, foresee
 from tacit.features.people.intake import open_questions

@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
-from tacit.domain.card import Card, CardStatus
+from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.ledger import About

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.evidence import Outcome
-from tacit.domain.usage_signal import UsageSignal
+from tacit.domain.ledger import UsageSignal
 from tacit.evidence import reinforced, reliability
 from tacit.evidence.usage import CEILING, changes_prominence, prominence_of
 from tacit.recall.signals import prominence

@@ -14,7 +14,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from tacit.domain.adapter import Size
 from tacit.domain.errors import ConfigError
 from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import digest
@@ -104,6 +103,14 @@ class ResearchSettings:
 
     arxiv_url: str = "https://export.arxiv.org"
     scholar_url: str = "https://api.semanticscholar.org"
+
+
+class Size(StrEnum):
+    """The size of an adapter, and how long it is trained."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
-from tacit.domain.usage_signal import UsageSignal
+from tacit.domain.ledger import UsageSignal
 from tacit.evidence.attribution import align
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
 from tacit.evidence.operation_pairs import Alignment, plain_skill, wanted_operations

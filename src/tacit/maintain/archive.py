@@ -15,7 +15,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, StoredVersion
 from tacit.domain.trust import Approval
-from tacit.domain.usage_signal import UsageSignal
+from tacit.domain.ledger import UsageSignal
 from tacit.evidence import control_runs, skill_history
 from tacit.recall import publishing
 from tacit.store import purge_plan, queries

@@ -20,7 +20,7 @@ from tacit.domain.model import Embedder
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
-from tacit.domain.usage_signal import UsageSignal
+from tacit.domain.ledger import UsageSignal
 from tacit.evidence import control_runs, reliability, reliability_score
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.usage import changes_prominence, prominence_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from tacit.domain.archive import Descent, Purge, Source, SourceKind, Tombstone, purge_tombstone, session_tombstone
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import LedgerEntry, Remark
+from tacit.domain.ledger import Remark, StoredEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.session import SessionNote
 from tacit.domain.stored import Episode, StoredVersion
@@ -40,7 +40,7 @@ class StoreContents:
     uses: Sequence[Use]
     evidence: Sequence[Evidence]
     remarks: Sequence[Remark]
-    entries: Sequence[LedgerEntry]
+    entries: Sequence[StoredEntry]
     notes: Sequence[SessionNote]
     trajectory: Callable[[str], Trajectory]
 
@@ -142,14 +142,14 @@ def _ended(contents: StoreContents, trajectories: set[str]) -> set[str]:
 
 def _entries(contents: StoreContents, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
     """Entries based on what is purged, with all versions of a thing whose text became a purged skill."""
-    things = {(each.SORT, each.key) for each in contents.entries if invariants.version_of(each) in lost}
+    things = {(each.sort, each.key) for each in contents.entries if each.version_id in lost}
     return tuple(
         each.id
         for each in contents.entries
         if lost & {each.id, *invariants.bases_of(each)}
         or each.session_id in sessions
         or each.by in names
-        or (each.SORT, each.key) in things
+        or (each.sort, each.key) in things
     )
 
 

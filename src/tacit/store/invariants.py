@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -96,13 +96,11 @@ def check_recallable(stored: StoredVersion) -> None:
         )
 
 
-def check_entry(entry: LedgerEntry, known: Mapping[str, type[LedgerEntry]]) -> None:
-    """Raise unless the entry has a known type and a key."""
-    if known.get(entry.SORT) is not type(entry):
+def check_entry(entry: LedgerEntry) -> None:
+    """Raise unless the entry has a sort and a key."""
+    if not entry.SORT:
         raise Mistake(
-            f"the ledger has no sort {type(entry).__name__}",
-            code="unknown_entry_sort",
-            hint="register it in `store.records`",
+            f"a {type(entry).__name__} has no sort", code="entry_without_sort", hint="give its class a `SORT`"
         )
     if not entry.key:
         raise Mistake(
@@ -144,12 +142,7 @@ def trajectories_of(version: SkillVersion) -> set[str]:
 
 def bases_of(entry: LedgerEntry) -> set[str]:
     """Ids of what an entry is based on."""
-    return {*entry.sources, version_of(entry)} - {""}
-
-
-def version_of(entry: LedgerEntry) -> str:
-    """The skill version with the same text, of sorts that have one."""
-    return str(getattr(entry, "version_id", ""))
+    return {*entry.sources, getattr(entry, "version_id", "")} - {""}
 
 
 def check_passages(passages: Sequence[Passage]) -> None:

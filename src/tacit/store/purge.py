@@ -77,7 +77,7 @@ class Purger:
             uses=records.uses.all(),
             evidence=records.evidence.all(),
             remarks=records.remarks.all(),
-            entries=records.entries.all(),
+            entries=records.all_entries(),
             notes=[self._notes.rows.value(row) for row in self._notes.rows.among(self._notes.rows.all_numbers())],
             trajectory=trajectories.whole,
         )

@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from tacit.domain.adapter import Activation, Adapter, Judgement
 from tacit.domain.archive import Manifest, Tombstone
 from tacit.domain.candidate import Verdict
-from tacit.domain.card import Backport, Card, CardEvent, Signal
-from tacit.domain.choice import Choice, Forecast
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import About, E, LedgerEntry, Remark
-from tacit.domain.moment import Assumption, Moment
+from tacit.domain.ledger import About, E, LedgerEntry, Remark, StoredEntry
 from tacit.domain.ports import Record
-from tacit.domain.recommendation import Recommendation
 from tacit.domain.trust import Approval
-from tacit.domain.usage_signal import UsageSignal
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection
@@ -34,14 +29,6 @@ T = TypeVar("T")
 UseKey = tuple[str, str]
 """What kind of thing a use belongs to ("session" or "version"), and its id."""
 
-ENTRY_TYPES: dict[str, type[LedgerEntry]] = {
-    kind.SORT: kind
-    for kind in (
-        Activation, Adapter, Assumption, Backport, Card, CardEvent, Choice, Forecast, UsageSignal, Judgement, Moment,
-        Recommendation, Signal,
-    )
-}  # fmt: skip
-"""The type of each sort of ledger entry, by the name it is stored under."""
 TOMBSTONES_SINCE = 6
 """The schema that added tombstones and backups."""
 USE_KEYS_SINCE = 7
@@ -92,13 +79,16 @@ class AppendedRecords(Records[T]):
 
 
 class EntryRecords(AppendedRecords[LedgerEntry]):
-    """Ledger entries; each row names the type of its entry."""
+    """Ledger entries. The row names the sort, so that an entry can be checked and purged without its own type."""
 
-    def kind_of(self, row: Values) -> type[LedgerEntry]:
-        """The type that is stored under the sort's name."""
-        if row["sort"] not in ENTRY_TYPES:
-            raise self.damage(row["id"], "unknown_value", detail=repr(row["sort"]))
-        return ENTRY_TYPES[row["sort"]]
+    def columns_of(self, value: LedgerEntry) -> Values:
+        """The entry as columns."""
+        return {**super().columns_of(value), "sort": value.SORT}
+
+    def value(self, row: Values, kind: type[LedgerEntry] | None = None) -> LedgerEntry:
+        """Read the entry in a row, as its own type or with what every sort has."""
+        entry = super().value(row, kind or StoredEntry)
+        return replace(entry, sort=row["sort"]) if isinstance(entry, StoredEntry) else entry
 
 
 class RecordLog:
@@ -165,7 +155,7 @@ class RecordLog:
                 self._check_subject(record.subject)
                 return self.remarks.append(record)
             case LedgerEntry():
-                invariants.check_entry(record, ENTRY_TYPES)
+                invariants.check_entry(record)
                 invariants.check_entry_not_purged(record, self.tombstone)
                 return self.entries.append(record)
             case Tombstone():
@@ -247,8 +237,12 @@ class RecordLog:
             rows = self.entries.among(self.entries.numbers("sort = ?", sort.SORT))
             paths = {self.entries.path(row) for row in rows}
             self._audit.check_all("entries", _entry_owner(sort.SORT, ""), found=paths)
-        found = [self.entries.value(row) for row in rows]
+        found = [self.entries.value(row, sort) for row in rows if row["sort"] == sort.SORT]
         return [entry for entry in found if isinstance(entry, sort) and session_id in ("", entry.session_id)]
+
+    def all_entries(self) -> list[StoredEntry]:
+        """What every sort of ledger entry has, of all entries."""
+        return [entry for entry in self.entries.all() if isinstance(entry, StoredEntry)]
 
     def tombstone(self, identity: str) -> Tombstone | None:
         """The tombstone of an id or hash; raises if the audit chain knows one that is missing."""
@@ -379,7 +373,6 @@ def _remark_columns(remark: Remark) -> Values:
 def _entry_columns(entry: LedgerEntry) -> Values:
     return {
         "id": clean(entry.id),
-        "sort": entry.SORT,
         "key": clean(entry.key),
         "session_id": clean(entry.session_id),
         "at": stamp(entry.at),

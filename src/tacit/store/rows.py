@@ -151,14 +151,10 @@ class Records(Rows, Generic[T]):
         """The value as columns: those it is looked up by, and the record itself."""
         return {**self._lookup(value), "record": pack(value)}
 
-    def kind_of(self, row: Values) -> type[T]:
-        """The type of the value in a row."""
-        return self._kind
-
-    def value(self, row: Values) -> T:
+    def value(self, row: Values, kind: type[T] | None = None) -> T:
         """Read the value in a row; raises unless the columns fit it."""
         try:
-            value = unpack(row["record"], self.kind_of(row))
+            value = unpack(row["record"], kind or self._kind)
         except UnreadableRecord as error:
             raise self.damage(row["id"], "unreadable", detail=str(error)) from error
         if any(row[column] != expected for column, expected in self._lookup(value).items()):

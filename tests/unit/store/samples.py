@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tacit.domain.candidate import Decision, Finding, Verdict
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.ledger import About, Remark

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.moment import Assumption, Held, Moment
+from tacit.domain.ledger import Assumption, Held, Moment
 from tacit.evidence.journal_uses import FOLDED, SessionTexts, fold_journals, lines_of
 from tacit.store import open_store
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tacit.domain.card import Backport, Card, CardStatus, Signal
 from tacit.domain.errors import Mistake
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card import Backport, Card, CardStatus, Recommendation, RecommendationStatus, Signal
 from tacit.features.cards.card_records import format_time, line_of, parse_time, recommendation_status
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.scores import (

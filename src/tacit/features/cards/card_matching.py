@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tacit.domain.card import Card
-from tacit.domain.recommendation import Recommendation
+from tacit.features.cards.card import Card, Recommendation
 from tacit.text.near_duplicates import jaccard, text_similarity
 from tacit.text.words import term_set
 

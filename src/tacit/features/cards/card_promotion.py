@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Level
+from tacit.features.cards.card import Card, SignalKind
 from tacit.features.cards.card_records import line_of
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards

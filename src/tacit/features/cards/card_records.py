@@ -18,12 +18,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
 from tacit.domain.ledger import LedgerEntry
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.domain.skill import Kind, SkillContent
+from tacit.features.cards.card import (
+    Backport,
+    Card,
+    CardEvent,
+    CardStatus,
+    Recommendation,
+    RecommendationStatus,
+    Signal,
+    SignalKind,
+)
 from tacit.render.validation import skill_name
 from tacit.text.redaction import redact_value
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tacit.domain.card import Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound
+from tacit.features.cards.card import Signal, SignalKind
 from tacit.features.cards.card_records import signal_id, unused_id
 from tacit.features.cards.cards import Cards
 from tacit.text.redaction import redact

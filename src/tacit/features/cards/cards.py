@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.config.location import CardPlaces, card_places, is_tracked
 from tacit.domain.candidate import Decision, Verdict
-from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal
 from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.recommendation import Recommendation
 from tacit.domain.scope import Level, Scope
 from tacit.domain.session import Bookmark, Mark
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.features.cards.card import Backport, Card, CardEvent, CardStatus, Recommendation, Signal
 from tacit.features.cards.card_records import (
     FILES,
     Record,

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from tacit.domain.card import Backport, Card, CardStatus
 from tacit.domain.ledger import E
-from tacit.domain.recommendation import Recommendation
+from tacit.features.cards.card import Backport, Card, CardStatus, Recommendation
 from tacit.features.cards.card_records import UNKNOWN_SKILL, parse_time
 from tacit.features.cards.scores import GONE, OPEN, Score, backported_ids, is_candidate, priority
 from tacit.text.safe_markdown import inert_line

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tacit.domain.card import Card, CardStatus
+from tacit.features.cards.card import Card, CardStatus
 from tacit.features.cards.card_records import format_time, line_of, parse_time
 from tacit.features.cards.cards import CardLedger, Cards
 from tacit.features.cards.scores import GONE, Score

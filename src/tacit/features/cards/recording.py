@@ -13,10 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from tacit.domain.candidate import Decision
-from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, RecommendationStatus, SignalKind
 from tacit.features.cards.card_matching import CardIndex, same_recommendation
 from tacit.features.cards.card_records import (
     UNKNOWN_SKILL,

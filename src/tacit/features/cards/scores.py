@@ -10,8 +10,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card import (
+    Backport,
+    Card,
+    CardStatus,
+    Recommendation,
+    RecommendationStatus,
+    Signal,
+    SignalKind,
+)
 
 BASE = 1
 WEIGHTS: dict[SignalKind, int] = {

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.domain.stored import StoredVersion
+from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, RecommendationStatus, SignalKind
 from tacit.features.cards.card_records import (
     AHA_ID,
     UNKNOWN_SKILL,

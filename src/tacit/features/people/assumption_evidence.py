@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 
-from tacit.domain.moment import Held
+from tacit.domain.ledger import Held
 from tacit.domain.skill import Condition
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Trajectory
 from tacit.evidence.workspace_changes import changes

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.trajectory import Span, Trajectory

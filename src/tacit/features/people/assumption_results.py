@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Condition
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.features.people.assumption_evidence import (

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tacit.domain.choice import Forecast
 from tacit.evidence.statistics import wilson
+from tacit.features.people.choice import Forecast
 
 SURE = 0.8
 """From here on a forecast may be accepted without a second look, so the record must support it."""

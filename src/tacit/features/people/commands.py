@@ -11,9 +11,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.features.people.calibration import SURE, Bin, Track
+from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.decisions import People, Queued
 from tacit.features.people.forecast import ConflictKind, describe
 from tacit.surfaces.cli import charts as plotting

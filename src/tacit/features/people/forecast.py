@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tacit.domain.choice import Choice
 from tacit.features.people.calibration import Settled, confidence
+from tacit.features.people.choice import Choice
 from tacit.features.people.prediction import DecisionModel, Likelihoods
 from tacit.features.people.questions import Question
 

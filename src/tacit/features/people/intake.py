@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
+from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.decisions import Decided, People, related_rule, shortened
 from tacit.features.people.forecast import Outlook
 from tacit.features.people.questions import Question, cosine

@@ -13,9 +13,8 @@ from contextlib import suppress
 
 from tacit.domain.errors import TacitError
 from tacit.domain.extension import JournalLine
-from tacit.domain.ledger import LedgerEntry
+from tacit.domain.ledger import Aspect, Assumption, LedgerEntry, Moment, Phase
 from tacit.domain.lifecycle import Status
-from tacit.domain.moment import Aspect, Assumption, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from tacit.api import Tacit
-from tacit.domain.moment import Aspect, Assumption
+from tacit.domain.ledger import Aspect, Assumption
 from tacit.evidence.credit import BY_AGENT
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import Speaker

@@ -16,8 +16,7 @@ from rich.table import Table
 
 from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake
-from tacit.domain.ledger import LedgerEntry
-from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
+from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command

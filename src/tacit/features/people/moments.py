@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
+from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import lowest
 from tacit.domain.trajectory import Trajectory
 from tacit.features.people.journal_moments import note_refusals

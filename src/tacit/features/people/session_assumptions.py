@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from tacit.domain.candidate import Candidate, Decision, Verdict
 from tacit.domain.errors import Mistake, TacitError
 from tacit.domain.identity import content_id
-from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
+from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.skill import Condition

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 from rich.markup import escape
 
-from tacit.domain.adapter import Activation, AdapterRuling
 from tacit.domain.errors import Mistake
+from tacit.features.train.adapter import Activation, AdapterRuling
 from tacit.features.train.adapter_registry import Adapters, AdapterStatus
 from tacit.features.train.commands import print_notices, train_adapter
 from tacit.features.train.export import EXPORT_FORMATS

@@ -13,11 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.domain.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.domain.errors import Mistake, NotFound, Refusal, TacitError
 from tacit.domain.ledger import E, latest
 from tacit.features.evaluate.base_model import base_model_hash
 from tacit.features.evaluate.conversation import form_hash
+from tacit.features.train.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.features.train.adapter_folders import AdapterFolders, adapter_folders
 from tacit.features.train.export import export_files
 

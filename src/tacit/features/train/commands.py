@@ -13,7 +13,7 @@ import click
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from tacit.domain.adapter import Adapter, AdapterRuling, Size
+from tacit.config.settings import Size
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.commands import AliasedOption, suite_options
 from tacit.features.evaluate.comparison import points
@@ -21,6 +21,7 @@ from tacit.features.evaluate.eval_report import share
 from tacit.features.evaluate.report_formats import lost_lines
 from tacit.features.evaluate.suite import Suite
 from tacit.features.evaluate.transcript import CallDivergence
+from tacit.features.train.adapter import Adapter, AdapterRuling
 from tacit.features.train.adapter_registry import Adapters
 from tacit.features.train.consolidation import WITH_ADAPTER, Consolidation, ConsolidationResult
 from tacit.features.train.consolidation import Progress as PhaseProgress

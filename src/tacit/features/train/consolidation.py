@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.api import Tacit
 from tacit.config.files import write_atomically
-from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import plain
 from tacit.features.evaluate.actors.model_agent import ModelActor
@@ -40,6 +39,7 @@ from tacit.features.evaluate.suites.own import OwnSuite, learned_memory, without
 from tacit.features.evaluate.task_overlap import TaskProfile
 from tacit.features.evaluate.transcript import CallDivergence, read_transcript
 from tacit.features.evaluate.verified_attempts import gather
+from tacit.features.train.adapter import Adapter, Judgement
 from tacit.features.train.adapter_folders import SOURCES, adapter_folders
 from tacit.features.train.adapter_registry import Adapters, NewAdapter
 from tacit.features.train.data_gate import Objection

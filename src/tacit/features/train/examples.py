@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.domain.errors import Mistake
-from tacit.domain.tool import Call, Turn
 from tacit.features.evaluate.conversation import (
     AGENT,
     DONE,
@@ -25,6 +24,7 @@ from tacit.features.evaluate.conversation import (
     prompt_messages,
 )
 from tacit.features.evaluate.task_overlap import TaskProfile
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 
 _QUESTION = "Task:\n"

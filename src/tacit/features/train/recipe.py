@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tacit.domain.adapter import Size
+from tacit.config.settings import Size
 from tacit.domain.errors import Mistake
 from tacit.features.train.examples import Example
 from tacit.text.words import estimate_tokens

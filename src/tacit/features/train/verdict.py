@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tacit.domain.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.comparison import (
     GROUPS_MIN,
@@ -19,6 +18,7 @@ from tacit.features.evaluate.comparison import (
     MarginOverConstant,
     points,
 )
+from tacit.features.train.adapter import AdapterRuling
 
 
 class ArmVerdict(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.card import Card, CardStatus
+from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin

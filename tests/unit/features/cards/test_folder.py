@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import Card, Signal
+from tacit.features.cards.card import Card, Signal
 from tacit.domain.errors import StoreOutage
 from tacit.features.cards.card_records import line_of
 from tacit.features.cards.folder import CardFolder

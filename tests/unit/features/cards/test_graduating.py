@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import CardStatus, SignalKind
+from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Refusal
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import CardStatus
+from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.features.cards.backport.graduation import BackportRequest
 from tacit.features.cards.backport.markers import card_ids

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.card import CardStatus
+from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import GateRefusal, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent

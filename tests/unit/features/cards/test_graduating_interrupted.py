@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import CardStatus
+from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import Refusal, StaleVersion
 from tacit.features.cards.backport.edit_plan import EditPlan
 from tacit.features.cards.backport.markers import card_ids

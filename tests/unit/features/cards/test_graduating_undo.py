@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import CardStatus, SignalKind
+from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotPermitted, Refusal
 from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, card_ids
 from tests.raising import raises

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.card import Card, CardStatus
+from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.origin import Origin
 from tacit.features.cards.card_records import entry_of, renewed
 from tacit.features.cards.card_signals import signal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import Card, SignalKind
+from tacit.features.cards.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.card import Card, CardStatus, Signal, SignalKind
+from tacit.features.cards.card import Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card import Recommendation, RecommendationStatus
 from tacit.features.cards.agenda import (
     HALF_LIFE_DAYS,
     Agenda,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.card import CardStatus, SignalKind
+from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.recommendation import RecommendationStatus
+from tacit.features.cards.card import RecommendationStatus
 from tacit.features.cards.card_records import renewed
 from tacit.features.cards.statuses import (
     decisions,

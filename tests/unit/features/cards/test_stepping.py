@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.card import Card
+from tacit.features.cards.card import Card
 from tacit.features.cards.card_records import Record, format_time, meaning
 from tacit.features.cards.folder import plan_import, plan_sync
 from tests.unit.making import later

@@ -9,10 +9,10 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces, StoreLocation
-from tacit.domain.card import Card, CardEvent, SignalKind
+from tacit.features.cards.card import Card, CardEvent, SignalKind
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.recommendation import Recommendation
+from tacit.features.cards.card import Recommendation
 from tacit.features.cards.card_records import entry_of, format_time
 from tacit.features.cards.cards import Cards
 from tacit.store import open_store

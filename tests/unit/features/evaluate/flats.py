@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.suite import AttemptScore, Exercise
 from tests.unit.features.evaluate.heating import TASK, TOOLS, Heating
 

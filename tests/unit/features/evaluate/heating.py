@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tacit.domain.tool import Tool
+from tacit.features.evaluate.tool import Tool
 
 TASK = "The flat is cold, please make it warm. I am Ann, house H-7002."
 TOOLS = (

@@ -9,7 +9,7 @@ import pytest
 import tacit
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.domain.tool import Call, Turn
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.leakage import PastAttempt, answer_in, known_tasks
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.comparison import (
     ConstantAnswer,
     compare,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.conversation import (
     AGENT,
     DONE,

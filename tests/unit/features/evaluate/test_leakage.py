@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.leakage import answer_in, shared_values
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
 

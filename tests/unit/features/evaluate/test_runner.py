@@ -16,7 +16,7 @@ import pytest
 
 import tacit
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.actors.stepping import REPEATS_MAX, STOPPED

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.tool import Call, Turn
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.task_overlap import (
     ALIKE,
     Leak,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tacit.api import Tacit
-from tacit.domain.choice import Forecast
+from tacit.features.people.choice import Forecast
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion

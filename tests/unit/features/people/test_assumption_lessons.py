@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Outcome
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, filled_fields
 from tacit.domain.trajectory import Span, StepResult, Trajectory

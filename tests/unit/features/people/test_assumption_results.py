@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.features.people.assumption_results import AssumptionResult, compare
 from tacit.render.conditions import read_condition

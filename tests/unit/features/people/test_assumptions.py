@@ -13,7 +13,7 @@ from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.extension import JournalLine
 from tacit.domain.lifecycle import Status
-from tacit.domain.moment import Assumption, Held, Moment, Phase
+from tacit.domain.ledger import Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory

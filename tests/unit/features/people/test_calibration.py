@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tacit.domain.choice import ChoiceSort, Forecast
+from tacit.features.people.choice import ChoiceSort, Forecast
 from tacit.features.people.calibration import ALMOST, SURE, Settled, calibration_table, confidence, settled, track
 from tests.unit.making import NOW
 

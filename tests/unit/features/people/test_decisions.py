@@ -11,9 +11,9 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.choice import Choice, ChoiceSort, Forecast
+from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.lifecycle import Status
-from tacit.domain.moment import Moment, Phase
+from tacit.domain.ledger import Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.features.people import calibration, decisions, forecast, intake, prediction, questions

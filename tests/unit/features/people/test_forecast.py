@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.domain.choice import ChoiceSort
+from tacit.features.people.choice import ChoiceSort
 from tacit.features.people.calibration import Settled
 from tacit.features.people.forecast import (
     Conflict,

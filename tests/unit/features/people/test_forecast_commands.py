@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
-from tacit.domain.choice import Choice, Forecast
+from tacit.features.people.choice import Choice, Forecast
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.choice import Choice, ChoiceSort, Forecast
+from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake
-from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Kind
 from tacit.features.people.intake import Ask, Interview, aspect_of, key_of, open_questions
 from tests.raising import raises

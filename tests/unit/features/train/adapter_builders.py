@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.adapter import Adapter, AdapterRuling, Judgement
+from tacit.features.train.adapter import Adapter, AdapterRuling, Judgement
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.features.evaluate.conversation import form_hash
 from tacit.features.train.adapter_registry import Adapters, NewAdapter

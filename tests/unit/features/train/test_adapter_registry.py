@@ -12,7 +12,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.adapter import Activation, Adapter, AdapterRuling, Judgement
+from tacit.features.train.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.features.train.adapter_registry import Adapters

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.adapter import AdapterRuling, Judgement
+from tacit.features.train.adapter import AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.features.evaluate.suites.everyday import EverydaySuite

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tacit.domain.adapter import AdapterRuling
+from tacit.features.train.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.comparison import (
     compare,

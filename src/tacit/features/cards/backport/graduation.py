@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.config.location import FOLDER, MEMORY
-from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound, Refusal, StaleVersion
 from tacit.features.cards.backport.bundle import MANIFEST, bundle_name, make_bundle
 from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, plan_edits
@@ -31,6 +30,7 @@ from tacit.features.cards.backport.target_files import (
     write,
 )
 from tacit.features.cards.backport.targets import Target, TargetKind, find_target, fingerprint, read_files, read_text
+from tacit.features.cards.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.features.cards.card_records import backport_id, renewed, unused_id
 from tacit.features.cards.card_signals import new_signal
 from tacit.features.cards.cards import Cards

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import GateRefusal, NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.features.cards.backport.edit_plan import KnowledgePiece
 from tacit.features.cards.backport.markers import is_safe_id
+from tacit.features.cards.card import Card, CardStatus
 from tacit.features.cards.card_records import AHA_ID, lesson_of
 from tacit.features.cards.cards import Cards
 from tacit.gate.portability import ProjectFacts, portability

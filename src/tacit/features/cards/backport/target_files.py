@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from tacit.config.files import write_atomically
-from tacit.domain.card import Backport
 from tacit.domain.errors import NotPermitted, StaleVersion
 from tacit.features.cards.backport.bundle import put_back, rollback_decisions
 from tacit.features.cards.backport.edit_plan import EditPlan, Prints, block_print, edited_pieces, plan_removal
@@ -28,6 +27,7 @@ from tacit.features.cards.backport.targets import (
     read_files,
     read_text,
 )
+from tacit.features.cards.card import Backport
 from tacit.render.safe_files import locked, refused, require_no_links
 
 APPLYING, UNDOING = "applying", "undoing"

@@ -13,11 +13,10 @@ from typing import Any
 import click
 
 from tacit.config.location import card_places
-from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
-from tacit.domain.recommendation import Recommendation
 from tacit.features.cards import agenda, card_promotion, statuses
+from tacit.features.cards.card import Card, CardStatus, Recommendation
 from tacit.features.cards.card_records import FILES
 from tacit.features.cards.cards import Cards, shared_folder
 from tacit.features.cards.commands import card_options, deck_of, location_fields, print_json, problems_of

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
+from tacit.features.cards.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
-from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.card import Recommendation, RecommendationStatus
 from tacit.features.cards.card_records import FILES, entry_of, line_of, meaning, renewed
 from tests.unit.making import NOW, later
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
-from tacit.domain.recommendation import Recommendation
+from tacit.features.cards.card import Backport, Card, CardStatus, Signal, SignalKind
+from tacit.features.cards.card import Recommendation
 from tacit.features.cards.scores import (
     artifact_hint,
     backported_ids,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tacit.domain.tool import Call, Turn
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.stepping import retries
 from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call, prompt_messages

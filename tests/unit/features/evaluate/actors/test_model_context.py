@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call
 from tacit.features.evaluate.suite import Aid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.suites.everyday import EverydaySuite
 
 

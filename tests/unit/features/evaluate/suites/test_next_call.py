@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tacit.domain.tool import Call, Tool
+from tacit.features.evaluate.tool import Call, Tool
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.suite import Exercise, Suite, World
 from tacit.features.evaluate.suites.next_call import (

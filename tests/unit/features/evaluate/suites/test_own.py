@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.suites.own import (
     OwnSuite,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.tool import Call
+from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.suites.public_tasks import (
     TASK,
     TOOLS,

@@ -71,11 +71,3 @@ class Activation(LedgerEntry):
     undone: str = ""
     """Key of the adapter that this deactivates; empty for none."""
     reason: str = ""
-
-
-class Size(StrEnum):
-    """The size of an adapter, and how long it is trained."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
