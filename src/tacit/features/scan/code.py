@@ -14,7 +14,6 @@ from tacit.gate.checks.hosts import HostKind, addresses_in
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.gate.checks.text_segments import TextSegment
-from tacit.text.prefilter import GuardedPattern
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _CODE = "python javascript powershell shell code text"
@@ -178,8 +177,9 @@ def _at_import(segment: TextSegment) -> Iterator[Finding]:
         return
 
 
-_INSTALL = GuardedPattern(
-    r"\b(?:pip3?|pipx|uv(?: pip| tool)?|python3? -m pip|npm|pnpm|yarn|bun|npx|uvx|gem|cargo|go|brew) (?:install|i|add|get|exec|dlx|-y|--yes)\b([^\n;&|`\"']{1,240})"
+_INSTALL = re.compile(
+    r"\b(?:pip3?|pipx|uv(?: pip| tool)?|python3? -m pip|npm|pnpm|yarn|bun|npx|uvx|gem|cargo|go|brew) (?:install|i|add|get|exec|dlx|-y|--yes)\b([^\n;&|`\"']{1,240})",
+    re.IGNORECASE,
 )
 _INDEX = re.compile(
     r"(?:--(?:extra-)?index[-]url|-i|--registry|--trusted-host|--find-links|-f)[= ]+(https?://\S{1,200}|[\w.:-]{3,80})"
@@ -212,7 +212,7 @@ def packages(segments: Iterable[TextSegment]) -> Iterator[Finding]:
     for segment in segments:
         if segment.is_block:
             continue
-        for count, match in enumerate(_INSTALL.finditer(segment.text, segment.lowered)):
+        for count, match in enumerate(_INSTALL.finditer(segment.text)):
             if count == 8 * PER_RULE_MAX:
                 break
             yield from _installed(segment, match)

@@ -202,7 +202,7 @@ class _Reader(ast.NodeVisitor):
             return _NONE
         if isinstance(node, ast.Constant):
             text = node.value if isinstance(node.value, str) else ""
-            return frozenset({_FILE}) if len(text) < 300 and SECRET_PLACES.pattern.search(f'"{text}"') else _NONE
+            return frozenset({_FILE}) if len(text) < 300 and SECRET_PLACES.search(f'"{text}"') else _NONE
         if isinstance(node, ast.Name):
             known = self.program.kinds
             return known.get(self.key(node.id), _NONE) | known.get(f"{self.module.index}..{node.id}", _NONE)

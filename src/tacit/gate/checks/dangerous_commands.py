@@ -14,30 +14,29 @@ from tacit.gate.checks.hosts import URL, HostKind, addresses_in, host_kind
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
 from tacit.gate.checks.secret_flows import secret_flows
 from tacit.gate.checks.text_segments import TextSegment, text_segments
-from tacit.text.prefilter import GuardedPattern
 
 _FETCH = (
     r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"
 )
 _SHELL = r"(?:sudo (?:-\w{1,2} )?)?(?:/(?:usr/)?bin/(?:env )?)?(?:(?:ba|z|da|k|fi)?sh|python[\d.]{0,4}|node|perl|ruby|php|osascript|iex|invoke-expression|source|deno run|bun)\b"
-_PIPED = GuardedPattern(
+_PIPED = re.compile(
     rf"\b{_FETCH}\b([^\n|]{{0,300}})(?:\\\n[^\n|]{{0,200}})?\|(?:[^\n|]{{0,60}}\|)? ?{_SHELL}(?! ?-m json| -c [\"']import|/)",
     re.IGNORECASE,
 )
-_INNER = GuardedPattern(
+_INNER = re.compile(
     rf"\b(?:(?:ba|z|da)?sh|python[\d.]{{0,4}}|node|eval|source|exec|iex|invoke-expression)(?: -\w{{1,4}})? ?[\"'({{]{{0,3}}(?:[$<@&`(\"'{{ ]|New-Object [\w.]{{1,40}}){{1,8}}{_FETCH}\b([^\n]{{0,300}})",
     re.IGNORECASE,
 )
-_WINDOWS = GuardedPattern(
+_WINDOWS = re.compile(
     r"\b(?:iex|invoke-expression)\b[^\n]{0,80}(?:DownloadString|DownloadFile|Invoke-WebRequest|iwr|irm)\b([^\n]{0,300})|\b(?:mshta|regsvr32|rundll32|msiexec)(?:\.exe)? [^\n]{0,60}(https?:[^\n]{0,200})",
     re.IGNORECASE,
 )
-_SAVED = GuardedPattern(rf"\b(?:{_FETCH}|urlretrieve|DownloadFile)\b([^\n]{{0,400}})", re.IGNORECASE)
-_UNPACKED = GuardedPattern(
+_SAVED = re.compile(rf"\b(?:{_FETCH}|urlretrieve|DownloadFile)\b([^\n]{{0,400}})", re.IGNORECASE)
+_UNPACKED = re.compile(
     r"\b(?:base64 (?:-d|-D|--decode)|openssl (?:enc|aes[\w-]{0,12}|smime) [^\n]{0,80}-d|xxd -r|gpg [^\n]{0,60}-d|uudecode|b64decode|certutil -decode|rev\b|tr [\"']?[A-Za-z]-)([^\n]{0,300})",
     re.IGNORECASE,
 )
-_DATA_RUN = GuardedPattern(
+_DATA_RUN = re.compile(
     r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|source|\.) (?:\./)?((?:[\w.-]{1,40}/){0,4}[\w.-]{1,60}\.(?:png|jpe?g|gif|ico|pdf|dat|bin|log|csv|json|ya?ml|txt|md|svg|woff2?|db|cfg|conf))(?=[\s;&|)`\"']|$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -79,7 +78,7 @@ def downloads(segments: Iterable[TextSegment]) -> Iterator[Finding]:
 
 def _at_once(segment: TextSegment) -> Iterator[Finding]:
     for pattern in (_PIPED, _INNER, _WINDOWS):
-        for count, match in enumerate(pattern.finditer(segment.text, segment.lowered)):
+        for count, match in enumerate(pattern.finditer(segment.text)):
             if count == PER_RULE_MAX:
                 break
             if _PERMISSION.match(match[0]):
@@ -103,7 +102,7 @@ def _source(line: str) -> tuple[HostKind, str]:
 
 def _later(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are fetched and run some lines later."""
-    for count, match in enumerate(_SAVED.finditer(segment.text, segment.lowered)):
+    for count, match in enumerate(_SAVED.finditer(segment.text)):
         if count == 4 * PER_RULE_MAX:
             return
         target = _TARGET.search(match[1])
@@ -126,7 +125,7 @@ def _later(segment: TextSegment) -> Iterator[Finding]:
 
 def _unpacked(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are decoded and then run."""
-    for match in list(_UNPACKED.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
+    for match in list(_UNPACKED.finditer(segment.text))[:PER_RULE_MAX]:
         target = _TARGET.search(match[1])
         name = re.split(r"[/\\]", target[1])[-1] if target else ""
         ran = _run_of(name, segment.text, match) if len(name) > 1 else None
@@ -137,7 +136,7 @@ def _unpacked(segment: TextSegment) -> Iterator[Finding]:
 
 def _data_run(segment: TextSegment) -> Iterator[Finding]:
     """Find files that are named like data but run as programs."""
-    for match in list(_DATA_RUN.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
+    for match in list(_DATA_RUN.finditer(segment.text))[:PER_RULE_MAX]:
         reason = f"runs {match[1][-60:]}, which is named as data, as a program"
         yield segment.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
 
@@ -158,10 +157,11 @@ def _run_of(name: str, text: str, fetched: re.Match[str]) -> int | None:
 
 
 _AROUND = 300
-_PASSWORD = GuardedPattern(
+_PASSWORD = re.compile(
     r"\b(?:unzip [^\n]{0,60}(?-i:-P) ?\S|7za? [xe] [^\n]{0,80}(?-i:-p)\S|unrar [xe] [^\n]{0,40}(?-i:-p)\S)|"
     r"\b(?:archive|extract|unzip|unpack|zip|rar|7z|download)[^\n]{0,140}\b(?:pass(?:word|code|phrase)?|pwd)\b[ :=`*\"'(]{1,6}(?:is |with )?[`\"'*]{0,3}[\w!@#$-]{3,}|"
     r"\bpass(?:word|code)?\b[ :=`*\"']{1,6}[\w!@#$-]{3,24}[`*\"')]{0,3}[^\n]{0,60}(?:to extract|to unzip|to unpack|\.zip|\.rar|\.7z|\barchive)",
+    re.IGNORECASE,
 )
 _RUNNABLE = re.compile(
     r"\.(?:exe|msi|dmg|pkg|scr|bat|cmd|ps1|vbs|apk|deb|rpm|appimage|jar|run|command)\b", re.IGNORECASE
@@ -204,7 +204,7 @@ def lures(segments: Iterable[TextSegment]) -> Iterator[Finding]:
 
 
 def _locked(segment: TextSegment) -> Iterator[Finding]:
-    for match in list(_PASSWORD.finditer(segment.text, segment.lowered))[:PER_RULE_MAX]:
+    for match in list(_PASSWORD.finditer(segment.text))[:PER_RULE_MAX]:
         around = segment.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
         if _ARCHIVE.search(around) or _NAMED.search(around):
             reason = "asks for a password-protected archive, which no scanner can open"

@@ -6,7 +6,7 @@ conditions with `;` between them: `send! > secret > outside` needs words of thes
 before; `quiet|always` needs any of these anywhere; `-advice` needs none; `-forbidding > send!` cancels the rule where
 these follow each other. Behind an action, `!` means that it is ordered, `~` that it is negated, `+` that it is neither
 negated nor an -ing form. The classes, such as `mild`, `double`, `hunt`, `carry` and `placed`, are word lists in
-`text/resource_uses/word_classes.py`.
+`text/resource_uses/word_classes.toml`.
 
 Where a sentence occurs decides how severe it is: SKILL.md and its description instruct the agent; a reference is read on
 demand; an example, a test, a comment in a script or a person's request instructs nobody.
@@ -23,7 +23,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
 from tacit.gate.checks.text_segments import TextSegment, text_segments
-from tacit.text.resource_uses.sentences import BITS, Meaning, Sentence, meaning_of, sentences
+from tacit.text.resource_uses.sentences import Meaning, Sentence, meaning_of, sentences
 
 _MAX_GAP = 70
 """The largest distance between two words of a chain, in characters: about one clause. Set by hand, and measured only with
@@ -42,8 +42,6 @@ class ProseRule:
     unwanted: tuple[str, ...]
     cancelling: tuple[tuple[tuple[str, ...], ...], ...] = ()
     """Chains that cancel the rule, such as a prohibition before the word."""
-    bits: tuple[int, ...] = ()
-    """Bit sets of classes; at least one class of each set must occur."""
 
     def span(self, meaning: Meaning) -> tuple[int, int] | None:
         """Return the characters that match; None if the rule is not broken."""
@@ -60,32 +58,25 @@ class ProseRule:
         return found or (0, len(meaning.text))
 
 
-ProseRules = tuple[tuple[int, tuple[ProseRule, ...]], ...]
-"""Rules grouped by the word classes that they need first."""
+ProseRules = tuple[ProseRule, ...]
 
 
 def broken_rules(rules: ProseRules, meaning: Meaning) -> Iterator[tuple[ProseRule, tuple[int, int]]]:
     """Yield the rules that a sentence breaks, each name once, with the characters they match."""
-    there, reported = meaning.possible, set()
-    for first, those in rules:
-        if not there & first:
-            continue
-        for rule in those:
-            if rule.id in reported or not all(there & bits for bits in rule.bits):
-                continue
-            if (span := rule.span(meaning)) is not None:
-                reported.add(rule.id)
-                yield rule, span
+    reported: set[str] = set()
+    for rule in rules:
+        if rule.id not in reported and (span := rule.span(meaning)) is not None:
+            reported.add(rule.id)
+            yield rule, span
 
 
 def parse_rules(severity: Severity, table: dict[tuple[str, str], str]) -> ProseRules:
     """Parse a table of rules: (name, reason) → alternatives, one per line."""
-    groups: dict[int, list[ProseRule]] = {}
-    for (name, reason), lines in table.items():
-        for line in filter(None, map(str.strip, lines.splitlines())):
-            rule = _parse_rule(name, severity, reason, line)
-            groups.setdefault(rule.bits[0], []).append(rule)
-    return tuple((first, tuple(those)) for first, those in groups.items())
+    return tuple(
+        _parse_rule(name, severity, reason, line)
+        for (name, reason), lines in table.items()
+        for line in filter(None, map(str.strip, lines.splitlines()))
+    )
 
 
 def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseRule:
@@ -95,15 +86,7 @@ def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseR
     unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
     cancelling = tuple(_chain(part) for part in against if ">" in part)
     wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
-    class_sets = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
-    return ProseRule(name, severity, reason, chains, wanted, unwanted, cancelling, tuple(map(_bits, class_sets)))
-
-
-def _bits(names: tuple[str, ...]) -> int:
-    found = 0
-    for name in names:
-        found |= BITS[name.rstrip("!~+")]
-    return found
+    return ProseRule(name, severity, reason, chains, wanted, unwanted, cancelling)
 
 
 def _chain(text: str) -> tuple[tuple[str, ...], ...]:

@@ -1,7 +1,6 @@
 """Rules as data: patterns, a severity and a sentence for the reviewer. Pieces of text → findings.
 
-Every pattern runs in linear time: no repetition inside a repetition, and every gap has a limit. `text/prefilter.py` skips
-patterns whose literals do not occur in a text, which keeps ordinary skills cheap.
+Every pattern runs in linear time: no repetition inside a repetition, and every gap has a limit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.text_segments import TextSegment
-from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
 """Findings of one rule in one segment; further ones add nothing."""
@@ -25,7 +23,7 @@ class Rule:
     id: str
     severity: Severity
     reason: str
-    patterns: tuple[GuardedPattern, ...]
+    patterns: tuple[re.Pattern[str], ...]
     languages: frozenset[str] | None = None
     """Languages of the segments it applies to; None: all."""
     unless: re.Pattern[str] | None = None
@@ -37,7 +35,7 @@ class Rule:
             return
         found = 0
         for pattern in self.patterns:
-            for match in pattern.finditer(segment.text, segment.lowered):
+            for match in pattern.finditer(segment.text):
                 if self.unless is not None and self.unless.search(_line(segment.text, match)):
                     continue
                 yield match
@@ -59,7 +57,7 @@ def rule(
         id,
         severity,
         reason,
-        tuple(map(GuardedPattern, patterns)),
+        tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns),
         frozenset(languages.split()) if languages else None,
         re.compile(unless, re.IGNORECASE) if unless else None,
     )

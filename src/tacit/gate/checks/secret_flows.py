@@ -14,9 +14,8 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import HostKind, addresses_in, host_kind
 from tacit.gate.checks.rules import PER_RULE_MAX
 from tacit.gate.checks.text_segments import TextSegment
-from tacit.text.prefilter import GuardedPattern
 
-SECRET_PLACES = GuardedPattern(
+SECRET_PLACES = re.compile(
     r"\.ssh[/\\]{1,2}(?:id_\w{2,10}|\*|identity\b)|[\"']\.ssh[\"']|\.aws[/\\]{1,2}(?:credentials|config\b)|[\"']\.aws[\"']|"
     r"gcloud[/\\]{1,2}(?:application_default_credentials|credentials\.db|access_tokens)|application_default_credentials\.json|"
     r"\.azure[/\\]{1,2}(?:accessTokens|msal_token_cache|azureProfile)|\.kube[/\\]{1,2}config\b|\.docker[/\\]{1,2}config\.json|"
@@ -31,7 +30,7 @@ SECRET_PLACES = GuardedPattern(
 )
 """Files and stores with keys, logins, wallets and histories."""
 
-WHOLE_ENVIRONMENT = GuardedPattern(
+WHOLE_ENVIRONMENT = re.compile(
     r"dict\( ?os\.environ ?\)|os\.environ\.items\(\)|(?:dumps|str|repr|urlencode)\([^\n)]{0,30}os\.environ\b(?! ?\[|\.get)|\{\*\*os\.environ\b|"
     r"JSON\.stringify\( ?(?:\{ ?\.\.\. ?)?process\.env ?[,})]|Object\.(?:entries|keys|assign|fromEntries)\([^\n)]{0,20}process\.env\b(?!\.)|"
     r"(?:^|[;&|`(\n] ?)(?:printenv|env|set)(?: -0)? ?(?:\||>{1,2}|\))|\$\((?:env|printenv)\b|`(?:env|printenv)`|"
@@ -40,26 +39,26 @@ WHOLE_ENVIRONMENT = GuardedPattern(
 )
 """Reads all environment variables at once, which no honest task needs."""
 
-ENV_FILE = GuardedPattern(
+ENV_FILE = re.compile(
     r"\b(?:cat|less|head|tail|base64|xxd|type|Get-Content|grep) [^\n|;&]{0,60}(?:^|[\s/\"'])\.env(?:\.(?:local|production|prod))?\b(?!\.(?:example|sample|template))|"
     r"(?:open|readFileSync|readFile|read_text|Path)\( ?[^\n)]{0,60}[\"'/]\.env(?:\.(?:local|production))?[\"']|"
     r"(?:-d|--data(?:-binary|-raw)?|-F|-T|--form|--upload-file) ?[\"']?[\w]{0,20}=?@[^\s\"']{0,40}\.env\b",
     flags=0,
 )
 
-WHOLE_HOME = GuardedPattern(
+WHOLE_HOME = re.compile(
     r"Path\.home\(\)\.(?:rglob|glob)\(|os\.walk\( ?(?:os\.path\.expanduser\( ?[\"']~|[\"']/[\"']|Path\.home\(\)|home\b)|"
     r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name",
     flags=0,
 )
 """Searches the whole home folder or machine."""
 
-CLIPBOARD_OR_SCREEN = GuardedPattern(
+CLIPBOARD_OR_SCREEN = re.compile(
     r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\(", flags=0
 )
 """Reads the clipboard or the screen; honest tools do so too, but do not send it."""
 
-SENDING = GuardedPattern(
+SENDING = re.compile(
     r"\bcurl\b[^\n]{0,200}(?: -d\b| --data| -F\b| --form| -T\b| --upload-file| -X ?[\"']?(?:POST|PUT)|--json\b)|\bcurl\b[^\n]{0,200}[?&]\w{1,20}=[\"']?\$[({]|"
     r"\bwget\b[^\n]{0,120}--post-(?:data|file)|\|[ ]?(?:nc|ncat|netcat|socat|telnet)\b|\b(?:nc|ncat) (?:-\w{1,3} ){0,3}[\w.$]{3,80} \d{2,5}\b[^\n]{0,20}(?:<|$)|"
     r"\b(?:scp|rsync) [^\n]{0,160}\w@[\w.]{3,80}:|\b(?:nslookup|dig|host|ping) [^\n]{0,60}\$[({\w]|Invoke-(?:WebRequest|RestMethod)[^\n]{0,160}-Method [\"']?(?:Post|Put)|\.Upload(?:String|Data|File)\(|"
@@ -81,8 +80,9 @@ _TEACHING = re.compile(
 _SEND_SECRETLY = frozenset(
     {HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE, HostKind.MESSENGER}
 )
-_ORDER_TO_SEND = GuardedPattern(
-    r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
+_ORDER_TO_SEND = re.compile(
+    r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}",
+    re.IGNORECASE,
 )
 _HOST = re.compile(r"[\"'`]((?:[\w-]{1,40}\.){1,5}[a-z]{2,12})[\"'`:/]", re.IGNORECASE)
 _SOURCES = (
@@ -160,7 +160,7 @@ def _suspicious_host_findings(segment: TextSegment, senders: list[_Occurrence]) 
 
 def _sources(segment: TextSegment) -> Iterator[_Occurrence]:
     for pattern, what in _SOURCES:
-        for match in pattern.finditer(segment.text, segment.lowered):
+        for match in pattern.finditer(segment.text):
             if not _in_comment(segment, match.start()):
                 description = what or f"a place of secrets ({' '.join(match[0].split())[:40]})"
                 yield _Occurrence(*match.span(), description, not what)
@@ -168,11 +168,11 @@ def _sources(segment: TextSegment) -> Iterator[_Occurrence]:
 
 def _senders(segment: TextSegment) -> Iterator[_Occurrence]:
     if not segment.is_code:
-        for match in _ORDER_TO_SEND.finditer(segment.text, segment.lowered):
+        for match in _ORDER_TO_SEND.finditer(segment.text):
             kinds = [kind for kind, _ in addresses_in(match[0])]
             if kinds and kinds[0] not in (HostKind.LOCAL, HostKind.INSTALLER, HostKind.CODE):
                 yield _Occurrence(*match.span(), str(kinds[0]))
-    for match in SENDING.finditer(segment.text, segment.lowered):
+    for match in SENDING.finditer(segment.text):
         if _in_comment(segment, match.start()):
             continue
         after = segment.text[match.start() : match.end() + 300]

@@ -206,11 +206,6 @@ class TextSegment:
     """What it was decoded from, such as `base64`; empty for plain text."""
 
     @cached_property
-    def lowered(self) -> str:
-        """The text in lower case."""
-        return self.text.lower()
-
-    @cached_property
     def _lines(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer("\n", self.whole))]
 

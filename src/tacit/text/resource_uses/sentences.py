@@ -1,18 +1,17 @@
 """Sentences of a skill's text with their position, and the word classes in each (`send`, `secret`, `outside`, `quiet`).
 
 Sentences come from prose, list items, table cells and comments in code; code itself is skipped. Classes of words are
-patterns for lower-case text, each in linear time, from the tables in `word_classes`. One word alone proves nothing.
+patterns for lower-case text, each in linear time, from `word_classes.toml`. One word alone proves nothing.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-
-from tacit.text.prefilter import first_letters, word_starts
-from tacit.text.resource_uses.word_classes import ACTIONS, MANNERS, PLACES, THINGS
+from importlib import resources
 
 _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the ", "your "))
 """What comes from a place does not go there."""
@@ -34,44 +33,20 @@ def _verbs(table: str) -> str:
     return "|".join((*(_forms(word) for word in words.split()), *filter(None, [phrases])))
 
 
-def _joined(words: str) -> str:
-    return re.sub(r"\s*\n\s*", "", words)
-
-
-ACTION_CLASSES = frozenset(ACTIONS)
-_WORDS = {name: _joined(_verbs(words)) for name, words in ACTIONS.items()} | {
-    name: _joined(words) for table in (THINGS, MANNERS, PLACES) for name, words in table.items()
-}
-BITS = {name: 1 << number for number, name in enumerate(_WORDS)}
-"""Class → its bit in a set of classes."""
+@cache
+def _classes() -> tuple[frozenset[str], dict[str, str]]:
+    """Return the classes that are actions, and all classes with their patterns."""
+    with resources.files(__package__).joinpath("word_classes.toml").open("rb") as file:
+        tables = tomllib.load(file)
+    actions = {name: _verbs(words) for name, words in tables.pop("actions").items()}
+    others = {name: words for table in tables.values() for name, words in table.items()}
+    return frozenset(actions), {name: re.sub(r"\s*\n\s*", "", words) for name, words in (actions | others).items()}
 
 
 @cache  # compiling all takes half a second, and most commands need none
 def pattern(name: str) -> re.Pattern[str]:
     """Return the pattern of a word class."""
-    return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{_WORDS[name]})(?!\w)")
-
-
-@cache
-def _by_beginning() -> tuple[dict[str, int], int]:
-    """Return first letters → classes with such words, and the classes whose words may begin anyhow."""
-    found: dict[str, int] = {}
-    anywhere = 0
-    for name, words in _WORDS.items():
-        letters = first_letters(words)
-        if letters is None:
-            anywhere |= BITS[name]
-        for start in letters or ():
-            found[start] = found.get(start, 0) | BITS[name]
-    return found, anywhere
-
-
-def possible(text: str) -> int:
-    """Return the bits of the classes that may occur in a lower-case text, by the first letters of its words."""
-    known, found = _by_beginning()
-    for start in word_starts(text):
-        found |= known.get(start, 0)
-    return found
+    return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{_classes()[1][name]})(?!\w)")
 
 
 MAX_SENTENCE = 1_500
@@ -222,8 +197,6 @@ class Meaning:
     def __init__(self, text: str) -> None:
         self.text = text
         self._lowered = text.lower() if len(text.lower()) == len(text) else text
-        self.possible = possible(self._lowered)
-        """Bits of the classes that may occur."""
         self._known: dict[str, _Spans] = {}
 
     def spans(self, name: str) -> _Spans:
@@ -231,9 +204,7 @@ class Meaning:
         known = self._known.get(name)
         if known is None:
             plain = name.rstrip("!~+")
-            if not self.possible & BITS[plain]:
-                self._known[name] = ()
-            elif plain in ACTION_CLASSES:
+            if plain in _classes()[0]:
                 self._find_action(plain)
             else:
                 self._known[plain] = tuple(match.span() for match in pattern(plain).finditer(self._lowered))
