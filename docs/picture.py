@@ -14,7 +14,8 @@ from tacit.api import Tacit
 from tacit.domain.scope import Level, Scope
 from tacit.store import open_store
 from tacit.surfaces.cli.learn import learned_parts
-from tacit.surfaces.cli.views import show_selection
+from tacit.surfaces.cli.recall import selection_parts
+from tacit.surfaces.cli.report import print_parts
 
 TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate the landing page into French")
 
@@ -33,7 +34,7 @@ def main() -> None:
             memory.review(stored.version.id, "approve", by="a person", ticked=ticked)
         for task in TASKS:
             console.print(f"\n[bold green]$[/bold green] tacit recall '{task}'")
-            show_selection(console, memory.recall(task))
+            print_parts(console, selection_parts(memory.recall(task), boxed=True))
     drawn = console.export_svg(title="tacit", unique_id="tacit")
     # Fonts from elsewhere are left out: the picture must not fetch anything.
     drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)

@@ -30,7 +30,6 @@ SETTINGS = {
     "missing": None,
     "empty": "",
     "nothing in it": "{}",
-    "comments": '// mine\n{\n  "model": "opus", // best\n  /* later */\n  "env": {},\n}\n',
     "odd indentation": '{ "a" :1,\n\t\t"hooks":\n {"Stop":[ {"hooks":[{"type":"command","command":"x.sh"}]}\n]}}',
     "windows": '{\r\n    "model": "opus"\r\n}\r\n',
     "byte order mark, no newline": '\ufeff{\n\t"permissions": {"deny": ["Bash(rm:*)"]}\n}',
@@ -96,7 +95,7 @@ CASES = [
     (name, audience)
     for name in SETTINGS
     for audience in AUDIENCES
-    if audience == "local" or name in ("missing", "comments")
+    if audience == "local" or name in ("missing", "odd indentation")
 ]
 
 
@@ -114,6 +113,14 @@ def test_init_then_uninstall_leaves_every_byte_as_it_was(terminal: Terminal, nam
     assert snapshot(terminal.project, terminal.home) == between
     undone = terminal.run("uninstall", "--yes")
     assert undone.code == 0, undone.err
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_settings_with_comments_are_refused_because_the_client_ignores_them(terminal: Terminal) -> None:
+    lay_out(terminal, '{\n  "model": "opus", // best\n}\n')
+    before = snapshot(terminal.project, terminal.home)
+    done = terminal.run("init", *BOTH, "--yes", "--json")
+    assert (done.code, done.json["error"]["code"]) == (2, "not_json")
     assert snapshot(terminal.project, terminal.home) == before
 
 

@@ -18,8 +18,8 @@ from tacit.domain.selection import Budget, Chosen, Item, Plan, PlannedStep, Quer
 from tacit.domain.skill import Kind, Skill
 from tacit.render.context import crowded_line
 from tacit.surfaces.authority import Caller
-from tacit.surfaces.cli.recall import selection_document, show_answer
-from tacit.surfaces.cli.views import show_selection
+from tacit.surfaces.cli.recall import selection_document, selection_parts
+from tacit.surfaces.cli.report import print_parts
 from tests.raising import raises
 from tests.unit.store.samples import at, content, version_of
 
@@ -56,7 +56,8 @@ SELECTION = Selection(query=Query(text="move it"), items=(STOP, START), plan=PLA
 
 def shown(selection: Selection, *, terminal: bool) -> str:
     written = io.StringIO()
-    show_selection(Console(file=written, force_terminal=terminal, color_system=None, width=100), selection)
+    console = Console(file=written, force_terminal=terminal, color_system=None, width=100)
+    print_parts(console, selection_parts(selection, boxed=terminal))
     return written.getvalue()
 
 
@@ -96,17 +97,16 @@ def test_one_alone_has_no_order() -> None:
 
 
 def test_a_control_run_shows_how_to_record_it() -> None:
-    def answer(selection: Selection) -> str:
-        written = io.StringIO()
-        show_answer(Console(file=written, color_system=None, width=100), selection)
-        return written.getvalue()
-
     held_back = Selection(
         query=Query(text="move it"), reason="what fits is held back as a control", use_id="u_" + "7" * 32
     )
-    assert "tacit record u_7777777777 --verify 'COMMAND'" in answer(held_back)
-    assert "tacit record" not in answer(replace(held_back, use_id=""))
-    assert answer(SELECTION).count("tacit record") == 1
+    assert "tacit record u_7777777777 --verify 'COMMAND'" in shown(held_back, terminal=True)
+    assert "tacit record" not in shown(replace(held_back, use_id=""), terminal=True)
+    assert shown(SELECTION, terminal=True).count("tacit record") == 1
+
+
+def test_a_preview_without_a_use_has_nothing_to_record() -> None:
+    assert "tacit record" not in shown(replace(SELECTION, use_id=""), terminal=False)
 
 
 def test_programs_get_the_room_the_quotations_and_what_found_no_room() -> None:
@@ -128,10 +128,7 @@ def test_programs_get_the_room_the_quotations_and_what_found_no_room() -> None:
 
 
 def test_people_see_which_norms_found_no_room() -> None:
-    written = io.StringIO()
-    console = Console(file=written, force_terminal=True, color_system=None, width=100)
-    show_answer(console, replace(SELECTION, crowded_out=("use-uv", "no-print")))
-    assert "use-uv, no-print\n" in written.getvalue()
+    assert "use-uv, no-print\n" in shown(replace(SELECTION, crowded_out=("use-uv", "no-print")), terminal=True)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -141,9 +138,7 @@ def test_norms_without_room_are_named_once(terminal: bool, given: bool) -> None:
     silent = replace(SELECTION, items=(), plan=Plan(), reason="nothing", text="", crowded_out=crowded)
     spoken = replace(SELECTION, text=f"<both>\n{crowded_line(crowded)}", crowded_out=crowded)
     for selection in (spoken, replace(SELECTION, crowded_out=crowded)) if given else (silent,):
-        written = io.StringIO()
-        show_answer(Console(file=written, force_terminal=terminal, color_system=None, width=100), selection)
-        assert written.getvalue().count("use-uv, no-print") == 1
+        assert shown(selection, terminal=terminal).count("use-uv, no-print") == 1
 
 
 def test_asking_for_another_person_is_not_for_an_agent() -> None:

@@ -14,7 +14,8 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
 from tacit.recall.signals import WEIGHTS, combined_score, match_score
-from tacit.surfaces.cli.recall import MOST, show_explained, weighed
+from tacit.surfaces.cli.recall import MOST, explained_parts, weighed
+from tacit.surfaces.cli.report import print_parts
 from tests.unit.store.samples import at, content, version_of
 
 SIGNALS = {"relevance": 0.8, "words": 30.0, "meaning": 0.4, "reliability": 0.5}
@@ -60,7 +61,7 @@ GIVEN = Selection(
 
 def shown(selection: Selection, *, width: int = 240) -> str:
     written = io.StringIO()
-    show_explained(Console(file=written, color_system=None, width=width), selection)
+    print_parts(Console(file=written, color_system=None, width=width), explained_parts(selection))
     return written.getvalue()
 
 
@@ -111,22 +112,11 @@ WIDE = replace(
 def test_in_a_narrow_terminal_no_result_is_cut(width: int) -> None:
     text = shown(WIDE, width=width)
     assert max(map(len, text.splitlines()[1:])) <= width
-    table = [line for line in text.split("Columns after")[0].splitlines()[1:] if line.strip()]
+    table = [line for line in text.split("Evidence is")[0].splitlines()[1:] if line.strip()]
     place = table[0].index("result")
     results = "".join(line[place:] for line in table).replace(" ", "")
     for row in weighed(WIDE):
         assert row["why"].replace(" ", "") in results
-
-
-def test_signals_that_do_not_fit_are_named_those_that_differ_least_first() -> None:
-    text = shown(WIDE, width=80)
-    heading = text.splitlines()[1]
-    assert "result" in heading
-    assert "meaning" in heading
-    assert "scope" not in heading
-    (line,) = [line for line in text.splitlines() if line.startswith("Columns not shown: ")]
-    assert "scope, prominence" in line
-    assert "Columns not shown" not in shown(WIDE, width=240)
 
 
 def test_an_abstention_is_explained() -> None:

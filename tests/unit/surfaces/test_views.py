@@ -22,7 +22,7 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
-from tacit.surfaces.cli.views import difference, show_skill, whole_text
+from tacit.surfaces.cli.views import difference, skill_page
 from tests.unit.render.test_conditions import RESTART
 
 FULL = SkillContent(
@@ -61,9 +61,9 @@ FULL = SkillContent(
 )
 
 
-def drawn(content: SkillContent, *, width: int = 100, parts: dict[str, SkillContent] | None = None) -> str:
+def drawn(content: SkillContent, *, width: int = 100) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    show_skill(console, content, parts=parts or {})
+    console.print(skill_page(content))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -88,30 +88,9 @@ def test_everything_a_skill_says_is_shown(width: int) -> None:
     assert not [text for text in told if text not in seen]
 
 
-def test_a_conditional_skill_reads_as_people_like_it() -> None:
-    lines = [line.rstrip() for line in drawn(RESTART).splitlines()]
-    assert lines[lines.index("When") + 1].endswith("`Feed: stopped` (4 of 4 times)")
-    parameter, pitfall = RESTART.parameters[0], RESTART.pitfalls[0]
-    assert (
-        f"  • {{{parameter.name}}} {parameter.description}, from the task, as `A-000` (e.g. {parameter.example})"
-        in lines
-    )
-    assert f"  • {pitfall.text} ({pitfall.kind}; at step 1; seen {pitfall.count} times)" in lines
-    assert "  + feed 2.50" in lines
-    assert "  − (without any) 1.25" in lines
-
-
 def test_no_line_is_wider_than_the_terminal() -> None:
     for width in (30, 60):
         assert max(map(len, drawn(RESTART, width=width).splitlines())) <= width
-
-
-def test_the_parts_of_a_composite_are_told_of_where_they_are_known() -> None:
-    composite = SkillContent(kind=Kind.PROCEDURE, name="m", description="d", sub_skills=("charge", RESTART.name))
-    text = drawn(composite, parts={RESTART.name: RESTART})
-    assert "1. charge" in text
-    assert f"2. {RESTART.name}: {RESTART.description}" in text
-    assert "`Feed: stopped` (4 of 4 times)" in text
 
 
 def test_nothing_stored_acts_on_the_terminal() -> None:
@@ -125,5 +104,5 @@ def test_nothing_stored_acts_on_the_terminal() -> None:
 
 def test_a_comparison_shows_which_word_changed() -> None:
     other = dataclasses.replace(RESTART, cues=(RESTART.cues[0], Cue(term="feed", weight=3.0)))
-    changed = [line for line in difference(whole_text(RESTART), whole_text(other)).splitlines() if line[:1] in "+-"]
+    changed = [line for line in difference(RESTART, other).splitlines() if line[:1] in "+-"]
     assert changed[2:] == ["-feed: 2.5", "+feed: 3"]

@@ -15,7 +15,7 @@ from tacit import __version__
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
 from tacit.surfaces.cli.context import CommandContext
-from tacit.surfaces.cli.output import clean, to_json
+from tacit.surfaces.cli.report import clean, to_json
 from tacit.surfaces.cli.table import LazyGroup
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.evidence.lift import Lift
-from tacit.surfaces.cli.output import clean, one_line
+from tacit.surfaces.cli.report import clean, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

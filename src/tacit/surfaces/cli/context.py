@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tacit.config.environment import UserEnvironment
@@ -24,13 +23,21 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.stored import StoredVersion
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
-from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
-from tacit.surfaces.cli.report import ReportPart, with_aliases
+from tacit.surfaces.cli.report import (
+    PlainConsole,
+    ReportPart,
+    clean,
+    one_line,
+    print_parts,
+    safe,
+    to_json,
+    with_aliases,
+)
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
 
-__all__ = ["CommandContext", "clean", "command_options", "counted", "one_line"]
+__all__ = ["CommandContext", "clean", "command_options", "counted", "one_line", "safe"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -49,15 +56,15 @@ class CommandContext:
     """Whether the command may create a store."""
     has_sessions: bool = False
     """Whether agent sessions were found for this folder, which makes it a project."""
-    console: Console = field(default_factory=lambda: PlainConsole(highlight=False, soft_wrap=False))
-    errors: Console = field(default_factory=lambda: PlainConsole(stderr=True, highlight=False))
+    console: Console = field(default_factory=lambda: PlainConsole(highlight=False, emoji=False))
+    errors: Console = field(default_factory=lambda: PlainConsole(stderr=True, highlight=False, emoji=False))
 
     @cached_property
     def place(self) -> StoreLocation:
         """Where the store is."""
         for name, file in self.environment.ignored:
             text = f"warning: {name} is ignored because {file} sets it; pass --store PATH to choose a store"
-            self.errors.print(escape(clean(text)), style="yellow", soft_wrap=True)
+            self.errors.print(safe(text), style="yellow", soft_wrap=True)
         return find_location(self.environment, store=self.store)
 
     @cached_property
@@ -140,15 +147,7 @@ class CommandContext:
             return
         for part in parts:
             found = part() if callable(part) else part
-            if found is None:
-                continue
-            for line in [found] if isinstance(found, str) or not isinstance(found, Iterable) else found:
-                if line is not None:
-                    self.console.print(line, soft_wrap=isinstance(line, str))
-
-    def answer(self, document: Any, show: Callable[[], None]) -> None:
-        """Print one JSON document for a program, or let `show` print for a person."""
-        self.report(document, show)
+            print_parts(self.console, [found] if isinstance(found, str) or not isinstance(found, Iterable) else found)
 
     def end_with(self, error: TacitError) -> NoReturn:
         """Fail after the report was printed: a program has its document already and gets only the exit code."""

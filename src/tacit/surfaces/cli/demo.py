@@ -35,9 +35,10 @@ from tacit.evidence.capture import Captured
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.learn.learning_report import LearningReport
 from tacit.store import open_store
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.learn import learned_parts
-from tacit.surfaces.cli.views import show_selection
+from tacit.surfaces.cli.recall import selection_parts
+from tacit.surfaces.cli.report import print_parts, safe
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
 UNRELATED_TASK = "Translate the landing page into French"
@@ -70,12 +71,11 @@ def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
         "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk.",
     )
     captured, learned = _learn(memory)
-    for part in learned_parts(captured, learned, width=console.width):
-        console.print(part, soft_wrap=isinstance(part, str))
+    print_parts(console, learned_parts(captured, learned, width=console.width))
 
     _chapter(console, 2, "Look", "One of the skills, as a person reviews it and as Agent Skills clients read it.")
     candidate = _procedure(memory)
-    console.print(Panel(escape(clean(render.render(candidate.version.content))), title=candidate.version.name))
+    console.print(Panel(safe(render.render(candidate.version.content)), title=candidate.version.name))
 
     _chapter(
         console,
@@ -89,10 +89,10 @@ def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
 
     _chapter(console, 4, "Recall", f"A new task: “{NEW_TASK}”")
     selection = memory.recall(NEW_TASK, k=2, surface="demo")
-    show_selection(console, selection)
+    print_parts(console, selection_parts(selection, boxed=console.is_terminal))
     console.print(f"\nAnd an unrelated one: “{UNRELATED_TASK}”")
     silent = memory.recall(UNRELATED_TASK, surface="demo")
-    show_selection(console, silent)
+    print_parts(console, selection_parts(silent, boxed=console.is_terminal))
 
     _chapter(
         console,
@@ -141,9 +141,9 @@ def _approve(console: Console, memory: Tacit) -> None:
             [literal.key for literal in memory.reviews.examine(stored.version.id).literals],
         )
         move = memory.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
-        console.print(f"{escape(clean(version.name))}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
+        console.print(f"{safe(version.name)}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:
-            console.print(f"  [dim]confirmed, because it appeared only in tool output:[/dim] {escape(clean(key))}")
+            console.print(f"  [dim]confirmed, because it appeared only in tool output:[/dim] {safe(key)}")
 
 
 def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) 
     baseline = WorkspaceBaseline(folder=folder, since=begun)
     console.print(f"Reliability of {escape(top.name)} before: {_interval(known[-1])}")
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
-        console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
+        console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {safe(text)}")
     postcondition = top.version.content.postconditions[0].check
     check = Command(postcondition, cwd=folder, search_path=search_path(folder), baseline=baseline)
     [kept] = memory.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")

@@ -14,7 +14,7 @@ from tacit.api import open_at
 from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
-from tacit.domain.model import Embedder
+from tacit.domain.ports import Embedder
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve

@@ -20,9 +20,9 @@ from tacit.evidence.skill_history import HistoryEvent, SkillRecord
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
 from tacit.surfaces.cli.lift import report_lift
-from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs, safe
 from tacit.surfaces.cli.views import NAMESAKES, STATUS_STYLE, namesake_lines, reliability_text
 
 _SHOWN_ID = 14
@@ -87,7 +87,7 @@ def show_history(
 def _what_cell(event: HistoryEvent) -> str:
     times = f"{event.count} × " if event.count > 1 else ""
     style = _AFTER_STYLE.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
-    return f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
+    return f"[{style}]{times}{safe(event.what)}[/{style}]"
 
 
 def _why_cell(event: HistoryEvent) -> str:
@@ -129,12 +129,12 @@ def _short(subject: str) -> str:
 
 def _event_parts(ctx: CommandContext, name: str, events: Sequence[HistoryEvent]) -> Iterator[ReportPart]:
     """Yield a table, or in a narrow terminal two lines for each event, so that nothing is cut off."""
-    yield f"[bold]{escape(clean(name))}[/bold]"
+    yield f"[bold]{safe(name)}[/bold]"
     if ctx.console.width >= _WIDE:
         yield EVENTS.table(events)
         return
     for event in events:
-        by = f"  by {escape(clean(event.by))}" if event.by else ""
+        by = f"  by {safe(event.by)}" if event.by else ""
         yield f"{event.at:%Y-%m-%d %H:%M}  {event.version_id[:10]}  {_what_cell(event)}{by}"
         if event.why:
             yield Padding(_why_cell(event), (0, 0, 0, 18))
@@ -194,7 +194,7 @@ def stats(
             yield _bars(ctx, [_chart_row(each) for each in drawn[:_ROWS]])
             yield f"[dim]{_AXIS.title}[/dim]"
             yield f"[dim]{undrawn}[/dim]" if undrawn else None
-        yield f"wrote {escape(clean(str(plot)))}" if plot is not None else None
+        yield f"wrote {safe(str(plot))}" if plot is not None else None
 
     ctx.report(document, parts)
 
@@ -243,9 +243,9 @@ def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
     for record in records:
         stored = record.stored
         pin = "  [blue]pinned[/blue]" if record.pinned else ""
-        scope = f" ({escape(clean(str(stored.skill.scope)))})" if names[stored.version.name] > 1 else ""
+        scope = f" ({safe(str(stored.skill.scope))})" if names[stored.version.name] > 1 else ""
         yield (
-            f"[bold]{escape(clean(stored.version.name))}[/bold]{scope}  "
+            f"[bold]{safe(stored.version.name)}[/bold]{scope}  "
             f"[{STATUS_STYLE[stored.status]}]{stored.status}[/]{pin}  [dim]{reliability_text(record.reliability)}[/dim]"
         )
         yield f"  {_figures_text(record)}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 
 from tacit import render
 from tacit.domain.candidate import SEVERITY_RANK, Decision, Finding, Relation, Severity, Verdict
@@ -22,7 +21,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.gate.imports import expected_verdict, resolve_import, stored_version
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
-from tacit.surfaces.cli.report import ReportPart
+from tacit.surfaces.cli.report import ReportPart, safe
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
 from tacit.surfaces.cli.views import DECISION_TEXT
 
@@ -205,19 +204,19 @@ def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run:
     if dry_run:
         yield "Nothing was stored."
     elif waiting:
-        name = f" {escape(clean(waiting[0]))}" if len(waiting) == 1 else ""
+        name = f" {safe(waiting[0])}" if len(waiting) == 1 else ""
         yield f"Next: run [bold]tacit review{name}[/bold]"
 
 
 def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[str]:
     verdict = result.verdict
     if result.content is None or verdict is None:
-        yield f"[red]not imported[/red] {escape(clean(result.path))}"
-        yield from (f"  - {escape(clean(problem))}" for problem in result.problems)
+        yield f"[red]not imported[/red] {safe(result.path)}"
+        yield from (f"  - {safe(problem)}" for problem in result.problems)
         return
-    name = escape(clean(result.content.name))
+    name = safe(result.content.name)
     if result.why:
-        yield f"[red]not accepted[/red] {name}\n  {escape(clean(result.why))}"
+        yield f"[red]not accepted[/red] {name}\n  {safe(result.why)}"
     elif verdict.relation is Relation.REINFORCE:
         status = f"  [dim]{result.stored.status}[/dim]" if result.stored else ""
         yield f"[dim]unchanged[/dim]    {name}{status}"
@@ -227,7 +226,7 @@ def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[s
         colour = {Decision.QUARANTINE: "red", Decision.REJECT: "red"}.get(verdict.decision, "green")
         yield f"[{colour}]{text}[/{colour}]  {name}"
         yield from _reason_lines(result, every=dry_run, width=width)
-    yield from (f"  [dim]{escape(clean(warning))}[/dim]" for warning in (result.warnings if dry_run else ()))
+    yield from (f"  [dim]{safe(warning)}[/dim]" for warning in (result.warnings if dry_run else ()))
 
 
 def _reason_lines(result: _Imported, *, every: bool, width: int) -> Iterator[str]:
@@ -240,4 +239,4 @@ def _reason_lines(result: _Imported, *, every: bool, width: int) -> Iterator[str
     for first in result.findings[:1]:
         where = f" ({place(first, result.content)})" if first.field else ""
         more = f"; and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
-        yield f"  [dim]{escape(clean(f'{first.severity}: {first.message}{where}{more}'))}[/dim]"
+        yield f"  [dim]{safe(f'{first.severity}: {first.message}{where}{more}')}[/dim]"

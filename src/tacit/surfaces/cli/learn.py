@@ -21,7 +21,7 @@ from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Finding, Relation, Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
 from tacit.domain.lifecycle import Transition
-from tacit.domain.model import LanguageModel
+from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured
 from tacit.evidence.transcripts import capture_transcript, combined
 from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
@@ -29,7 +29,7 @@ from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
 from tacit.surfaces.cli.tend import settled_lines
 from tacit.surfaces.cli.views import DECISION_TEXT
 
@@ -336,7 +336,7 @@ def _waiting(found: dict[str, Any]) -> int:
 
 def _attempts_cell(found: dict[str, Any]) -> str:
     if "error" in found:
-        return f"[red]{escape(clean(found['error']['message']))}[/red]"
+        return f"[red]{safe(found['error']['message'])}[/red]"
     return str(found["captured"]["added"])
 
 
@@ -418,9 +418,9 @@ def learned_parts(
     yield _captured_line(captured)
     hints = set[str]()
     for problem in problems[:SHOWN_NOTES]:
-        yield f"[red]not read[/red] {escape(clean(problem.message))}"
+        yield f"[red]not read[/red] {safe(problem.message)}"
         if problem.hint not in hints:
-            yield f"         {escape(clean(problem.hint))}"
+            yield f"         {safe(problem.hint)}"
         hints.add(problem.hint)
     if len(problems) > SHOWN_NOTES:
         yield f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)"
@@ -452,7 +452,7 @@ def _verdict_lines(learned: LearningReport) -> Iterator[str]:
         yield "\n[bold]Learned[/bold]"
     for verdict in list(kept.values())[:SHOWN_SKILLS]:
         style = _DECISION_STYLE[verdict.decision]
-        yield f"  [bold]{escape(clean(verdict.name))}[/bold]  [{style}]{DECISION_TEXT[verdict.decision]}[/{style}]"
+        yield f"  [bold]{safe(verdict.name)}[/bold]  [{style}]{DECISION_TEXT[verdict.decision]}[/{style}]"
         yield f"    [dim]{_main_findings(verdict)}[/dim]"
     if len(kept) > SHOWN_SKILLS:
         yield f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)"
@@ -483,7 +483,7 @@ def _model_lines(model: ModelReport, width: int) -> Iterator[str]:
         done += f", and proposed {counted(model.proposed, 'lesson')}"
     done += f"; {counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens"
     money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
-    yield f"The model {escape(clean(model.name))} {done}{money}."
+    yield f"The model {safe(model.name)} {done}{money}."
     for remark in model.remarks[:SHOWN_NOTES]:
         yield f"  [dim]{escape(one_line(remark.text, 3 * width))}[/dim]"
     if len(model.remarks) > SHOWN_NOTES:

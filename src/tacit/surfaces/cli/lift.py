@@ -17,7 +17,8 @@ from tacit.evidence.control_runs import MeasuredLift
 from tacit.evidence.lift import LEAST_RUNS, Lift, LiftDifference, Measure
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, in_points
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
+from tacit.surfaces.cli.report import safe
 
 NAME_WIDTH = 32
 WIDEST = 61
@@ -91,7 +92,7 @@ def report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | Non
         else:
             _show_all(ctx, found)
         if plot is not None:
-            ctx.console.print(f"Drawn into {escape(clean(str(plot)))}.", soft_wrap=True)
+            ctx.console.print(f"Drawn into {safe(str(plot))}.", soft_wrap=True)
 
     ctx.report(document, show)
 
@@ -151,7 +152,7 @@ def _show_all(ctx: CommandContext, found: list[MeasuredLift]) -> None:
 
 
 def _show_one(ctx: CommandContext, measured: MeasuredLift) -> None:
-    ctx.console.print(f"[bold]{escape(clean(measured.stored.version.name))}[/bold]  {_counts(measured.lift)}")
+    ctx.console.print(f"[bold]{safe(measured.stored.version.name)}[/bold]  {_counts(measured.lift)}")
     if not measured.lift.known:
         ctx.console.print(_not_yet(measured.lift))
     for measure, difference in measured.lift.differences.items():

@@ -8,26 +8,25 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import click
-from rich.markup import escape
 
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.model import LanguageModel
+from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
-from tacit.gate import Review, unconfirmed_values
+from tacit.gate.review_rules import Review, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
 from tacit.maintain.promotion_rules import ScopeGate
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.source_project import home_database
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
+from tacit.surfaces.cli.context import CommandContext, by_option, command_options
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
 from tacit.surfaces.cli.review import confirmed
 from tacit.surfaces.cli.review_page import Reply, ask, grave_ones, show_candidate
-from tacit.surfaces.cli.views import STATUS_STYLE, show_diff, whole_text
+from tacit.surfaces.cli.views import STATUS_STYLE, colored_difference
 
 _RESULT = {Relation.REINFORCE: "was already there", Relation.MERGE: "is there with new wording"}
 _OBJECTION_HINT = (
@@ -87,7 +86,7 @@ def _prospects(ctx: CommandContext) -> None:
         for stored in left:
             warning = f"{stored.version.name} was purged here, but your own store still has it:"
             command = f"tacit store purge --source {stored.version.hash} --store {database}"
-            yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
+            yield f"[yellow]{safe(warning)}[/yellow] {safe(command)}"
         if not found:
             yield "Nothing to promote: approve something first (tacit review)."
             return
@@ -129,13 +128,13 @@ def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: 
 def _show_preview(ctx: CommandContext, preview: PromotionPreview) -> None:
     stored = preview.stored
     path = f"{stored.skill.scope} → {preview.scope}"
-    record = escape(clean(preview.record or "not measured yet"))
-    name = escape(clean(stored.version.name))
+    record = safe(preview.record or "not measured yet")
+    name = safe(stored.version.name)
     ctx.console.print(f"[bold]{name}[/bold]  {path}  [dim]{record}[/dim]", soft_wrap=True)
     for each in preview.objections:
-        ctx.console.print(f"[yellow]objection:[/yellow] {escape(clean(sentence(each)))}", soft_wrap=True)
+        ctx.console.print(f"[yellow]objection:[/yellow] {safe(sentence(each))}", soft_wrap=True)
     if _is_rewritten(preview):
-        show_diff(ctx.console, whole_text(stored.version.content), whole_text(preview.content))
+        ctx.console.print(colored_difference(stored.version.content, preview.content))
 
 
 def _is_rewritten(preview: PromotionPreview) -> bool:
@@ -206,13 +205,13 @@ def _refuse(there: CommandContext, message: str, version_id: str) -> None:
 
 
 def _missing_cell(each: Prospect) -> str:
-    missing = escape(clean(sentences(each.gate.missing)))
+    missing = safe(sentences(each.gate.missing))
     return f"[yellow]{missing}[/yellow]" if missing else "[green]nothing[/green]"
 
 
 def _name_cell(each: Prospect) -> str:
     style = STATUS_STYLE[each.stored.status]
-    return f"[{style}]{escape(clean(each.stored.version.name))}[/{style}]"
+    return f"[{style}]{safe(each.stored.version.name)}[/{style}]"
 
 
 _PROSPECTS: Columns[Prospect] = Columns(
@@ -227,7 +226,7 @@ _PROSPECTS: Columns[Prospect] = Columns(
         "fulfilled",
         lambda each: [sentence(reason) for reason in each.gate.fulfilled],
         "fulfilled",
-        lambda each: escape(clean(sentences(each.gate.fulfilled))),
+        lambda each: safe(sentences(each.gate.fulfilled)),
     ),
     Column("missing", lambda each: [sentence(reason) for reason in each.gate.missing], "missing", _missing_cell),
     Column("missing_codes", lambda each: [reason.code for reason in each.gate.missing]),
@@ -262,8 +261,8 @@ def _promoted_document(done: Promoted, preview: PromotionPreview) -> dict[str, A
 def _promoted_lines(done: Promoted) -> Iterator[str]:
     style = STATUS_STYLE[done.status]
     result = _RESULT.get(done.relation, "is there now")
-    yield f"[bold]{escape(clean(done.name))}[/bold] {result}: {done.scope}, [{style}]{done.status}[/{style}]"
+    yield f"[bold]{safe(done.name)}[/bold] {result}: {done.scope}, [{style}]{done.status}[/{style}]"
     if done.projects:
-        yield f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]"
+        yield f"[dim]Seen in {safe(', '.join(done.projects))}.[/dim]"
     if done.scope.level in HOME_LEVELS and done.status in RECALLABLE:
         yield "Every project of yours has it after its next [bold]tacit learn[/bold]."

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
-from tacit.surfaces.cli.report import Column, Columns
+from tacit.surfaces.cli.context import CommandContext, by_option, command_options
+from tacit.surfaces.cli.report import Column, Columns, safe
 from tacit.surfaces.cli.views import DECISION_TEXT
 
 _BYTES_MAX = 1 << 20
@@ -97,7 +96,7 @@ def _compose(ctx: CommandContext, name: str, parts: Sequence[str], *, descriptio
     library = ctx.memory.library
     if dry_run:
         text = render.render(library.composite(name, parts, description=description))
-        ctx.report({"name": name, "skill_md": text, "proposed": False}, escape(clean(text)))
+        ctx.report({"name": name, "skill_md": text, "proposed": False}, safe(text))
         return
     origin = Origin.USER if ctx.caller.is_person else Origin.AGENT
     _report(ctx, library.compose(name, parts, description=description, by=_proposer(ctx, by), origin=origin))
@@ -118,10 +117,10 @@ def _report(ctx: CommandContext, verdict: Verdict) -> None:
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """Yield the gate's verdict on a proposal."""
     known = verdict.relation is Relation.REINFORCE
-    name = escape(clean(verdict.name))
+    name = safe(verdict.name)
     yield f"[bold]{name}[/bold]: {'already known' if known else DECISION_TEXT[verdict.decision]}"
     for finding in verdict.findings:
-        yield f"[dim]{finding.severity}: {escape(clean(finding.message))}[/dim]"
+        yield f"[dim]{finding.severity}: {safe(finding.message)}[/dim]"
     if not known and verdict.decision in (Decision.HOLD, Decision.QUARANTINE):
         yield f"Waiting for review. Run `tacit review {name}`."
 

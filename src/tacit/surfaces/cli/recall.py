@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
-from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.panel import Panel
 
-from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Outcome
 from tacit.domain.scope import Scope
-from tacit.domain.selection import Item, LeftOut, Plan, Selection
-from tacit.domain.skill import Kind, SkillVersion
-from tacit.recall.signals import WEIGHTS, contributions
+from tacit.domain.selection import Budget, Item, LeftOut, Selection
+from tacit.domain.skill import Kind
+from tacit.domain.stored import Episode
+from tacit.recall.signals import contributions
 from tacit.render.context import citation, crowded_line
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.views import EPISODES, show_selection
+from tacit.surfaces.cli.context import CommandContext, command_options
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, one_line, safe
 from tacit.surfaces.hook.preview import preview
 from tacit.text.capabilities import CATEGORIES
 
+_OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
 ALLOW_HELP = (
     "Leave out skills that touch more than this, e.g. hosts=api.example.com or commands=git,make (repeatable). Categories: "
     f"{', '.join(CATEGORIES)}; once one is given, the others allow nothing."
@@ -93,24 +93,75 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
 def _show(ctx: CommandContext, selection: Selection, *, explain: bool) -> None:
     if explain:
         document = {**selection_document(selection), "weighed": weighed(selection)}
-        ctx.report(document, lambda: show_explained(ctx.console, selection))
+        ctx.report(document, lambda: explained_parts(selection))
         return
-    ctx.report(selection_document(selection), lambda: show_answer(ctx.console, selection))
+    ctx.report(selection_document(selection), lambda: selection_parts(selection, boxed=ctx.console.is_terminal))
 
 
-def show_answer(console: Console, selection: Selection) -> None:
-    """Print the selection; if everything was held back as a control, also the use, because its outcome counts too."""
-    show_selection(console, selection)
-    crowded, printed = selection.crowded_out, not (selection.abstained or console.is_terminal)
-    if crowded and not (printed and crowded_line(crowded) in selection.text):
+def _outcome_cell(episode: Episode) -> str:
+    outcome = episode.assessment.outcome
+    return f"[{_OUTCOME_STYLE[outcome]}]{outcome}[/]"
+
+
+EPISODES: Columns[Episode] = Columns(
+    Column("id", lambda episode: episode.id),
+    Column("started_at", lambda each: each.started_at, "when", lambda each: str(each.started_at or "")[:10]),
+    Column("task", lambda each: one_line(each.task, 400), "task", lambda each: safe(one_line(each.task, 90))),
+    Column("outcome", lambda each: each.assessment.outcome, "outcome", _outcome_cell),
+    Column("grade", lambda each: None if each.assessment.outcome is Outcome.UNKNOWN else each.assessment.grade),
+    Column("why", lambda episode: episode.assessment.reason),
+    Column("steps", lambda episode: episode.steps, "steps"),
+    Column(
+        "files",
+        lambda episode: episode.files,
+        "files",
+        lambda episode: safe(", ".join(path.rpartition("/")[2] for path in episode.files[:3])),
+    ),
+    Column("client", lambda episode: episode.client),
+    Column("project", lambda episode: episode.project),
+    Column("session_id", lambda episode: episode.session_id),
+)
+"""Past attempts."""
+
+
+def selection_parts(selection: Selection, *, boxed: bool) -> Iterator[ReportPart]:
+    """Yield what recall selected, or why nothing; `boxed` for a terminal, else only the text, ready to be pasted."""
+    if selection.abstained:
+        yield f"[bold]No skill fits:[/bold] {safe(selection.reason)}"
+        for left in [left for left in selection.left_out if left.reason not in selection.reason][:3]:
+            yield f"  [dim]{safe(left.name)}: {safe(left.reason)}[/dim]"
+    elif boxed:
+        for item in selection.items:
+            tied = f"; ties with {', '.join(item.tied_with)}: choose one" if item.tied_with else ""
+            title = f"[bold]{safe(item.name)}[/bold]  {item.score:.2f}"
+            yield Panel(safe(item.text), title=title, title_align="left")
+            yield f"  [dim]{safe('; '.join(item.reasons) + tied)}[/dim]"
+    else:
+        yield safe(selection.text)
+    is_pasted = not (boxed or selection.abstained)
+    for norm in () if is_pasted else selection.standing:
+        yield f"[bold]always:[/bold] {safe(norm.name)}  [dim]{safe(one_line(norm.version.content.description, 160))}[/dim]"
+    if selection.note and not is_pasted:
+        yield f"[yellow]{safe(selection.note)}[/yellow]"
+    crowded = selection.crowded_out
+    if crowded and not (is_pasted and crowded_line(crowded) in selection.text):
         line = f"Over budget: {len(crowded)} more norms (see `tacit skills show NAME`): {', '.join(crowded)}"
-        console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
-    if selection.abstained and selection.use_id:
-        console.print(
-            f"This run is a control without the skill. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
-            "'COMMAND'[/bold]",
-            soft_wrap=True,
-        )
+        yield f"[dim]{safe(line)}[/dim]"
+    if not selection.abstained:
+        yield from _given_lines(selection)
+    if selection.use_id:
+        control = "This run is a control without the skill. " if selection.abstained else ""
+        yield f"{control}Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]"
+
+
+def _given_lines(selection: Selection) -> Iterator[str]:
+    """Yield the order of several skills, what was left out, and the size of the answer."""
+    if len(selection.plan.chosen) > 1:
+        order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
+        yield f"In this order: {safe(' → '.join(order))}"
+    for left in selection.left_out[:3]:
+        yield f"  [dim]left out {safe(left.name)}: {safe(left.reason)}[/dim]"
+    yield f"\n{selection.tokens} tokens."
 
 
 def selection_document(selection: Selection) -> dict[str, Any]:
@@ -137,139 +188,66 @@ def selection_document(selection: Selection) -> dict[str, Any]:
                 "reasons": item.reasons,
                 "tied_with": item.tied_with,
                 "steps": item.steps,
-                "parts": [_part(part) for part in item.parts],
-                "passages": [_passage(item, passage) for passage in item.passages],
+                "parts": [
+                    {**_fields(part.content, "name", "description"), "version_id": part.id, "steps": part.content.steps}
+                    for part in item.parts
+                ],
+                "passages": [
+                    {"citation": citation(item.version.content, passage)}
+                    | _fields(passage, "section", "first_page", "last_page", "text")
+                    for passage in item.passages
+                ],
                 "tokens": item.tokens,
             }
             for item in selection.items
         ],
-        "standing": [
-            {"name": norm.name, "version_id": norm.version_id, "text": norm.text} for norm in selection.standing
-        ],
+        "standing": [_fields(norm, "name", "version_id", "text") for norm in selection.standing],
         "crowded_out": selection.crowded_out,
         "budgets": selection.budgets,
-        "plan": _plan(selection.plan),
+        "plan": {
+            "chosen": [dataclasses.asdict(each) for each in selection.plan.chosen],
+            "steps": [dataclasses.asdict(each) for each in selection.plan.steps],
+            **_fields(selection.plan, "code", "reason", "lacking"),
+        },
         "left_out": selection.left_out,
     }
 
 
-def _part(part: SkillVersion) -> dict[str, Any]:
-    content = part.content
-    return {
-        "name": content.name,
-        "description": content.description,
-        "version_id": part.id,
-        "steps": content.steps,
-    }
-
-
-def _passage(item: Item, passage: Passage) -> dict[str, Any]:
-    return {
-        "citation": citation(item.version.content, passage),
-        "section": passage.section,
-        "first_page": passage.first_page,
-        "last_page": passage.last_page,
-        "text": passage.text,
-    }
-
-
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        "chosen": [
-            {"name": each.name, "version_id": each.version_id, "times": each.times, "strength": each.strength}
-            for each in plan.chosen
-        ],
-        "steps": [
-            {"version_id": each.version_id, "step": each.step, "tool": each.tool, "turn": each.turn}
-            for each in plan.steps
-        ],
-        "code": plan.code,
-        "reason": plan.reason,
-        "lacking": plan.lacking,
-    }
+def _fields(value: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 MOST = 20
 """How many rows a person sees; programs get all."""
-_LONG = {"name": "skill", "why": "result"}
-"""Columns of long texts, with their headings: they wrap in a narrow terminal."""
-WHY_WIDTH = 26
-"""The least width of the result column if its text is long."""
-NAME_WIDTH = 20
-"""The least width of the name column."""
+_WEIGHED: Columns[tuple[int, dict[str, Any]]] = Columns(
+    Column("", lambda row: row[0], "#"),
+    Column("", lambda row: row[1]["name"], "skill"),
+    Column("", lambda row: f"{row[1]['score']:.3f}", "score"),
+    Column("", lambda row: f"{row[1]['signals'].get('relevance', 0.0):.2f}", "relevance"),
+    Column("", lambda row: ", ".join(f"{name} {nats:.1f}" for name, nats in row[1]["evidence"].items()), "evidence"),
+    Column("", lambda row: row[1]["why"], "result"),
+)
+_BUDGETS: Columns[Budget] = Columns(
+    Column("", lambda each: each.kind, "kind"),
+    Column("", lambda each: f"{each.share:.0%}", "share"),
+    Column("", lambda each: each.allowed_tokens, "tokens allowed"),
+    Column("", lambda each: each.used_tokens, "tokens used"),
+    Column("", lambda each: each.given, "given"),
+    Column("", lambda each: each.left_out, "over budget"),
+)
 
 
-def show_explained(console: Console, selection: Selection) -> None:
-    """Print every candidate as a table, the best first, with the evidence of each signal in nats."""
-    sure = f"confidence {selection.confidence:.2f} that something fits"
+def explained_parts(selection: Selection) -> Iterator[ReportPart]:
+    """Yield every candidate as a table, the best first, and how the budget was shared."""
     verdict = f"no skill fits: {selection.reason}" if selection.abstained else f"{len(selection.items)} selected"
-    console.print(f"[bold]{escape(clean(verdict))}[/bold]; {sure}", soft_wrap=True)
-    if selection.note:
-        console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
+    yield f"[bold]{safe(verdict)}[/bold]; confidence {selection.confidence:.2f} that something fits"
+    yield f"[yellow]{safe(selection.note)}[/yellow]" if selection.note else None
     rows = weighed(selection)
-    table, dropped = _table(rows[:MOST], width=console.width)
-    console.print(table)
+    yield _WEIGHED.table(enumerate(rows[:MOST], start=1))
     if len(rows) > MOST:
-        console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
-    console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
-    if dropped:
-        console.print(f"[dim]Columns not shown: {', '.join(dropped)}; --json or a wider terminal shows all.[/dim]")
-    if selection.budgets:
-        console.print(_budget_table(selection))
-
-
-def _table(rows: Sequence[dict[str, Any]], *, width: int) -> tuple[Table, list[str]]:
-    """Return a table that fits the terminal, and the signals that did not fit: those that differ least go first."""
-    shown = [each for each in WEIGHTS if any(each in row["evidence"] for row in rows)]
-    name, why = (max([len(heading), *(cell_len(clean(row[key])) for row in rows)]) for key, heading in _LONG.items())
-    spare = width - sum(len(each) + 1 for each in (str(len(rows)), "0.000", "relevance", "", ""))
-    apart = {each: _spread([row["evidence"].get(each, 0.0) for row in rows]) for each in shown}
-    dropped: list[str] = []
-    while shown and min(name, NAME_WIDTH) + min(why, WHY_WIDTH) + _columns(shown) > spare:
-        dropped.append(min(shown, key=lambda each: apart[each]))
-        shown.remove(dropped[-1])
-    spare -= _columns(shown)
-    least = spare * NAME_WIDTH // (NAME_WIDTH + WHY_WIDTH)  # if there is too little for both
-    name = min(name, max(least, spare - min(why, WHY_WIDTH)))
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("")
-    table.add_column(_LONG["name"], width=max(1, name), overflow="fold")
-    for heading in ("score", "relevance", *shown):
-        table.add_column(heading, justify="right")
-    table.add_column(_LONG["why"], width=max(1, min(why, spare - name)), overflow="fold")
-    for place, row in enumerate(rows, start=1):
-        nats = row["evidence"]
-        table.add_row(
-            str(place),
-            escape(clean(row["name"])),
-            f"{row['score']:.3f}",
-            f"{row['signals'].get('relevance', 0.0):.2f}" if row["signals"] else "",
-            *(f"{nats[each]:.1f}" if each in nats else "" for each in shown),
-            escape(clean(row["why"])),
-            style="bold" if row["given"] else "dim",
-        )
-    return table, dropped
-
-
-def _columns(signals: Sequence[str]) -> int:
-    """Return the width of signal columns."""
-    return sum(max(len(each), len("00.0")) + 1 for each in signals)
-
-
-def _spread(values: Sequence[float]) -> float:
-    return max(values) - min(values)
-
-
-def _budget_table(selection: Selection) -> Table:
-    """Return how the token budget was shared: what each kind may use, and what it used."""
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("kind")
-    for heading in ("share", "tokens allowed", "tokens used", "given", "over budget"):
-        table.add_column(heading, justify="right")
-    for each in selection.budgets:
-        counts = (each.allowed_tokens, each.used_tokens, each.given, each.left_out)
-        table.add_row(each.kind, f"{each.share:.0%}", *map(str, counts), style="" if each.given else "dim")
-    return table
+        yield f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]"
+    yield "[dim]Evidence is in nats; its sum gives the order.[/dim]"
+    yield _BUDGETS.table(selection.budgets) if selection.budgets else None
 
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
-from rich.markup import escape
 
 from tacit.config.checkout import workspace
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.ports import Verifier
 from tacit.domain.skill import SkillContent
-from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.reliability import votes
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, by_option, command_options
+from tacit.surfaces.cli.report import safe
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
 
@@ -212,7 +212,7 @@ def _lines(
         yield f"{item.outcome} ({item.grade}) for {name}{control}; reliability now: {interval}"
     doubts = {item.note for item in kept if item.verifier not in ("", "feedback") and not item.grade.verified}
     for doubt in sorted(doubts):
-        yield f"[yellow]not independent:[/yellow] {escape(clean(doubt))}"
+        yield f"[yellow]not independent:[/yellow] {safe(doubt)}"
     shared = [names[item.version_id] for item in kept if item.weight < 1 and _is_whole_use(item)]
     if shared:
         yield (
@@ -228,8 +228,8 @@ def _lines(
         )
     for move in moves:
         status = _NEW_STATUS.get(move.after, move.after)
-        yield f"[bold]now {status}:[/bold] {names[move.version_id]} ({escape(clean(stored_reason(move.reason)))})"
+        yield f"[bold]now {status}:[/bold] {names[move.version_id]} ({safe(stored_reason(move.reason))})"
 
 
 def _name(ctx: CommandContext, version_id: str) -> str:
-    return str(escape(clean(ctx.memory.version(version_id).version.name)))
+    return str(safe(ctx.memory.version(version_id).version.name))

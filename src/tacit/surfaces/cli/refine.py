@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
-from rich.markup import escape
-from rich.syntax import Syntax
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.skill import SkillVersion
@@ -18,10 +16,10 @@ from tacit.evidence.friction import MADE_BY, Friction, place_name
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.revision import ParentComparison, SkillFindings
 from tacit.surfaces.cli.charts import reliability_fields
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
 from tacit.surfaces.cli.propose import VERDICT, verdict_lines
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
-from tacit.surfaces.cli.views import difference, reliability_text, whole_text
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.views import colored_difference, difference, reliability_text
 
 SHOWN_FRICTION = 3
 """Examples of friction at one step; --json lists all."""
@@ -79,7 +77,7 @@ def _findings_document(found: SkillFindings, verdict: Verdict | None) -> dict[st
             "codes": [reason.code for reason in revision.reasons],
             "reasons": [sentence(reason) for reason in revision.reasons],
             "trajectory_ids": list(revision.trajectory_ids),
-            "diff": difference(whole_text(stored.version.content), whole_text(revision.content)),
+            "diff": difference(stored.version.content, revision.content),
             "grounding": revision.grounding,
             "origins": found.candidate.origins if found.candidate else revision.origins,
         }
@@ -115,7 +113,7 @@ def refinement_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str
         runs = [each for each in version.provenance.trajectory_ids if each not in parent.provenance.trajectory_ids]
         yield f"[bold]Based on {counted(len(runs), 'run')} of {parent.id[:10]}[/bold]"
         for line in _run_lines(ctx, parent, runs):
-            yield f"  [dim]{escape(clean(line))}[/dim]"
+            yield f"  [dim]{safe(line)}[/dim]"
     if compared.after.known or compared.regressions:
         yield from _comparison_lines(compared)
 
@@ -173,25 +171,24 @@ def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[ReportPart]:
 def _one_skill_parts(found: SkillFindings) -> Iterator[ReportPart]:
     version, quality = found.stored.version, found.quality
     yield (
-        f"[bold]{escape(clean(version.name))}[/bold]  {version.id[:10]}  {found.stored.status}: "
+        f"[bold]{safe(version.name)}[/bold]  {version.id[:10]}  {found.stored.status}: "
         f"{counted(quality.uses, 'use')}, {quality.per_use:.1f} frictions per use, "
         f"worked in {quality.succeeded} of {quality.verified} verified uses"
     )
     for reason in quality.reasons:
-        yield f"[yellow]needs review:[/yellow] {escape(clean(sentence(reason)))}"
+        yield f"[yellow]needs review:[/yellow] {safe(sentence(reason))}"
     yield _step_table(found) if found.met else "No run had problems with its steps."
     if found.comparison:
         yield from _comparison_lines(found.comparison)
     if found.revision and found.candidate:
         yield "\n[bold]The next version that runs suggest[/bold]"
         for reason in found.revision.reasons:
-            yield f"  {escape(clean(sentence(reason)))}"
-        diff = difference(whole_text(version.content), whole_text(found.revision.content))
-        yield Syntax(clean(diff) or "no difference", "diff", background_color="default", word_wrap=True)
+            yield f"  {safe(sentence(reason))}"
+        yield colored_difference(version.content, found.revision.content)
         runs = ", ".join(identity[:12] for identity in found.revision.trajectory_ids[:SHOWN_RUNS])
-        yield f"[dim]shown by {escape(clean(runs))}, verified[/dim]"
+        yield f"[dim]shown by {safe(runs)}, verified[/dim]"
         outside = [path for path, origin in found.candidate.origins.items() if origin == "external"]
-        yield f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}" if outside else None
+        yield f"[yellow]From outside:[/yellow] {safe(', '.join(outside))}" if outside else None
     elif found.waiting:
         yield f"\nA refinement waits for review. Run [bold]tacit review {found.waiting.version.id[:10]}[/bold]."
     else:

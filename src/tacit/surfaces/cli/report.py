@@ -6,16 +6,18 @@ as lines. `ALIASES` keeps the JSON keys of the last release next to the ones tha
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table as RichTable
 
 from tacit.domain.identity import plain
-from tacit.surfaces.cli.output import clean
 
 Row = TypeVar("Row")
 ReportPart = RenderableType | None
@@ -38,7 +40,7 @@ class Column(Generic[Row]):
         if self.text is not None:
             return self.text(row)
         value = self.value(row)
-        return "" if value is None else escape(clean(str(value)))
+        return "" if value is None else safe(str(value))
 
 
 class Columns(Generic[Row]):
@@ -72,6 +74,13 @@ def pairs(rows: Mapping[str, str]) -> RichTable:
     for name, value in rows.items():
         table.add_row(f"[bold]{name}[/bold]", value)
     return table
+
+
+def print_parts(console: Console, parts: Iterable[ReportPart]) -> None:
+    """Print parts; a line is not wrapped, so that it can be copied."""
+    for part in parts:
+        if part is not None:
+            console.print(part, soft_wrap=isinstance(part, str))
 
 
 Path = tuple[str, ...]
@@ -125,3 +134,50 @@ def _objects(document: Any, path: Path) -> Iterator[dict[str, Any]]:
         inner = [document[first]] if isinstance(document, dict) and first in document else []
     for each in inner:
         yield from _objects(each, tuple(rest))
+
+
+_HIDDEN_CHARACTERS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff"
+)
+_UNSAFE = re.compile(f"[{_HIDDEN_CHARACTERS}]|(?<![^\x00-\x7f])\ufe0f")
+"""Control characters, direction marks, tags, fillers, joiners and half characters; the emoji style where it styles nothing."""
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class PlainConsole(Console):
+    """A console that prints any text as plain text."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments to print; only the console's own may move the cursor."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            if control:
+                yield segment
+                continue
+            if style is not None and style.link:
+                style = style.update_link(None)
+            yield Segment(clean(text), style)
+
+
+def clean(text: str) -> str:
+    """Return a text that is safe to print: each control or hidden character is replaced by a visible mark."""
+    return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_REPLACEMENT, text)
+
+
+def safe(text: str) -> str:
+    """Return markup that prints a stored text as it is."""
+    return escape(clean(text))
+
+
+def one_line(text: str, width: int = 80) -> str:
+    """Return a text as one printable line, cut to a width."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def to_json(document: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
+    """Return one JSON document; control and hidden characters are escapes, so it reads back unchanged."""
+    text = json.dumps(plain(document), indent=indent, ensure_ascii=ascii_only)
+    return text if text.isascii() else _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)

@@ -14,14 +14,13 @@ from enum import StrEnum
 from typing import Any
 
 import click
-from rich.markup import escape
 
 from tacit import render
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
+from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
-from tacit.gate import Review, unconfirmed_values
-from tacit.gate.review_rules import reasons_against_prefill, rests_on_agent_alone
+from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
 from tacit.maintain.exports import export
 from tacit.store import queries
 from tacit.surfaces.cli.context import (
@@ -32,11 +31,12 @@ from tacit.surfaces.cli.context import (
     counted,
     discard_typed_ahead,
 )
-from tacit.surfaces.cli.report import Column, Columns
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
 from tacit.surfaces.cli.review_page import (
     Reply,
     ask,
     ask_for_confirmations,
+    candidate_parts,
     finding_lines,
     findings_of,
     grave_ones,
@@ -46,7 +46,7 @@ from tacit.surfaces.cli.review_page import (
 )
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.undo import invalidate_skill, pin_skill
-from tacit.surfaces.cli.views import NAMESAKES, namesake_lines, show_diff, show_waiting, whole_text
+from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
 
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _GIVES_TO_AGENTS = {Review.APPROVE: _WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
@@ -129,7 +129,7 @@ def review(
     export(ctx.memory.context)
     others = ctx.memory.archive.namesakes(stored) if reference == stored.version.name else []
     document = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
-    name = escape(clean(stored.version.name))
+    name = safe(stored.version.name)
     ctx.report(
         document | {"others": NAMESAKES.documents(others)},
         f"[bold]{name}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)} [dim](was {moved.before})[/dim]",
@@ -161,22 +161,30 @@ def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
             review_all(ctx, waiting, by=ctx.person(by))
             return
         document = {"waiting": [_page(ctx, stored) for stored in waiting]}
-        ctx.report(document, lambda: show_waiting(ctx, waiting))
+        ctx.report(document, lambda: _waiting_lines(ctx, waiting))
         return
     stored = ctx.version(_newest_waiting(ctx, reference))
     if ctx.can_ask and stored.status in _WAITING:
         review_all(ctx, [stored], by=ctx.person(by))
         return
 
-    def lines() -> Iterator[str]:
-        show_candidate(ctx, stored)
-        name = escape(clean(stored.version.name))
+    def parts() -> Iterator[ReportPart]:
+        yield from candidate_parts(ctx, stored)
+        name = safe(stored.version.name)
         if stored.status in _WAITING:
             yield f"Waiting for review. Run `tacit review {name}` in a terminal."
         else:
             yield f"{name} is {stored.status}."
 
-    ctx.report(_page(ctx, stored), lines)
+    ctx.report(_page(ctx, stored), parts)
+
+
+def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> Iterator[str]:
+    if not waiting:
+        yield "Nothing waits for review."
+        return
+    yield from skill_lines([(stored, Reliability()) for stored in waiting], width=ctx.console.width)
+    yield "\nWaiting for review. Run [bold]tacit review NAME[/bold] in a terminal."
 
 
 def _confirm_approval(
@@ -301,7 +309,7 @@ def _ordered(ctx: CommandContext, waiting: Sequence[StoredVersion], by: str) -> 
             waiting = extension.order_reviews(waiting, by)
     except StoreOutage as error:
         line = f"no forecast: earlier decisions cannot be read: {error.message}"
-        ctx.console.print(f"[yellow]{escape(clean(line))}[/yellow]", soft_wrap=True)
+        ctx.console.print(f"[yellow]{safe(line)}[/yellow]", soft_wrap=True)
     return waiting
 
 
@@ -317,7 +325,7 @@ def _show_expectation(ctx: CommandContext, stored: StoredVersion, by: str) -> st
                 if expected.is_sure and not prefilled:
                     note = f"; not pre-filled because {against}"
                 line = f"expected of you: {expected.text}{note}"
-                ctx.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
+                ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)
                 return expected.decision if prefilled else ""
     return ""
 
@@ -380,13 +388,13 @@ def _edit(ctx: CommandContext, stored: StoredVersion, *, by: str) -> tuple[Store
     except (InvalidSkill, GateRefusal, Mistake) as error:
         problems = error.problems if isinstance(error, InvalidSkill) else ()
         for line in problems or (error.message,):
-            ctx.console.print(f"[red]not accepted:[/red] {escape(clean(line))}", soft_wrap=True)
+            ctx.console.print(f"[red]not accepted:[/red] {safe(line)}", soft_wrap=True)
         return stored, Reply.NO
     if edited is None:
         ctx.console.print("You changed nothing.")
         return stored, Reply.NO
     content = edited.version.content
-    show_diff(ctx.console, whole_text(stored.version.content), whole_text(content))
+    ctx.console.print(colored_difference(stored.version.content, content))
     findings = ctx.memory.reviews.examine(edited.version.id).findings
     for line in finding_lines(findings, content, width=ctx.console.width):
         ctx.console.print(line, soft_wrap=True)
@@ -402,7 +410,7 @@ def _approve(ctx: CommandContext, stored: StoredVersion, *, by: str) -> Reply:
         try:
             _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
         except IllegalTransition as error:  # the edited text is already in use
-            ctx.console.print(escape(clean(error.message)))
+            ctx.console.print(safe(error.message))
             return Reply.NO
     return reply
 
@@ -433,8 +441,8 @@ def _decide(
     version = stored.version
     moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
     export(ctx.memory.context)
-    ctx.console.print(f"[bold]{escape(clean(version.name))}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
+    ctx.console.print(f"[bold]{safe(version.name)}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
     for extension in ctx.memory.context.extensions:
         if name := extension.taught_by_review(stored, by):
             line = f"Your reason is kept as a preference that waits for review. Run `tacit review {name}`."
-            ctx.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
+            ctx.console.print(f"[dim]{safe(line)}[/dim]", soft_wrap=True)

@@ -8,12 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 import click
-from rich.console import Group
 from rich.markup import escape
 from rich.panel import Panel
-from rich.text import Text
 
-from tacit import gate
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
@@ -22,11 +19,13 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
+from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
+from tacit.gate.review_rules import has_severe_findings
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.refine import comparison_document, refinement_lines
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
-from tacit.surfaces.cli.views import difference, file_texts, known_parts, maker, show_diff, skill_text, whole_text
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
+from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
 from tacit.text.capabilities import CATEGORIES, capabilities_text
 from tacit.text.resource_uses import field_texts
 
@@ -39,17 +38,16 @@ _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
 
-def show_candidate(ctx: CommandContext, stored: StoredVersion) -> Examination:
-    """Print one candidate as a reviewer needs it: the content, or what changed, then the findings."""
-    _show_content(ctx, stored)
-    examination = ctx.memory.reviews.examine(stored.version.id)
-    for part in _page_parts(ctx, stored, examination):
-        ctx.console.print(part, soft_wrap=isinstance(part, str))
-    return examination
+def show_candidate(ctx: CommandContext, stored: StoredVersion) -> None:
+    """Print one candidate as a reviewer needs it."""
+    print_parts(ctx.console, candidate_parts(ctx, stored))
 
 
-def _page_parts(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> Iterator[ReportPart]:
+def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:
+    """Yield one candidate as a reviewer needs it: the content, or what changed, then the findings."""
     version, width = stored.version, ctx.console.width
+    examination = ctx.memory.reviews.examine(version.id)
+    yield from _content_parts(ctx, stored)
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)
     findings = findings_of(ctx, stored, examination)
@@ -58,39 +56,34 @@ def _page_parts(ctx: CommandContext, stored: StoredVersion, examination: Examina
     outside = from_outside(version)
     if outside and not any(finding.rule == "external_text" for finding in findings):
         places = ", ".join(dict.fromkeys(field_name(path, version.content) for path in outside))
-        yield f"[yellow]Copied from tool output, a file or the web:[/yellow] {escape(clean(places))}"
+        yield f"[yellow]Copied from tool output, a file or the web:[/yellow] {safe(places)}"
     for literal in examination.literals:
         yield f"  [yellow]confirm:[/yellow] {escape(confirmation(literal, version.content))}"
     if elsewhere := record_elsewhere(ctx.memory.archive.remarks(stored.skill.id, about=About.PROMOTION)):
-        yield f"[bold]promoted:[/bold] {escape(clean(elsewhere))}"
+        yield f"[bold]promoted:[/bold] {safe(elsewhere)}"
     yield from refinement_lines(ctx, version)
     verdicts = ctx.memory.archive.verdicts(version.id)
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
-    made = escape(clean(maker(version.provenance)))
+    made = safe(maker(version.provenance))
     yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]"
 
 
-def _show_content(ctx: CommandContext, stored: StoredVersion) -> None:
-    """Print the whole content, or the changes since the version that was approved last."""
-    console, version = ctx.console, stored.version
+def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:
+    """Yield the whole content, or the changes since the version that was approved last."""
+    version = stored.version
     before = ctx.memory.reviews.last_approved(stored)
     if before is not None and before[0].version.id != version.id:
         earlier, approval = before
-        when = f", approved by {escape(clean(approval.by))} on {approval.at:%Y-%m-%d}" if approval else ""
-        name = escape(clean(version.name))
-        console.print(
-            f"A new version of [bold]{name}[/bold]; changes to {earlier.version.id[:10]}{when}:", soft_wrap=True
-        )
-        show_diff(console, whole_text(earlier.version.content), whole_text(version.content))
+        when = f", approved by {safe(approval.by)} on {approval.at:%Y-%m-%d}" if approval else ""
+        yield f"A new version of [bold]{safe(version.name)}[/bold]; changes to {earlier.version.id[:10]}{when}:"
+        yield colored_difference(earlier.version.content, version.content)
         return
-    drawn = skill_text(version.content, parts=known_parts(ctx, version.content))
-    files = [Text(clean(text)) for text in file_texts(version.content)]
-    console.print(Panel(Group(drawn, *files)))
+    yield Panel(skill_page(version.content))
     if before is not None and before[1] is not None and stored.status in (Status.CANDIDATE, Status.QUARANTINED):
         approval = before[1]
         for reason in ctx.memory.reviews.void_reasons(approval, version):
             line = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; no longer valid because: {reason_sentence(reason)}"
-            console.print(f"[yellow]{escape(clean(line))}[/yellow]", soft_wrap=True)
+            yield f"[yellow]{safe(line)}[/yellow]"
 
 
 def field_name(path: str, content: SkillContent) -> str:
@@ -116,19 +109,19 @@ def _quotation_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str
     quoted = quoted_passages(ctx, stored)
     if not quoted:
         return
-    name, sections = escape(clean(stored.version.name)), ", ".join(quoted["sections"])
+    name, sections = safe(stored.version.name), ", ".join(quoted["sections"])
     count = counted(quoted["passages"], "passage")
     yield f"[bold]Approving it lets agents quote {count} of it[/bold], never as steps."
     if sections:
         yield f"  [dim]sections: {escape(one_line(sections, 300))}[/dim]"
     if quoted["withheld"]:
-        yield f"  [red]{escape(clean('passages that are not quoted: ' + quoted['withheld']))}[/red]"
+        yield f"  [red]{safe('passages that are not quoted: ' + quoted['withheld'])}[/red]"
     yield f"  Read all of it: [bold]tacit research show {name} --text[/bold]"
 
 
 def quoted_passages(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return for a document how many passages it has, their sections, and what is withheld; empty for other kinds."""
-    if not gate.is_quotation(stored.version.content):
+    if not is_quotation(stored.version.content):
         return {}
     passages = ctx.memory.archive.passages(stored.version.id)
     return {
@@ -141,11 +134,11 @@ def quoted_passages(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any
 def _merge_lines(ctx: CommandContext, stored: StoredVersion) -> Iterator[str]:
     """Yield for a merged version: its parents, which one is retired after approval, and what is not taken over."""
     for part in merged_parents(ctx, stored):
-        name, short = escape(clean(part["name"])), part["version_id"][:12]
+        name, short = safe(part["name"]), part["version_id"][:12]
         leaves = "; after your approval the next `tacit tend --apply` retires it" if part["retires"] else ""
         yield f"[yellow]Merged from[/yellow] [bold]{name}[/bold] {short}{leaves}"
         for line in part["lost"][:SHOWN_LOST]:
-            yield f"  [red]not taken over:[/red] {escape(clean(line))}"
+            yield f"  [red]not taken over:[/red] {safe(line)}"
 
 
 def merged_parents(ctx: CommandContext, stored: StoredVersion) -> list[dict[str, Any]]:
@@ -198,7 +191,7 @@ def finding_lines(findings: Sequence[Finding], content: SkillContent, *, width: 
             continue
         style = _STYLE[finding.severity]
         where = f" [dim]({escape(place(finding, content))})[/dim]" if finding.field else ""
-        yield f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]{where}"
+        yield f"[{style}]{finding.severity}: {safe(finding.message)}[/{style}]{where}"
         if line := line_of(finding, texts):
             yield f"  [dim]│[/dim] {escape(one_line(line, max(40, width - 6)))}"
     for rule, count in shown.items():
@@ -225,19 +218,19 @@ def _effect_lines(content: SkillContent, needs: Capabilities, *, width: int) -> 
     for use in effects_of(content)[:SHOWN_EFFECTS]:
         line = one_line(line_of(use, texts), max(30, width - 40))
         where = escape(place(use, content))
-        yield f"[yellow]{escape(clean(use.value))}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
+        yield f"[yellow]{safe(use.value)}[/yellow]  {escape(line)}  [dim]({where})[/dim]"
     for verb, listed in (
         ("touches", capabilities_text(needs, most=8)),
         ("declares", capabilities_text(content.capabilities, most=8)),
     ):
         if listed:
-            yield f"[dim]{verb} {escape(clean(listed))}[/dim]"
+            yield f"[dim]{verb} {safe(listed)}[/dim]"
 
 
 def effects_of(content: SkillContent) -> list[ResourceUse]:
     """Return where a skill deletes, sends, publishes, reveals, installs, pays or persists: each effect once per line."""
     found: dict[tuple[str, str, int], ResourceUse] = {}
-    for use in gate.resource_uses_of(content):
+    for use in resource_uses_of(content):
         if use.kind is ResourceKind.EFFECT:
             found.setdefault((use.value, use.field, use.line), use)
     return sorted(found.values(), key=lambda use: use.value)
@@ -279,7 +272,7 @@ def ask_for_confirmations(
     """Ask for each value from outside that is not confirmed yet; one no ends it."""
     content, given = stored.version.content, list(ticked)
     texts = dict(field_texts(content))
-    uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in gate.resource_uses_of(content)}
+    uses_by_key = {(f"{use.kind}:{use.value}", use.field): use for use in resource_uses_of(content)}
     for literal in literals:
         if literal.key in given:
             continue
@@ -290,7 +283,7 @@ def ask_for_confirmations(
             ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
         reply = ask(ctx, f"{confirmation(literal, content)}. Is it right?")
         if reply is not Reply.YES:
-            ctx.console.print(f"Not confirmed: {escape(clean(literal.key))}. Nothing was approved.")
+            ctx.console.print(f"Not confirmed: {safe(literal.key)}. Nothing was approved.")
             return reply, ()
         given.append(literal.key)
     return Reply.YES, tuple(given)
@@ -298,7 +291,7 @@ def ask_for_confirmations(
 
 def grave_ones(ctx: CommandContext, stored: StoredVersion, examination: Examination) -> list[Finding]:
     """Return the findings that a careful person would refuse, the most severe first."""
-    return [finding for finding in findings_of(ctx, stored, examination) if gate.has_severe_findings([finding])]
+    return [finding for finding in findings_of(ctx, stored, examination) if has_severe_findings([finding])]
 
 
 _LITERALS: Columns[ExternalValue] = Columns(
@@ -361,5 +354,5 @@ def _approved_before(before: tuple[StoredVersion, Any], version: SkillVersion) -
         "version_id": stored.version.id,
         "by": approval.by if approval else "",
         "at": approval.at if approval else None,
-        "diff": difference(whole_text(stored.version.content), whole_text(version.content)),
+        "diff": difference(stored.version.content, version.content),
     }

@@ -18,7 +18,7 @@ from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.stored import StoredVersion
-from tacit.gate import Review
+from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.store import queries
 from tacit.surfaces.cli.charts import reliability_fields
@@ -26,19 +26,17 @@ from tacit.surfaces.cli.context import CommandContext, by_option, clean, command
 from tacit.surfaces.cli.history import history, show_history, stats
 from tacit.surfaces.cli.import_skills import import_
 from tacit.surfaces.cli.lift import lift
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
 from tacit.surfaces.cli.table import SuggestingGroup
 from tacit.surfaces.cli.undo import invalidate, pin, rollback
 from tacit.surfaces.cli.views import (
     NAMESAKES,
+    colored_difference,
     difference,
-    known_parts,
     namesake_lines,
-    show_diff,
-    show_skill,
-    show_skills,
-    show_status,
-    whole_text,
+    skill_lines,
+    skill_page,
+    status_lines,
 )
 
 _UNUSED = frozenset({Status.REJECTED, Status.RETIRED})
@@ -103,16 +101,15 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     }
 
     def parts() -> Iterator[ReportPart]:
-        if rows:
-            show_skills(ctx.console, rows, also=scopes)
-        else:
+        yield from skill_lines(rows, width=ctx.console.width, also=scopes)
+        if not rows:
             yield "No learned skills yet. Run [bold]tacit learn[/bold]."
         for skill in static_skills:
             description = escape(one_line(skill.description, max(30, ctx.console.width - len(skill.name) - 12)))
-            yield f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{description}[/dim]"
+            yield f"[blue]static[/blue]  {safe(skill.name)}  [dim]{description}[/dim]"
         for shadow in shadowed:
             if not shadow.identical:  # a copy for another client hides nothing
-                yield f"[dim]shadowed: {escape(clean(shadow.name))} in {shadow.path} by {shadow.by}[/dim]"
+                yield f"[dim]shadowed: {safe(shadow.name)} in {shadow.path} by {shadow.by}[/dim]"
 
     ctx.report(document, parts)
 
@@ -190,10 +187,9 @@ def _skill_parts(
     if raw or not ctx.console.is_terminal:
         click.echo(clean(render.render(content)))
     else:
-        show_skill(ctx.console, content, parts=known_parts(ctx, content))
+        yield skill_page(content)
         yield ""
-    show_status(
-        ctx.console,
+    yield from status_lines(
         stored,
         known,
         lives=document["life"],
@@ -222,9 +218,9 @@ def diff(ctx: CommandContext, *, reference: str, other: str | None) -> None:
 def _compare(ctx: CommandContext, before: StoredVersion, after: StoredVersion) -> None:
     ctx.require_visible(before)
     ctx.require_visible(after)
-    texts = whole_text(before.version.content), whole_text(after.version.content)
-    document = {"before": before.version.id, "after": after.version.id, "diff": difference(*texts)}
-    ctx.report(document, lambda: show_diff(ctx.console, *texts))
+    contents = before.version.content, after.version.content
+    document = {"before": before.version.id, "after": after.version.id, "diff": difference(*contents)}
+    ctx.report(document, lambda: colored_difference(*contents))
 
 
 def _neighbours(ctx: CommandContext, stored: StoredVersion, *, named: bool) -> tuple[StoredVersion, StoredVersion]:
@@ -320,7 +316,7 @@ def export(
     if any(stored.status not in RECALLABLE for stored in chosen):
         ctx.caller.require_person("export unapproved")
     written = [str(_write(stored, folder, force=force, writable=writable)) for stored in chosen]
-    ctx.report({"written": written}, *(f"wrote {escape(clean(path))}" for path in written))
+    ctx.report({"written": written}, *(f"wrote {safe(path)}" for path in written))
 
 
 @skills.command(hidden=True)
@@ -341,9 +337,9 @@ def sync(ctx: CommandContext, *, by: str) -> None:
 
     def lines() -> Iterator[str]:
         for verdict in verdicts:
-            yield f"[yellow]edited[/yellow]   {escape(clean(verdict.name))} waits for review. Run `tacit review`."
+            yield f"[yellow]edited[/yellow]   {safe(verdict.name)} waits for review. Run `tacit review`."
         for each in kept:
-            yield f"{each.action:8} {escape(clean(str(each.path)))}"
+            yield f"{each.action:8} {safe(str(each.path))}"
         if not kept and not verdicts:
             yield "Everything is up to date."
 

@@ -31,7 +31,7 @@ from tacit.surfaces.cli.context import (
     counted,
     progress_bar,
 )
-from tacit.surfaces.cli.report import ReportPart, pairs
+from tacit.surfaces.cli.report import ReportPart, pairs, safe
 from tacit.surfaces.cli.table import SuggestingGroup
 
 _INDEXES = ("vector", "version_words", "episode_words")
@@ -107,7 +107,7 @@ def _age(manifest: Manifest | None) -> str:
 
 def _damage_lines(damage: Sequence[Damage]) -> Iterator[str]:
     for item in damage:
-        yield f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}"
+        yield f"[red]damaged[/red] {safe(item.subject)}: {safe(item.problem)}"
 
 
 @store.command(short_help="Write a verified copy of the store")
@@ -125,7 +125,7 @@ def backup(ctx: CommandContext, *, path: str) -> None:
         hint = "create it first, or choose another"
         raise Mistake(f"there is no folder {target.parent}", code="no_folder", hint=hint)
     manifest = ctx.memory.archive.backup(target)
-    ctx.report({"backup": path, "manifest": manifest}, f"wrote {escape(clean(path))}")
+    ctx.report({"backup": path, "manifest": manifest}, f"wrote {safe(path)}")
 
 
 @store.command(short_help="Replace the store by a backup")
@@ -162,9 +162,9 @@ def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: b
     }  # fmt: skip
     ctx.report(
         document,
-        f"restored {escape(clean(str(file)))}",
+        f"restored {safe(str(file))}",
         None if done.descent.is_empty else f"purged again before restoring: {_amounts(done.descent)}",
-        f"the previous store is kept as {escape(clean(str(done.aside)))}" if done.aside else None,
+        f"the previous store is kept as {safe(str(done.aside))}" if done.aside else None,
         _relearn_line(done.descent),
     )
 
@@ -195,11 +195,11 @@ def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
         if not done.space:
             yield "keyword search only: no embedder is set up (see recall.embedder in `tacit config`)"
             return
-        yield f"embedded {counted(done.embedded, 'skill')} with {escape(clean(done.space))}"
+        yield f"embedded {counted(done.embedded, 'skill')} with {safe(done.space)}"
         if done.waiting:
             yield f"[yellow]{counted(done.waiting, 'skill')} still without vectors[/yellow]; run it again"
         for space in done.dropped:
-            yield f"deleted the vectors of {escape(clean(space))}"
+            yield f"deleted the vectors of {safe(space)}"
 
     ctx.report(dataclasses.asdict(done), lines)
 
@@ -216,8 +216,8 @@ def _make_light_embedder(ctx: CommandContext) -> None:
         made = distil(source, target, progress=advance)
     ctx.report(
         {"folder": str(target), "space": made.identity},
-        f"made {escape(clean(made.identity))} in {escape(clean(str(target)))}",
-        f"To use it, write this into {escape(clean(str(home / FILE_NAME)))} and run `tacit store index`:",
+        f"made {safe(made.identity)} in {safe(str(target))}",
+        f"To use it, write this into {safe(str(home / FILE_NAME))} and run `tacit store index`:",
         f'  \\[recall]\n  embedder = "{LIGHT}"',
     )
 
@@ -282,16 +282,16 @@ def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: 
             yield "[yellow]another process has the store open[/yellow]: traces stay in its log until it ends"
         for kept in folders:
             left = "was edited and is kept: look at it" if kept.action == "edited" else "removed"
-            yield f"folder {escape(clean(str(kept.path)))}: {left}"
+            yield f"folder {safe(str(kept.path))}: {left}"
         yield from _copy_lines(copies, done=backups)
         yield _relearn_line(plan.descent)
         for each in notices:
-            yield f"[yellow]{escape(clean(each))}[/yellow]"
+            yield f"[yellow]{safe(each)}[/yellow]"
         for held in at_home:
             home = home_database(ctx.memory.context.place)
             command = f"tacit store purge --source {held.version.hash} --store {home}"
             warning = f"your own store still has a copy of {held.version.name}:"
-            yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
+            yield f"[yellow]{safe(warning)}[/yellow] {safe(command)}"
 
     ctx.report(document, lines)
 
@@ -380,7 +380,7 @@ def _plan_parts(ctx: CommandContext, plan: purge_plan.PurgePlan) -> Iterator[Rep
     descent, archive = plan.descent, ctx.memory.archive
     yield f"[bold]would remove:[/bold] {_amounts(descent) or 'nothing here'}"
     for name in archive.names(descent.versions)[:_SHOWN]:
-        yield f"  skill  {escape(clean(name))}"
+        yield f"  skill  {safe(name)}"
     tasks = {identity: archive.task(identity) for identity in descent.trajectories[:_SHOWN]}
     yield pairs({key[:14]: escape(shorten(clean(task), _TASK_WIDTH, placeholder=" …")) for key, task in tasks.items()})
     if descent.relearned:
@@ -402,11 +402,11 @@ def _relearn_line(descent: Descent) -> str | None:
 
 def _copy_lines(copies: Iterable[purge_plan.BackupCopy], *, done: bool) -> Iterator[str]:
     for copy in copies:
-        path = escape(clean(copy.path))
+        path = safe(copy.path)
         if copy.purged:
             yield f"purged the copy {path}"
         elif copy.problem:
-            yield f"[red]cannot be purged[/red] {path}: {escape(clean(copy.problem))}"
+            yield f"[red]cannot be purged[/red] {path}: {safe(copy.problem)}"
         elif copy.holds:
             hint = "" if done else " (--backups purges it too)"
             yield f"[yellow]a copy still contains it:[/yellow] {path}{hint}"

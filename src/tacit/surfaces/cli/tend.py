@@ -18,13 +18,12 @@ from tacit.maintain.reason_text import sentences, stored_reason
 from tacit.surfaces.cli.context import (
     CommandContext,
     by_option,
-    clean,
     command_options,
     counted,
     progress_bar,
 )
 from tacit.surfaces.cli.refine import report_refinements
-from tacit.surfaces.cli.report import Column, Columns, ReportPart
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
 from tacit.surfaces.cli.views import STATUS_STYLE
 
 SHOWN = 12
@@ -120,8 +119,8 @@ def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
         codes = [care.reasons[0].code for care in tried]
         for care, code in zip(tried, codes, strict=True):
             style = _RESULT_STYLE.get(code, "dim")
-            text = escape(clean(sentences(care.reasons)))
-            yield f"[bold]{escape(clean(care.name))}[/bold]  [{style}]{text}[/{style}]"
+            text = safe(sentences(care.reasons))
+            yield f"[bold]{safe(care.name)}[/bold]  [{style}]{text}[/{style}]"
         passed, failed, unchecked = (
             codes.count(code) for code in (CareReason.PASSED, CareReason.FAILED, CareReason.NOT_CHECKABLE)
         )
@@ -140,10 +139,10 @@ def can_be_applied(care: Care) -> bool:
 def settled_lines(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> Iterator[ReportPart]:
     """Yield what evidence changed, and whether `tacit tend` has suggestions: the end of a report on learning."""
     for move in settled:
-        name = escape(clean(ctx.memory.version(move.version_id).version.name))
+        name = safe(ctx.memory.version(move.version_id).version.name)
         style = STATUS_STYLE[move.after]
         change = f"[{style}]{move.before} → {move.after}[/{style}]"
-        yield f"[bold]{name}[/bold]  {change}  [dim]{escape(clean(stored_reason(move.reason)))}[/dim]"
+        yield f"[bold]{name}[/bold]  {change}  [dim]{safe(stored_reason(move.reason))}[/dim]"
     if suggestions:
         yield f"{counted(suggestions, 'suggestion')} for the library. Run [bold]tacit tend[/bold]."
 
@@ -204,10 +203,10 @@ def _kind_lines(kind: CareKind, cares: Sequence[Care]) -> Iterator[str]:
     for care in cares[:SHOWN]:
         effect = _effect(care)
         change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
-        yield f"  [bold]{escape(clean(care.name))}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
-        yield f"    {escape(clean(sentences(care.reasons)))}"
+        yield f"  [bold]{safe(care.name)}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
+        yield f"    {safe(sentences(care.reasons))}"
         if care.advice:
-            yield f"    [dim]{escape(clean(sentences(care.advice)))}[/dim]"
+            yield f"    [dim]{safe(sentences(care.advice))}[/dim]"
     if len(cares) > SHOWN:
         yield f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]"
 
@@ -218,7 +217,7 @@ def _applied_lines(done: Sequence[Care], settled: Sequence[Transition], *, liste
     for care in done if not listed else failed:
         mark = "[green]done[/green]" if care.applied else "[yellow]not applied[/yellow]"
         text = _effect(care) if care.applied else sentences(care.advice or care.reasons)
-        yield f"{mark}  [bold]{escape(clean(care.name))}[/bold]  {escape(clean(text))}"
+        yield f"{mark}  [bold]{safe(care.name)}[/bold]  {safe(text)}"
     kinds = Counter(care.kind for care in done if care.applied)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     yield f"Applied: {counts}." if counts else "Nothing was changed."

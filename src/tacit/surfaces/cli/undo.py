@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import click
-from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import StoredVersion
 from tacit.maintain.reason_text import stored_reason
-from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, by_option, command_options
+from tacit.surfaces.cli.report import safe
 
 
 @click.command()
@@ -72,7 +72,7 @@ def pin_skill(ctx: CommandContext, reference: str, *, by: str, reason: str, off:
     name = ctx.memory.version(reference).version.name
     remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=off)
     state = "is no longer pinned" if off else "is pinned"
-    ctx.report({"name": name, "pinned": not off, "remark": remark}, f"[bold]{escape(clean(name))}[/bold] {state}")
+    ctx.report({"name": name, "pinned": not off, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
 
 
 @click.command(hidden=True)
@@ -107,7 +107,7 @@ def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
             hint=f"run `tacit review {stored.version.id[:10]}`",
         )
     moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
-    name, short = escape(clean(stored.version.name)), stored.version.id[:10]
+    name, short = safe(stored.version.name), stored.version.id[:10]
     ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
 
 
@@ -119,5 +119,5 @@ def _was_in_use(ctx: CommandContext, stored: StoredVersion) -> bool:
 
 def _move_lines(name: str, moves: Sequence[Transition]) -> Iterator[str]:
     for move in moves:
-        line = f"[bold]{escape(clean(name))}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
-        yield f"{line}  [dim]{escape(clean(stored_reason(move.reason)))}[/dim]"
+        line = f"[bold]{safe(name)}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
+        yield f"{line}  [dim]{safe(stored_reason(move.reason))}[/dim]"
