@@ -10,7 +10,7 @@ from _recall_sets import Asked, Part, Told, Written
 
 import tacit
 from tacit.config.settings import Config, RecallSettings
-from tacit.domain.model import Embedder
+from tacit.domain.ports import Embedder
 from tacit.domain.selection import Query, Selection
 
 K = 50

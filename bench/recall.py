@@ -46,10 +46,9 @@ from _searchers import EXACT_VECTOR_SCANS, SEARCHERS, Data, read_queries  # noqa
 from tacit.api import Tacit  # noqa: E402
 from tacit.config.settings import Config  # noqa: E402
 from tacit.domain.lifecycle import RECALLABLE  # noqa: E402
-from tacit.domain.ports import Store  # noqa: E402
 from tacit.domain.skill import SkillContent  # noqa: E402
 from tacit.recall import publishing  # noqa: E402
-from tacit.store import open_store  # noqa: E402
+from tacit.store import Store, open_store  # noqa: E402
 from tacit.text.words import terms  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "recall.json"

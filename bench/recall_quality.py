@@ -36,7 +36,7 @@ from _recall_rankers import Bm25, Learned, Memory, Ranker, Remembering
 from _recall_sets import Asked, Part
 
 from tacit.config.environment import UserEnvironment
-from tacit.domain.model import Embedder
+from tacit.domain.ports import Embedder
 from tacit.features.evaluate.estimates import Estimate, auroc, bootstrap, mean
 from tacit.features.evaluate.recall_quality import hit, recall_at, reciprocal_rank
 from tacit.providers.embedding.embedder_choice import open_embedder

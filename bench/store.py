@@ -25,9 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tacit.domain.lifecycle import RECALLABLE, Status  # noqa: E402
-from tacit.domain.ports import Store  # noqa: E402
 from tacit.domain.skill import SkillVersion  # noqa: E402
-from tacit.store import open_store  # noqa: E402
+from tacit.store import Store, open_store  # noqa: E402
 from tacit.store.encoding import unpack  # noqa: E402
 from tacit.store.seals import seal_of  # noqa: E402
 from tests.unit.store.samples import evidence, put_version, step_to  # noqa: E402

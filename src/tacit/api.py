@@ -24,39 +24,33 @@ from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
+from tacit.domain.ports import Embedder, LanguageModel, Verifier
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.domain.verification import Verifier
 from tacit.evidence import Followed, capture, control_runs, parse_outcome
 from tacit.evidence.verifiers import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
 from tacit.maintain.maintenance import Maintenance, Progress
 from tacit.recall import catalogue, publishing, reasons, retrieval
-from tacit.store import open_store, queries
+from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
 from tacit.text.redaction import redact
 
 if TYPE_CHECKING:
-    from tacit import gate
     from tacit.evidence import journal_uses
-    from tacit.gate import admission, approvals, reviews
+    from tacit.gate import admission, content_checks, reviews
+    from tacit.gate.review_rules import Review
     from tacit.learn import origin_limits, pipeline
     from tacit.maintain import exports, promotion
 else:  # most commands use few of them; none should wait for all
-    gate, admission, approvals = (
-        LazyModule("tacit.gate"),
-        LazyModule("tacit.gate.admission"),
-        LazyModule("tacit.gate.approvals"),
-    )
+    admission, content_checks = LazyModule("tacit.gate.admission"), LazyModule("tacit.gate.content_checks")
     reviews, promotion = LazyModule("tacit.gate.reviews"), LazyModule("tacit.maintain.promotion")
     exports, journal_uses = LazyModule("tacit.maintain.exports"), LazyModule("tacit.evidence.journal_uses")
     origin_limits, pipeline = LazyModule("tacit.learn.origin_limits"), LazyModule("tacit.learn.pipeline")
@@ -141,7 +135,7 @@ class Tacit:
         journal_uses.fold_journals(context, on_fault=on_journal_fault)
         exports.propose_edited(context, self.propose, by=edited_by)
         self.library.sync_from_home()
-        rechecked = approvals.recheck_outdated(context.store, context.config.policy, at=context.now())
+        rechecked = self.reviews.recheck_outdated()
         learned = pipeline.LearningPass(context, self._admission, model=model).run(progress)
         self.archive.prune()
         self.library.record_dependencies()
@@ -184,7 +178,7 @@ class Tacit:
     def review(
         self,
         version_id: str,
-        decision: gate.Review | str,
+        decision: Review | str,
         *,
         by: str,
         reason: str = "",
@@ -296,26 +290,24 @@ class Tacit:
         name: str,
         *,
         home: Path | None = None,
-        tools: Sequence[str] | None = None,
         allowed: Capabilities | Sequence[str] | None = None,
         surface: str = "api",
     ) -> Applied:
-        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows.
+        """Activate one skill of the catalogue: its text with overlays, and its files by name.
 
         A learned skill that is activated is stored as a use, so that its outcome can be recorded.
         """
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills`")
-        entry = approvals.restrict_to_capabilities(entry, allowance(allowed))
+        entry = content_checks.restrict_to_capabilities(entry, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.context.paused:
             use = self._use((entry.version_id,), f"apply {name}", surface=surface)
             self.context.store.add(use)
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
-        gated = render.gate_tools([entry], tools) if tools is not None else None
-        return Applied(entry=entry, text=text, files=files, tools=gated, use_id=use_id)
+        return Applied(entry=entry, text=text, files=files, use_id=use_id)
 
     def _use(self, version_ids: tuple[str, ...], task: str, **fields: Any) -> Use:
         commit = commit_at_work(self.context.project)

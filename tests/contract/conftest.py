@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.domain.ports import Store
-from tacit.store import open_store
+from tacit.store import Store, open_store
 
 
 @pytest.fixture

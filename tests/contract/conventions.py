@@ -130,8 +130,7 @@ def classes_are_small(module: Module) -> Iterator[Offence]:
 
 
 def _may_be_large(module: Module, node: ast.ClassDef) -> bool:
-    is_port = module.path == "domain/ports.py" and any("Protocol" in ast.unparse(base) for base in node.bases)
-    return is_port or (module.path.startswith("store/") and node.name.endswith("Store"))
+    return module.path.startswith("store/") and node.name == "Store"
 
 
 def module_has_docstring(module: Module) -> Iterator[Offence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.ports import Store
+from tacit.store import Store
 from tests.unit.store.samples import SUCCESS, at, trajectory
 
 TASKS = (

@@ -18,11 +18,10 @@ from tacit.config.settings import Config
 from tacit.domain.identity import canonical
 from tacit.domain.ledger import Assumption, LedgerEntry, Moment, UsageSignal
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation, Signal
 from tacit.features.people.choice import Choice, Forecast
 from tacit.features.train.adapter import Activation, Adapter, Judgement
-from tacit.store import open_store
+from tacit.store import Store, open_store
 
 STORES = Path(__file__).parent / "stores"
 ENTRY_TYPES: tuple[type[LedgerEntry], ...] = (

@@ -1,4 +1,4 @@
-"""What every store promises, on every store: one test per promise of `tacit.domain.ports.Store`."""
+"""What a store promises: one test per promise of `tacit.store.Store`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from tacit.domain.errors import IllegalTransition, Mistake, NotFound, StaleVersi
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.outline import OUTLINE_VERSION
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
 from tacit.domain.trajectory import Claim, Role, Step, Trajectory
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.raising import raises

@@ -13,12 +13,11 @@ from tacit.domain.document import Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase, latest
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, Signal, SignalKind
 from tacit.features.people.choice import Choice, ChoiceSort, Forecast
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.text.words import terms
 from tests.raising import raises
 from tests.unit.store.samples import (

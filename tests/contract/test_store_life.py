@@ -12,8 +12,7 @@ import pytest
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.ledger import About
-from tacit.domain.ports import Store
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, put_version, remark, rendering, trajectory, use
 

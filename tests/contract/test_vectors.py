@@ -10,9 +10,8 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.domain.skill import Kind
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.contract.test_store import Boom, abandon, names

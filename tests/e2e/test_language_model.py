@@ -21,7 +21,7 @@ import pytest
 
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
-from tacit.domain.model import Prompt
+from tacit.domain.ports import Prompt
 from tacit.learn.language import Refined, refine
 from tacit.providers.opening import open_model
 from tests.unit.learn.attempts import migration, the_procedure

@@ -12,11 +12,10 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit.features.cards.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
-from tacit.store import open_store
+from tacit.features.cards.card import Card
+from tacit.store import Store, open_store
 from tacit.store.damage import StoreDamaged
 from tacit.text.words import terms
 from tests.raising import raises

@@ -18,10 +18,9 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit.features.cards.card import Card
 from tacit.domain.errors import StoreOutage
-from tacit.domain.ports import Store
-from tacit.store import open_store
+from tacit.features.cards.card import Card
+from tacit.store import Store, open_store
 from tacit.store.audit import GENESIS, AuditEvent, link_hash
 from tacit.store.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything

@@ -20,9 +20,8 @@ from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.restore import check_backup, restore_backup
 from tests.faults.points import Points
 from tests.unit.making import NOW

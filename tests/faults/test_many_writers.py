@@ -9,8 +9,7 @@ import threading
 from pathlib import Path
 
 from tacit.domain.errors import StoreOutage
-from tacit.store import open_store
-from tacit.store.sqlite_store import SqliteStore
+from tacit.store import Store, open_store
 from tests.raising import raises
 from tests.unit.store.samples import at, fill, put_version, use
 
@@ -76,7 +75,7 @@ def test_32_processes_creating_and_filling_one_store_lose_nothing(tmp_path: Path
 def test_a_store_that_stays_locked_is_a_retryable_outage(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     holder = open_store(path)
-    waiting = SqliteStore(path, patience_s=0.3)
+    waiting = Store(path, patience_s=0.3)
     with holder.transaction(), raises(StoreOutage, "store_locked") as caught:
         waiting.add(use("v_1"))
     assert caught.value.retryable
@@ -88,7 +87,7 @@ def test_a_store_that_stays_locked_is_a_retryable_outage(tmp_path: Path) -> None
 
 def test_a_reader_is_not_held_up_by_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    writer, reader = open_store(path), SqliteStore(path, patience_s=0.2)
+    writer, reader = open_store(path), Store(path, patience_s=0.2)
     stored = fill(writer)
     with writer.transaction():
         put_version(writer, "unfinished")

@@ -23,12 +23,11 @@ import pytest
 
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.connection import Connection
 from tacit.store.damage import StoreDamaged
 from tacit.store.migrations import APPLICATION_ID, Migration
 from tacit.store.schema import MIGRATIONS, statements
-from tacit.store.sqlite_store import SqliteStore
 from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, bookmark, fill, put_version, step_to, trajectory, use
 
@@ -98,7 +97,7 @@ def test_a_file_that_may_not_grow_is_a_clear_outage_and_loses_nothing(tmp_path: 
 
 
 def test_a_full_disk_is_a_clear_outage_and_the_store_goes_on_when_there_is_space(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "tacit.db")
+    store = Store(tmp_path / "tacit.db")
     fill(store)
     pages = store._connection.single("PRAGMA page_count")
     store._connection.run(f"PRAGMA max_page_count = {pages}")
@@ -115,7 +114,7 @@ def test_a_full_disk_is_a_clear_outage_and_the_store_goes_on_when_there_is_space
 
 
 def test_writes_after_a_full_disk_do_not_escape_their_lost_transaction(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "tacit.db")
+    store = Store(tmp_path / "tacit.db")
     pages = store._connection.single("PRAGMA page_count")
     store._connection.run(f"PRAGMA max_page_count = {pages}")
     try:
@@ -207,7 +206,7 @@ def test_every_write_has_reached_the_disk_before_it_is_acknowledged(tmp_path: Pa
 @pytest.mark.parametrize("harm", ["cut", "flip", "zero"])
 def test_a_harmed_log_leaves_a_clean_prefix(tmp_path: Path, harm: str) -> None:
     path, copy = tmp_path / "tacit.db", tmp_path / "copy.db"
-    writer = SqliteStore(path)
+    writer = Store(path)
     writer._connection.run("PRAGMA wal_autocheckpoint = 0")
     for number in range(15):
         writer.add(use("v_1", id=f"u_{number:02}"))
@@ -394,7 +393,7 @@ def state_of(path: Path) -> tuple[int, list[str]]:
 
 def test_a_store_of_schema_1_gets_bookmarks_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    old = SqliteStore(path, migrations=MIGRATIONS[:1])
+    old = Store(path, migrations=MIGRATIONS[:1])
     old.add_trajectory(trajectory(), SUCCESS, at=at())
     version_id = put_version(old).version.id
     old.close()
@@ -409,7 +408,7 @@ def test_a_store_of_schema_1_gets_bookmarks_and_keeps_everything(tmp_path: Path)
 
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT))).close()
+    Store(path, migrations=(*MIGRATIONS, step(NEXT))).close()
     before = path.read_bytes()
     with raises(StoreOutage, "store_too_new") as caught:
         open_store(path)
@@ -418,7 +417,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_new_store_gets_every_step_and_no_copy(tmp_path: Path) -> None:
-    SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1))).close()
+    Store(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1))).close()
     assert state_of(tmp_path / "tacit.db") == (NEXT + 1, BOTH)
     assert [file.name for file in tmp_path.iterdir()] == ["tacit.db"]
 
@@ -426,7 +425,7 @@ def test_a_new_store_gets_every_step_and_no_copy(tmp_path: Path) -> None:
 def test_an_old_store_is_copied_before_each_step_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     version_id = old_store(path)
-    store = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
+    store = Store(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert store.version(version_id).version.id == version_id
     assert list(store.verify()) == []
     store.close()
@@ -442,7 +441,7 @@ def test_an_opened_store_at_the_newest_schema_is_not_copied_again(tmp_path: Path
     path = tmp_path / "tacit.db"
     old_store(path)
     for _ in range(2):
-        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT))).close()
+        Store(path, migrations=(*MIGRATIONS, step(NEXT))).close()
         kept = (tmp_path / f"tacit.db.before-{NEXT}.bak").stat().st_mtime_ns
     assert (tmp_path / f"tacit.db.before-{NEXT}.bak").stat().st_mtime_ns == kept
 
@@ -452,9 +451,9 @@ def test_a_step_that_fails_leaves_the_state_before_it(tmp_path: Path, place: int
     path = tmp_path / "tacit.db"
     version_id = old_store(path)
     with pytest.raises(StepFailed):
-        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1, stop_before=place)))
+        Store(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1, stop_before=place)))
     assert state_of(path) == (NEXT, BOTH[:1])
-    repaired = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
+    repaired = Store(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert repaired.version(version_id).version.id == version_id
     repaired.close()
     assert state_of(path) == (NEXT + 1, BOTH)
@@ -471,11 +470,11 @@ def test_a_step_that_is_killed_leaves_old_or_new_and_the_next_opening_converges(
     child = os.fork()
     if child == 0:
         steps[number] = step(number, stop_before=place, kill=True)
-        SqliteStore(path, migrations=(*MIGRATIONS, steps[NEXT], steps[NEXT + 1]))
+        Store(path, migrations=(*MIGRATIONS, steps[NEXT], steps[NEXT + 1]))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert state_of(path) == (number - 1, BOTH[: number - NEXT])
-    store = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
+    store = Store(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert store.version(version_id).version.id == version_id
     assert list(store.verify()) == []
     store.close()
@@ -487,7 +486,7 @@ def test_a_creation_that_is_killed_can_be_repeated(tmp_path: Path, place: int) -
     path = tmp_path / "tacit.db"
     child = os.fork()
     if child == 0:
-        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT, stop_before=place, kill=True)))
+        Store(path, migrations=(*MIGRATIONS, step(NEXT, stop_before=place, kill=True)))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     store = open_store(path)
@@ -498,11 +497,11 @@ def test_a_creation_that_is_killed_can_be_repeated(tmp_path: Path, place: int) -
 
 def test_migrations_must_be_numbered_without_gaps(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="numbered"):
-        SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT + 1)))
+        Store(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT + 1)))
 
 
 def test_a_store_carries_its_mark_and_safe_settings(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "tacit.db")
+    store = Store(tmp_path / "tacit.db")
     settings = {
         name: store._connection.single(f"PRAGMA {name}")
         for name in ("application_id", "user_version", "journal_mode", "synchronous", "foreign_keys", "trusted_schema")
@@ -590,7 +589,7 @@ def test_a_store_with_a_strange_trigger_is_not_opened(tmp_path: Path, statements
     before = path.read_bytes()
     for migrations in (MIGRATIONS, (*MIGRATIONS, step(NEXT))):
         with raises(StoreOutage, "unknown_trigger") as caught:
-            SqliteStore(path, migrations=migrations)
+            Store(path, migrations=migrations)
         assert caught.value.hint
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir() if file.suffix == ".bak") == []
@@ -605,7 +604,7 @@ def test_what_later_migrations_make_is_no_damage(tmp_path: Path) -> None:
 
     migrations = (*MIGRATIONS, step(NEXT), Migration(number=NEXT + 1, apply=apply))
     for _ in range(2):
-        store = SqliteStore(path, migrations=migrations)
+        store = Store(path, migrations=migrations)
         assert list(store.verify()) == []
         store.close()
 
@@ -721,7 +720,7 @@ def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> 
     from tacit.store.audit import Audit, AuditNote, record_path
 
     path = tmp_path / "tacit.db"
-    store = SqliteStore(path)
+    store = Store(path)
     store.add(use("v_1", id="u_1"))
     store.add(use("v_1", id="u_2"))
     put_version(store)

@@ -13,9 +13,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tacit.features.cards.card import Card
 from tacit.domain.lifecycle import Status
-from tacit.store import open_store
+from tacit.features.cards.card import Card
+from tacit.store import Store, open_store
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
 from tacit.store.hook_index import COLUMNS, HookIndex
@@ -23,7 +23,6 @@ from tacit.store.renderings import derived
 from tacit.store.rows import Rows
 from tacit.store.schema import MIGRATIONS
 from tacit.store.skills import Skills
-from tacit.store.sqlite_store import SqliteStore
 from tests.faults.test_bit_flips import Vandal
 from tests.unit.store.samples import (
     SUCCESS,
@@ -53,7 +52,7 @@ REINFORCED = {5: [(2, 0.0, "")], 6: [(2, 0.0, "")], 7: [(2, 0.5, "")], 8: [(0, 0
 
 def released(path: Path, number: int) -> str:
     """A store as an earlier program left it, with some of everything that its schema has; returns a version's id."""
-    store = SqliteStore(path, migrations=MIGRATIONS[:number])
+    store = Store(path, migrations=MIGRATIONS[:number])
     store.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(store)
     store.add(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))

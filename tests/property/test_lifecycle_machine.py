@@ -30,13 +30,12 @@ from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import votes
 from tacit.maintain.status_changes import earned_status
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.learn.attempts import attempt, bash, edit
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))

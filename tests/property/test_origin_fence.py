@@ -31,14 +31,13 @@ from tacit.domain.evidence import Grade
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.origins import origin_at
 from tacit.providers import ScriptedModel
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, slip_in
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))

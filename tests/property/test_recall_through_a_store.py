@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, Skill, SkillContent
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.retrieval import choose
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake
-from tacit.domain.ports import Store
 from tacit.features.sessions.working_memory import NoteLimits, WorkingMemory
-from tacit.store import open_store
+from tacit.store import Store, open_store
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SESSIONS = ("s1", "s1 ", "S1", "s1/child", "é", "mcp-" + "0f" * 16)

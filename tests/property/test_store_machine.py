@@ -17,17 +17,16 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
-from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.stored import Counts
-from tacit.store import open_store
+from tacit.features.cards.card import Card, CardStatus
+from tacit.store import Store, open_store
 from tacit.text.words import terms
 from tests.unit.store.samples import (
     SPACE,

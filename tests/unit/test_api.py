@@ -18,12 +18,12 @@ from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, S
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
+from tacit.domain.ports import Check
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.domain.verification import Check
 from tacit.store import open_store
 from tests.raising import raises
 

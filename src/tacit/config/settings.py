@@ -81,6 +81,15 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnSettings:
+    """What a learning pass proposes."""
+
+    procedure_runs: int = 3
+    """How many like runs, in different sessions, give a new procedure of shell and file work; at least 1. Set by hand: on real
+    sessions no procedure of one run was worth approving."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """The language model that may word what was learned, and its limits for one run."""
 
@@ -129,6 +138,7 @@ class Config:
     store: StoreSettings = StoreSettings()
     recall: RecallSettings = RecallSettings()
     policy: Policy = Policy()
+    learn: LearnSettings = LearnSettings()
     model: ModelSettings = ModelSettings()
     research: ResearchSettings = ResearchSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
@@ -181,6 +191,7 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
     "policy.independent_successes": lambda new, old: new >= old,
     "policy.min_steps": lambda new, old: new >= old,
+    "learn.procedure_runs": lambda new, old: new >= old,
     "policy.hold_out": lambda new, old: new <= old,  # only the person may turn control runs on
     "store.keep_days": lambda new, old: new >= old,  # dropped data cannot be restored
     "store.cap_mb": lambda new, old: new >= old,
@@ -200,6 +211,8 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
 """Settings that a project's file may only change in one direction, with the test for it."""
 _MOST = {"policy.hold_out": CHANCE_MOST}
 """Shares that may not be larger than this; all others may be 1."""
+_LEAST = {"learn.procedure_runs": 1}
+"""Whole numbers that may not be smaller than this; all others may be 0."""
 _DOLLARS = frozenset({"model.max_usd", "model.price_in", "model.price_out"})
 
 
@@ -277,7 +290,9 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
         most = _MOST.get(key, 1)
         right, wanted = isinstance(value, int | float) and 0 <= value <= most, f"a number from 0 to {most}"
     else:
-        right, wanted = isinstance(value, int) and 0 <= value <= _LARGEST, f"a whole number from 0 to {_LARGEST}"
+        least = _LEAST.get(key, 0)
+        right = isinstance(value, int) and least <= value <= _LARGEST
+        wanted = f"a whole number from {least} to {_LARGEST}"
     if isinstance(value, bool) or not right:
         raise ConfigError(
             f"{path}: {key} must be {wanted}, not {value!r}", code="wrong_setting", hint=f"default: {default}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-OUTLINE_VERSION = 1
+OUTLINE_VERSION = 2
 """Of the way outlines are made; one of another version is made anew."""
 
 
@@ -83,6 +83,29 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """One call of an attempt, as far as it can be compared with others."""
+
+    step: int
+    command: str = ""
+    """The shell text; empty for other tools."""
+    tool: str = ""
+    """The tool of a plain call."""
+    arguments: tuple[str, ...] = ()
+    """The names of its arguments."""
+    worked: bool | None = None
+    """Nothing where the record does not show it."""
+    lines: tuple[str, ...] = ()
+    """Of a failed call: the lines of its output that may tell the error."""
+    seen: tuple[str, ...] = ()
+    """Of a call that worked: digests of the lines it printed."""
+    edited: tuple[str, ...] = ()
+    """Files that it edited."""
+    reason: str = ""
+    """What the agent wrote right before a command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """One attempt in outline."""
 
@@ -96,4 +119,6 @@ class Outline:
     readings: tuple[Reading, ...] = ()
     course: Course | None = None
     """What failed on the way, and what was tried about it."""
+    calls: tuple[CallRecord, ...] = ()
+    """Its calls, for counting over sessions."""
     version: int = OUTLINE_VERSION

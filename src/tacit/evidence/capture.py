@@ -10,9 +10,9 @@ from fnmatch import fnmatch
 
 from tacit import ingest
 from tacit.domain.errors import GateRefusal
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
+from tacit.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

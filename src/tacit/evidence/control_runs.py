@@ -19,12 +19,12 @@ from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.holdout import is_held_back
 from tacit.domain.identity import content_id
-from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.lift import Lift, Measure, RunKey, by_key, lift, run_of
+from tacit.store import Store
 from tacit.text.capabilities import HashedContent, needed_capabilities
 from tacit.text.resource_uses import field_texts
 

@@ -19,10 +19,10 @@ from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
 from tacit.domain.extension import JournalLine
 from tacit.domain.identity import content_id
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
 from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FAILED, FOLDER, SUFFIX, digest, parsed, read_regular, time_of
+from tacit.store import Store
 from tacit.store.context import StoreContext
 
 KEEP_DAYS = 14

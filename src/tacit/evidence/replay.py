@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tacit.domain.errors import Mistake, VerifierOutage
+from tacit.domain.ports import Check
 from tacit.domain.sandbox import (
     Alteration,
     Ended,
@@ -29,7 +30,6 @@ from tacit.domain.sandbox import (
     SandboxResult,
 )
 from tacit.domain.skill import SkillContent, SkillStep
-from tacit.domain.verification import Check
 from tacit.evidence.check_strength import shows_nothing
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.workspace_changes import decides_checks

@@ -11,11 +11,11 @@ from itertools import groupby
 
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
 from tacit.domain.ledger import About, Assumption, Held, Moment, Remark, pinned
-from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.lift import Lift, lift
 from tacit.evidence.reliability import reliability, votes
+from tacit.store import Store
 
 HISTORY_REMARKS = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
 """Remarks that a history shows; contracts are recorded at every examination and are of no interest to a reader."""

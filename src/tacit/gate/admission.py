@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from datetime import datetime
 
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
-from tacit.gate import approvals
+from tacit.gate.automatic_approval import independent_successes
 from tacit.gate.conflicts import disagreements, interference
 from tacit.gate.duplicates import includes_steps_of
 from tacit.gate.findings import finding
@@ -24,7 +24,7 @@ from tacit.gate.formation_policy import composition
 from tacit.gate.judgement import GateResult, judge, matching_version, rejection
 from tacit.gate.origins import origins_of_edit
 from tacit.recall import publishing
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
 
@@ -76,14 +76,18 @@ class Admission:
 def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> GateResult:
     """Judge a candidate against the known skills; stores nothing."""
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
-    known, proven = queries.similar_versions(store, candidate), approvals.successes(store)
+    known = queries.similar_versions(store, candidate)
     others = queries.neighbours(store, candidate)
     library_findings = [
         *composition(candidate.content, existing),
         *disagreements(candidate, others),
         *interference(candidate, known, others),
     ]
-    return judge(candidate, known, policy, at=at, library_findings=library_findings, successes=proven)
+
+    def successes(trajectory_ids: Collection[str]) -> int:
+        return independent_successes(map(store.episode, trajectory_ids))
+
+    return judge(candidate, known, policy, at=at, library_findings=library_findings, successes=successes)
 
 
 def judge_and_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:

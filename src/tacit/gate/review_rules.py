@@ -1,4 +1,4 @@
-"""What a person may decide about a version, and what an approval is bound to. Pure but for the reads of `pin` and `undo`.
+"""What a person may decide about a version, and what an approval is bound to. Pure.
 
 An approval is bound to the content hash and to everything that was shown: findings, needs, origins, policy. When any of it
 changes, the approval is no longer valid.
@@ -15,10 +15,8 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.coded_reason import CodedReason, coded, parse_reasons
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
-from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination, ExternalValue
@@ -217,11 +215,8 @@ def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[F
     ]
 
 
-# --- pin, invalidate, undo ------------------------------------------------------------------------------------------------
+# --- stored reasons ---------------------------------------------------------------------------------------------------
 
-Decisions = list[tuple[str, Review, str]]
-"""Version id, decision and reason, in the order in which they are carried out."""
-_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _OLD_TEXTS = {GateReason.ROLLED_BACK: "rolled back to", GateReason.UNDONE: "undone: "}
 """How the reasons began that were stored before they had codes."""
 
@@ -232,75 +227,6 @@ def has_reason(move: Transition, reason: GateReason) -> bool:
     if reasons is not None:
         return any(each.code == reason for each in reasons)
     return move.reason.startswith(_OLD_TEXTS.get(reason, reason))
-
-
-def pin(store: Store, stored: StoredVersion, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
-    """Exclude a skill from automatic maintenance, or include it again."""
-    is_pinned = bool(pinned(store.remarks(stored.skill.id, about=About.PIN)))
-    if is_pinned is not off:
-        state, code = ("not pinned", "not_pinned") if off else ("already pinned", "already_pinned")
-        raise Mistake(f"`{stored.version.name}` is {state}", code=code, hint="nothing to do")
-    if not by.strip():
-        raise Mistake(
-            "a pin needs the name of the person who sets it", code="reviewer_missing", hint="pass --by NAME (or by=…)"
-        )
-    text = "" if off else reason.strip() or "left alone"
-    remark = Remark(subject=stored.skill.id, about=About.PIN, by=by, at=at, text=text)
-    store.add(remark)
-    return remark
-
-
-def invalidation(store: Store, stored: StoredVersion, reason: str) -> Decisions:
-    """Return the decisions that take a whole skill out of use: all its versions, waiting ones too."""
-    if not reason.strip():
-        raise Mistake(
-            "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
-        )
-    versions = store.versions(stored.skill.id)
-    why = str(coded(GateReason.INVALID, why=reason.strip()))
-    used = [(each.version.id, Review.RETIRE, why) for each in versions if each.status in {*RECALLABLE, Status.STALE}]
-    waiting = [(each.version.id, Review.REJECT, why) for each in versions if each.status in _WAITING]
-    if not used and not waiting:
-        raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
-    return [*used, *waiting]
-
-
-def last_change(store: Store, stored: StoredVersion) -> list[Transition]:
-    """Return the last change to a skill: one transition, or all transitions of one rollback; the newest first."""
-    moves = [move for each in store.versions(stored.skill.id) for move in store.transitions(each.version.id)]
-    newest = sorted(moves, key=lambda move: move.at, reverse=True)
-    if not has_reason(newest[0], GateReason.ROLLED_BACK):
-        return newest[:1]
-    of_one = [has_reason(move, GateReason.ROLLED_BACK) and move.by == newest[0].by for move in newest]
-    return newest[: of_one.index(False) if False in of_one else len(newest)]
-
-
-def undoing(changes: Sequence[Transition], name: str) -> Decisions:
-    """Return the decisions that revert a change."""
-    return [
-        (move.version_id, _inverse(move, name), str(coded(GateReason.UNDONE, why=move.reason[:400])))
-        for move in changes
-    ]
-
-
-def _inverse(move: Transition, name: str) -> Review:
-    if has_reason(move, GateReason.UNDONE):
-        raise Mistake(
-            f"the last change to `{name}` was already undone",
-            code="already_undone",
-            hint="`tacit undo NAME --to VERSION` goes further back",
-        )
-    if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
-        raise Mistake(
-            f"the last change to `{name}` came from evidence, so it cannot be undone",
-            code="changed_by_evidence",
-            hint="`tacit skills pin` excludes it from automatic changes",
-        )
-    if move.after in (Status.RETIRED, Status.STALE):
-        return Review.RESTORE
-    if move.after is Status.REJECTED or (move.after is Status.TRIAL and move.before in _WAITING):
-        return Review.REOPEN
-    return Review.RETIRE if move.after is Status.TRIAL else Review.REJECT
 
 
 # --- pre-filled approvals ---------------------------------------------------------------------------------------------------

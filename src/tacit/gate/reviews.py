@@ -1,44 +1,108 @@
-"""What a person decides about a skill: approve, reject, retire, restore, roll back, declare invalid, pin, undo.
+"""What a person decides about a skill, and whether the approvals of the past still hold.
 
-Every decision is on one exact content and is stored with its reason. Agents have no access to this.
+Every decision is on one exact content and is stored with its reason. Agents have no access to this. A recheck examines what is
+recallable with today's checks, and takes versions out of use whose approval is no longer valid. The rules are in
+`review_rules` and `formation_policy`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
-from tacit.config.lazy import LazyModule
-from tacit.domain.coded_reason import CodedReason
+from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import Mistake
-from tacit.domain.ledger import Remark
-from tacit.domain.lifecycle import Transition
+from tacit.domain.identity import digest
+from tacit.domain.ledger import About, Remark, pinned
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination
+from tacit.gate.automatic_approval import reason_against_acceptance
+from tacit.gate.content_checks import (
+    checks_in_use,
+    examine_version,
+    findings_against_quoting,
+    findings_against_section_title,
+    is_quotation,
+)
+from tacit.gate.findings import GateReason, finding, reason_sentence
+from tacit.gate.review_rules import (
+    Review,
+    approve,
+    check_approval,
+    decide,
+    has_reason,
+    has_severe_findings,
+    makes_recallable,
+    needs_attention,
+    new_finding,
+    not_confirmed,
+)
 from tacit.recall import publishing
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
 
-if TYPE_CHECKING:
-    from tacit import gate
-    from tacit.gate import approvals, review_rules
-else:  # most commands decide nothing, and should not load this
-    gate, approvals = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals")
-    review_rules = LazyModule("tacit.gate.review_rules")
+BY_ITSELF = "tacit.recheck"
+"""`by` of a transition that Tacit makes by itself after a recheck."""
+_LET_IN_BY_POLICY = "policy: "
+"""How the reason began before reasons had codes."""
+_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_Decisions = list[tuple[str, Review, str]]
+"""Version id, decision and reason, in the order in which they are carried out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rechecked:
+    """A recallable version after a recheck: what is no longer valid, and the status it gets."""
+
+    stored: StoredVersion
+    reasons: tuple[CodedReason, ...]
+    after: Status | None
+    """None: it stays recallable, and the reasons are only reported."""
+    examination: Examination
 
 
 class Reviews:
     """The review queue of a memory, and every decision a person can make on a version."""
 
     def __init__(self, context: StoreContext) -> None:
-        self._context = context
+        self._context, self._store = context, context.store
+
+    # --- looking ---
+
+    def waiting(self) -> list[StoredVersion]:
+        """Return what waits for a person, oldest first: of each skill only the newest version, if it waits."""
+        return queries.waiting(self._store)
+
+    def examine(self, version_id: str) -> Examination:
+        """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""
+        return examine_version(queries.find(self._store, version_id).version)
+
+    def last_approved(self, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
+        """Return the version of a skill that a person approved last, with the approval; without one, the current version."""
+        versions = self._store.versions(stored.skill.id)
+        approved = [(approval, each) for each in versions for approval in self._store.approvals(each.version.id)[-1:]]
+        if approved:
+            approval, newest = max(approved, key=lambda pair: (pair[0].at, pair[1].sequence))
+            return newest, approval
+        current = [each for each in versions if each.status in RECALLABLE]
+        return (current[-1], None) if current else None
+
+    def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[CodedReason, ...]:
+        """Return why an approval of a version is no longer valid; empty if it is."""
+        return check_approval(
+            approval, version, examination=examine_version(version), policy=self._context.config.policy
+        ).reasons
+
+    # --- decisions ---
 
     def decide(
         self,
         version_id: str,
-        decision: gate.Review | str,
+        decision: Review | str,
         *,
         by: str,
         reason: str = "",
@@ -49,50 +113,28 @@ class Reviews:
 
         What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved.
         """
-        context = self._context
-        stored = queries.find(context.store, version_id)
+        context, stored = self._context, queries.find(self._store, version_id)
         content_hash = content_hash or stored.version.hash
-        move = gate.decide(
-            stored, decision, by=by, at=context.now(), reason=redact(reason).text, content_hash=content_hash
-        )
-        with context.store.transaction():
-            approvals.store_decision(context.store, stored, move, policy=context.config.policy, ticked=ticked)
+        move = decide(stored, decision, by=by, at=context.now(), reason=redact(reason).text, content_hash=content_hash)
+        with self._store.transaction():
+            approval = self._approval(stored, move, ticked)
+            self._store.add_transition(move)
+            if approval is not None:
+                self._store.add(approval)
             for extension in context.extensions:
                 extension.on_review(stored, move)
-            publishing.publish(context.store, context.embedder)
+            publishing.publish(self._store, context.embedder)
         return move
-
-    def waiting(self) -> list[StoredVersion]:
-        """Return what waits for a person, oldest first: of each skill only the newest version, if it waits."""
-        return queries.waiting(self._context.store)
-
-    def examine(self, version_id: str) -> Examination:
-        """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""
-        return gate.examine_version(queries.find(self._context.store, version_id).version)
-
-    def last_approved(self, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
-        """Return the version of a skill that was approved last, with its approval; None where none was."""
-        return approvals.last_approved(self._context.store, stored)
-
-    def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[CodedReason, ...]:
-        """Return why an approval of a version is no longer valid; empty if it is."""
-        examination = gate.examine_version(version)
-        policy = self._context.config.policy
-        return gate.check_approval(approval, version, examination=examination, policy=policy).reasons
-
-    def recheck(self, *, apply: bool = False, by: str = "") -> list[approvals.Rechecked]:
-        """Run today's checks on everything recallable; with `apply`, what no longer passes waits for a person again."""
-        context = self._context
-        person = (by or approvals.BY_ITSELF) if apply else ""
-        found = approvals.recheck(context.store, context.config.policy, by=person, at=context.now())
-        if apply:
-            publishing.publish(context.store, context.embedder)
-        return found
 
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring the later ones."""
-        target = queries.find(self._context.store, version_id)
-        decisions = approvals.rollback_decisions(self._context.store, target)
+        target = queries.find(self._store, version_id)
+        reason = str(coded(GateReason.ROLLED_BACK, version=target.version.id))
+        later = [each for each in self._store.versions(target.skill.id) if each.sequence > target.sequence]
+        decisions = [(each.version.id, Review.RETIRE, reason) for each in later if each.status in RECALLABLE]
+        if target.status not in RECALLABLE:
+            again = Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else Review.APPROVE
+            decisions.append((target.version.id, again, reason))
         if not decisions:
             raise Mistake(
                 f"`{target.version.name}` {version_id} is already current",
@@ -102,24 +144,197 @@ class Reviews:
         return self._decide_all(decisions, by=by)
 
     def invalidate(self, reference: str, *, by: str, reason: str) -> list[Transition]:
-        """Take a whole skill out of use because it is wrong; all its versions can be restored."""
-        stored = queries.find(self._context.store, reference)
-        return self._decide_all(review_rules.invalidation(self._context.store, stored, reason), by=by)
+        """Take a whole skill out of use because it is wrong: all its versions, waiting ones too. They can be restored."""
+        stored = queries.find(self._store, reference)
+        if not reason.strip():
+            raise Mistake(
+                "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
+            )
+        versions, why = self._store.versions(stored.skill.id), str(coded(GateReason.INVALID, why=reason.strip()))
+        used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
+        waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in _WAITING]
+        if not used and not waiting:
+            raise Mistake(f"`{stored.version.name}` is not in use", code="not_in_use", hint="nothing to do")
+        return self._decide_all([*used, *waiting], by=by)
 
     def undo(self, reference: str, *, by: str) -> list[Transition]:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
-        stored = queries.find(self._context.store, reference)
-        changes = review_rules.last_change(self._context.store, stored)
-        return self._decide_all(review_rules.undoing(changes, stored.version.name), by=by)
+        stored = queries.find(self._store, reference)
+        decisions = [
+            (move.version_id, _inverse(move, stored.version.name), str(coded(GateReason.UNDONE, why=move.reason[:400])))
+            for move in self._last_change(stored)
+        ]
+        return self._decide_all(decisions, by=by)
 
     def pin(self, reference: str, *, by: str, reason: str = "", off: bool = False) -> Remark:
         """Exclude a skill from automatic maintenance, or include it again with `off`."""
-        store, at = self._context.store, self._context.now()
-        with store.transaction():
-            noted = review_rules.pin(store, queries.find(store, reference), by=by, at=at, reason=reason, off=off)
-            publishing.rerender_skill(store, noted.subject)  # a pinned skill is always shown, also in control runs
-        return noted
+        stored = queries.find(self._store, reference)
+        if bool(pinned(self._store.remarks(stored.skill.id, about=About.PIN))) is not off:
+            state, code = ("not pinned", "not_pinned") if off else ("already pinned", "already_pinned")
+            raise Mistake(f"`{stored.version.name}` is {state}", code=code, hint="nothing to do")
+        if not by.strip():
+            raise Mistake(
+                "a pin needs the name of the person who sets it",
+                code="reviewer_missing",
+                hint="pass --by NAME (or by=…)",
+            )
+        text = "" if off else reason.strip() or "left alone"
+        remark = Remark(subject=stored.skill.id, about=About.PIN, by=by, at=self._context.now(), text=text)
+        with self._store.transaction():
+            self._store.add(remark)
+            publishing.rerender_skill(
+                self._store, remark.subject
+            )  # a pinned skill is always shown, also in control runs
+        return remark
 
-    def _decide_all(self, decisions: review_rules.Decisions, *, by: str) -> list[Transition]:
-        with self._context.store.transaction():
+    def _decide_all(self, decisions: _Decisions, *, by: str) -> list[Transition]:
+        with self._store.transaction():
             return [self.decide(each, decision, by=by, reason=reason) for each, decision, reason in decisions]
+
+    def _last_change(self, stored: StoredVersion) -> list[Transition]:
+        """The last change to a skill: one transition, or all transitions of one rollback; the newest first."""
+        moves = [m for each in self._store.versions(stored.skill.id) for m in self._store.transitions(each.version.id)]
+        newest = sorted(moves, key=lambda move: move.at, reverse=True)
+        if not has_reason(newest[0], GateReason.ROLLED_BACK):
+            return newest[:1]
+        of_one = [has_reason(move, GateReason.ROLLED_BACK) and move.by == newest[0].by for move in newest]
+        return newest[: of_one.index(False) if False in of_one else len(newest)]
+
+    def _approval(self, stored: StoredVersion, move: Transition, ticked: Collection[str]) -> Approval | None:
+        """The approval for a decision that makes a version recallable; None for other decisions.
+
+        What was confirmed before the same content was retired need not be confirmed again when it is restored.
+        """
+        if not makes_recallable(move):
+            if ticked:
+                raise Mistake(
+                    "only an approval confirms external values", code="tick_without_approval", hint="leave out --tick"
+                )
+            return None
+        examination, given = examine_version(stored.version), set(ticked)
+        if move.before in (Status.RETIRED, Status.STALE):
+            asked = {literal.key for literal in examination.literals}
+            given |= {key for each in self._store.approvals(stored.version.id) for key in each.ticked if key in asked}
+        return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
+
+    # --- rechecks ---
+
+    def recheck(self, *, apply: bool = False, by: str = "") -> list[Rechecked]:
+        """Run today's checks on everything recallable; with `apply`, what no longer passes waits for a person again."""
+        found = [
+            each for stored in self._store.catalogue(statuses=RECALLABLE) if (each := self._recheck(stored)).reasons
+        ]
+        if apply:
+            with self._store.transaction():
+                for each in found:
+                    self._record(each, by=by or BY_ITSELF)
+            publishing.publish(self._store, self._context.embedder)
+        return found
+
+    def recheck_outdated(self) -> list[Verdict]:
+        """Recheck approvals that were given under other checks; what is no longer valid waits for a person again."""
+        store, now = self._store, checks_in_use()
+        withdrawn: list[Verdict] = []
+        for stored in store.catalogue(statuses=RECALLABLE):
+            approvals = store.approvals(stored.version.id)
+            if not approvals or set(approvals[-1].checks) == set(now):
+                continue
+            if any(
+                verdict.decided_by == _recheck_name(now) for verdict in store.verdicts(version_id=stored.version.id)
+            ):
+                continue  # already rechecked with these checks
+            with store.transaction():
+                verdict = self._record(self._recheck(stored), by=BY_ITSELF)
+            withdrawn += [verdict] if verdict.decision is not Decision.ACCEPT else []
+        return withdrawn
+
+    def _recheck(self, stored: StoredVersion) -> Rechecked:
+        """Check whether the approval of one version is still valid."""
+        version, examination = stored.version, examine_version(stored.version)
+        severe = has_severe_findings(examination.findings)
+        approvals = self._store.approvals(version.id)
+        reasons: tuple[CodedReason, ...]
+        if approvals:
+            check = check_approval(approvals[-1], version, examination=examination, policy=self._context.config.policy)
+            reasons, severe, must_withdraw = check.reasons, check.is_severe, not check
+        elif _was_accepted_by_policy(self._store, version.id):
+            objection = reason_against_acceptance(version, examination.findings, self._context.config.policy)
+            reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()
+            must_withdraw = bool(objection)
+        else:
+            against = [new_finding(each) for each in examination.findings if needs_attention([each])]
+            against += [not_confirmed(examination.literals)] if examination.literals else []
+            reasons, must_withdraw = (coded(GateReason.NO_EXAMINATION), *against), bool(against)
+        if not_quoted := tuple(_not_quotable(self._store, version)):
+            reasons, must_withdraw = (*reasons, *not_quoted), True
+        after = (Status.QUARANTINED if severe else Status.CANDIDATE) if must_withdraw else None
+        return Rechecked(stored=stored, reasons=reasons, after=after, examination=examination)
+
+    def _record(self, found: Rechecked, *, by: str) -> Verdict:
+        """Store the verdict of a recheck; a version whose approval is no longer valid is taken out of use."""
+        version, at = found.stored.version, self._context.now()
+        if found.after is not None:
+            reasons = joined_text([coded(GateReason.APPROVAL_NO_LONGER_HOLDS), *found.reasons])
+            self._store.add_transition(found.stored.transition_to(found.after, reasons, by=by, at=at))
+        decision = {None: Decision.ACCEPT, Status.QUARANTINED: Decision.QUARANTINE}.get(found.after, Decision.HOLD)
+        stale = [finding("approval_stale", why=reason_sentence(reason)) for reason in found.reasons]
+        verdict = Verdict(
+            decision=decision,
+            findings=(*stale, *found.examination.findings),
+            at=at,
+            relation=Relation.NONE,
+            name=version.name,
+            content_hash=version.hash,
+            skill_id=found.stored.skill.id,
+            version_id=version.id,
+            policy_hash=self._context.config.policy.hash(),
+            decided_by=_recheck_name(found.examination.checks),
+        )
+        self._store.add(verdict)
+        return verdict
+
+
+def _inverse(move: Transition, name: str) -> Review:
+    if has_reason(move, GateReason.UNDONE):
+        raise Mistake(
+            f"the last change to `{name}` was already undone",
+            code="already_undone",
+            hint="`tacit undo NAME --to VERSION` goes further back",
+        )
+    if Status.TRUSTED in (move.before, move.after) and move.after in RECALLABLE:
+        raise Mistake(
+            f"the last change to `{name}` came from evidence, so it cannot be undone",
+            code="changed_by_evidence",
+            hint="`tacit skills pin` excludes it from automatic changes",
+        )
+    if move.after in (Status.RETIRED, Status.STALE):
+        return Review.RESTORE
+    if move.after is Status.REJECTED or (move.after is Status.TRIAL and move.before in _WAITING):
+        return Review.REOPEN
+    return Review.RETIRE if move.after is Status.TRIAL else Review.REJECT
+
+
+def _not_quotable(store: Store, version: SkillVersion) -> Iterator[CodedReason]:
+    """Yield the passages of a document that today's checks would not quote."""
+    for passage in store.passages.of(version.id) if is_quotation(version.content) else ():
+        if found := findings_against_quoting(passage.text) or findings_against_section_title(passage):
+            first = found[0]
+            yield coded(GateReason.NOT_QUOTABLE, passage=passage.index, rule=first.rule, message=first.message)
+
+
+def _recheck_name(checks: Collection[str]) -> str:
+    return f"recheck {digest(tuple(checks))}"
+
+
+def _was_accepted_by_policy(store: Store, version_id: str) -> bool:
+    """Whether the policy accepted a version without a person, at once or after more successes.
+
+    What evidence changes between trial and trusted does not count: the version was recallable before.
+    """
+    moves = [
+        move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE
+    ]
+    if not moves or moves[-1].before is None:
+        return bool(moves)
+    last = moves[-1]
+    return has_reason(last, GateReason.POLICY_ACCEPTED) or last.reason.startswith(_LET_IN_BY_POLICY)

@@ -13,7 +13,6 @@ from typing import Any
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Following
 from tacit.domain.ledger import About, Remark
-from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
@@ -21,6 +20,7 @@ from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind,
 from tacit.evidence.runs import SkillRun
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.learn.wording import step_text
+from tacit.store import Store
 from tacit.text.tool_calls import Effect, tool_call, tool_calls
 
 MOST_MET = 24

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
-from tacit.domain.model import Spending
+from tacit.domain.ports import Spending
 
 if TYPE_CHECKING:  # reports are loaded without the learning code
     from tacit.learn import language
@@ -81,7 +81,6 @@ class Applied:
     entry: render.Entry
     text: str
     files: tuple[str, ...]
-    tools: render.GatedTools | None
     use_id: str = ""
     """The use to record its outcome under; empty for a static skill."""
 

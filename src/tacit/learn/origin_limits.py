@@ -19,11 +19,11 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import READ_INSTRUCTIONS, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
+from tacit.store import Store
 from tacit.text.text_sources import TextLog, directive_in, texts_in
 
 _PASTED = re.compile(r"(?ms)^```.*?(?:^```|\Z)|^[ \t]*>[^\n]*$|^<([A-Za-z][\w-]*)[^<>\n]{0,200}>\n.*?(?:^</\1>|\Z)")

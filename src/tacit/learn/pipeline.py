@@ -8,7 +8,6 @@ given, is called after mining and before the gate, never inside a transaction.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,33 +15,26 @@ from dataclasses import dataclass
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
-from tacit.domain.model import LanguageModel
-from tacit.domain.ports import Store
+from tacit.domain.ports import LanguageModel
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
-from tacit.domain.stored import Episode, StoredVersion
+from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, language, skill_usage
 from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.consensus import consensus
 from tacit.learn.learning_report import LearningReport, ModelReport
+from tacit.learn.like_runs import DraftMerger
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
-from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, distil, draft_of
+from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
 from tacit.recall import publishing
+from tacit.store import Store
 from tacit.store.context import StoreContext
-from tacit.text.near_duplicates import text_similarity
-from tacit.text.words import terms
 
-MAX_DRAFTS = 12
-"""Attempts that are merged into one procedure; in one pass, further similar attempts only confirm it."""
-MAX_FAILURES = 6
 MAX_SOURCES = 3
 """Attempts behind one candidate that a language model may see."""
-_SAME_TASK_SIMILARITY = 0.5
-"""How similar the tasks of a failure and a success must be to count as the same kind of task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +114,7 @@ class LearningPass:
         self._wording = ModelWording(model, store) if model is not None else None
         self._attempts = StoredAttempts(store=store)
         self._origin_limiter = OriginLimiter(store)
-        self._attempts_per_skill: Counter[str] = Counter()
+        self._merger = DraftMerger(context, admission)
         self._verdicts: list[Verdict] = []
         self._notes: list[AttemptNote] = []
 
@@ -150,8 +142,8 @@ class LearningPass:
         if self._wording and self._store.episode(episode.id).learned_at is not None:
             return  # a hook learned it during this pass, which takes minutes with a model
         trajectory = self._store.trajectory(episode.id)
-        distilled = distil(trajectory, episode.assessment)
-        candidates = self._with_wording([self._merged_with_earlier(each, trajectory) for each in distilled.candidates])
+        distilled = self._merged_with_earlier(distil(trajectory, episode.assessment), trajectory)
+        candidates = self._with_wording(distilled.candidates)
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
@@ -170,65 +162,16 @@ class LearningPass:
             publishing.store_usage_signals(self._store, skill_usage.usage_signals(self._store, trajectory))
         self._notes += distilled.notes
 
-    def _merged_with_earlier(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
-        """Merge a procedure with the attempts that the same skill was made of before."""
-        if draft.content.kind is not Kind.PROCEDURE:
-            return draft
-        closest = self._admission.matching_version(draft)
-        if closest is None:
-            return self._as_confirmation(draft, trajectory)
-        self._attempts_per_skill[closest.skill.id] += 1
-        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, closest):
-            return dataclasses.replace(draft, content=closest.version.content, origins=closest.version.origins)
-        others = [one for one in self._earlier_drafts(closest) if one[0].id != trajectory.id]
-        if not others:
-            return draft
-        trajectories = {one.id: one for one, _ in others} | {trajectory.id: trajectory}
-        failures = self._failures(trajectory)
-        merged = consensus([*(made for _, made in others), draft], trajectories, failures=failures)
-        return dataclasses.replace(merged, revises=closest.skill.id, parents=(closest.version.id,))
-
-    def _as_confirmation(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
-        """Return the followed skill instead of the draft where the attempt did nothing but follow that skill.
-
-        Work done in place of a failed step counts as following: refinement handles it.
-        """
-        assessment = self._attempts.assessment(trajectory.id)
-        for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
-            version = self._store.version(version_id).version
-            confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
-            known = self._admission.matching_version(
-                confirming
-            )  # none in another scope or where a newer version exists
-            is_current = known is not None and known.version.id == version_id
-            if is_current and friction_notes.stays_within(trajectory, version.content, start=start):
-                return confirming
-        return draft
-
-    def _earlier_drafts(self, closest: StoredVersion) -> list[tuple[Trajectory, Candidate]]:
-        """Load the attempts that a skill was made of, each with the draft it gives alone; purged ones are left out."""
-        found: list[tuple[Trajectory, Candidate]] = []
-        confirming = self._store.verdicts(version_id=closest.version.id, limit=MAX_DRAFTS)
-        ids = [
-            *closest.version.provenance.trajectory_ids,
-            *(i for each in confirming[::-1] for i in each.trajectory_ids),
-        ]
-        for trajectory_id in list(dict.fromkeys(ids))[-MAX_DRAFTS:]:
-            try:
-                trajectory = self._store.trajectory(trajectory_id)
-            except TacitError:
-                continue
-            made = draft_of(trajectory, self._attempts.assessment(trajectory_id))
-            found += [(trajectory, made)] if isinstance(made, Candidate) else []
-        return found
-
-    def _failures(self, trajectory: Trajectory) -> list[Trajectory]:
-        """Load failed attempts at the same kind of task."""
-        asked = trajectory.task.text
-        near = self._store.search_episodes(terms(asked), limit=4 * MAX_FAILURES)
-        failed = [each for each in near if each.assessment.verified_failure and not each.pruned]
-        alike = [each.id for each in failed if text_similarity(each.task, asked) >= _SAME_TASK_SIMILARITY]
-        return [self._store.trajectory(identity) for identity in alike[:MAX_FAILURES]]
+    def _merged_with_earlier(self, distilled: Distillation, trajectory: Trajectory) -> Distillation:
+        """Merge the procedure with attempts at the same work; until there are enough, only note why it is not proposed."""
+        candidates, notes = [], list(distilled.notes)
+        for candidate in distilled.candidates:
+            made = self._merger.merge(candidate, trajectory) if candidate.content.kind is Kind.PROCEDURE else candidate
+            if isinstance(made, Candidate):
+                candidates.append(made)
+            else:
+                notes.insert(0, skipped_note(made, trajectory))
+        return dataclasses.replace(distilled, candidates=tuple(candidates), notes=tuple(notes))
 
     def _outline_older_attempts(self) -> None:
         """Outline attempts that were learned from before outlines were stored."""

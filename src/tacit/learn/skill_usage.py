@@ -14,18 +14,18 @@ from datetime import datetime, timedelta
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Outcome, Use
 from tacit.domain.identity import content_id
+from tacit.domain.ledger import UsageSignal
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Store
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
-from tacit.domain.ledger import UsageSignal
 from tacit.evidence.attribution import align
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
 from tacit.evidence.operation_pairs import Alignment, plain_skill, wanted_operations
 from tacit.evidence.usage import was_used
 from tacit.recall.filters import current_only
 from tacit.recall.retrieval import parts_of
+from tacit.store import Store
 from tacit.text.shell import parse_command, shell_text
 
 BY = "tacit.credit"

@@ -18,11 +18,10 @@ from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.coded_reason import CodedReason, coded, joined_text, parse_reasons
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.recall.retrieval import parts_of
-from tacit.store import queries
+from tacit.store import Store, queries
 
 LEAST_PARTS = 2
 MOST_PARTS = 24

@@ -13,17 +13,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain, combinations
 
-from tacit import gate
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.coded_reason import coded
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reinforced
+from tacit.gate.conflicts import disagreement, disagreements, fixed_arguments
+from tacit.store import Store
 from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms
 
@@ -84,7 +84,7 @@ def contradicted(store: Store, stored: StoredVersion) -> list[Finding]:
         provenance=version.provenance,
         revises=skill.id,
     )
-    return list(gate.disagreements(as_candidate, neighbours(store, as_candidate)))
+    return list(disagreements(as_candidate, neighbours(store, as_candidate)))
 
 
 def contradiction_kind(one: ContradictionSide, other: ContradictionSide) -> ContradictionKind:
@@ -124,7 +124,7 @@ def _contradicting_pairs(store: Store) -> Iterator[tuple[StoredVersion, StoredVe
             continue
         seen.add(pair)
         older, newer = sorted((stored, near), key=lambda other: (other.version.created_at, other.sequence))
-        if why := gate.disagreement(older.version.content, newer.version.content):
+        if why := disagreement(older.version.content, newer.version.content):
             yield older, newer, why
 
 
@@ -146,7 +146,7 @@ def _pairs_with_one_tool(versions: Iterable[StoredVersion]) -> Iterator[tuple[St
     """Procedures that give one tool a fixed value for the same argument, without a case of their own."""
     using: dict[tuple[str, str], list[StoredVersion]] = {}
     for stored in versions:
-        for call in gate.fixed_arguments(stored.version.content):
+        for call in fixed_arguments(stored.version.content):
             using.setdefault(call, []).append(stored)
     for together in using.values():
         yield from combinations(together[-MOST_PER_TOOL:], 2)

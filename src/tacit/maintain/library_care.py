@@ -18,7 +18,6 @@ from tacit.domain.errors import GateRefusal, IllegalTransition, NotFound, StaleV
 from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store
 from tacit.learn import friction_notes, skill_usage
 from tacit.maintain import composition, contradictions, nomination, revalidation, revision
 from tacit.maintain.library_view import LibraryView, Progress
@@ -31,6 +30,7 @@ from tacit.maintain.status_changes import (
     useless_skills,
 )
 from tacit.providers.ground import look
+from tacit.store import Store
 from tacit.store.context import StoreContext
 
 _GONE = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})

@@ -10,8 +10,8 @@ from tacit.config.settings import Policy
 from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion
+from tacit.store import Store
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""

@@ -11,8 +11,8 @@ from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Transition
-from tacit.domain.model import LanguageModel
 from tacit.domain.origin import Origin
+from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.evidence.reliability import reliability

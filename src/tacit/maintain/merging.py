@@ -13,18 +13,18 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tacit import gate
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
-from tacit.gate.duplicates import ACTIONS_WEIGHT, aligned
+from tacit.gate.conflicts import disagreement
+from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, shapes, similarity
+from tacit.gate.judgement import merge_candidate
 from tacit.maintain.library_view import LibraryView
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.text.near_duplicates import NeighbourIndex
 from tacit.text.shell import shell_text
 from tacit.text.words import term_set
@@ -72,7 +72,7 @@ def superseded(library: LibraryView) -> list[Care]:
 
 def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     """Decide about two similar skills; None where that was decided before, or where they contradict each other."""
-    if gate.disagreement(pair.older.version.content, pair.newer.version.content):
+    if disagreement(pair.older.version.content, pair.newer.version.content):
         return None
     apart = bool(differently_worded(pair.older.version.content, pair.newer.version.content))
     worth = [(_precedence(library, each, apart=apart), each) for each in (pair.older, pair.newer)]
@@ -80,7 +80,7 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
     waits = given.status not in RECALLABLE
     if waits and apart and _written_at(library.store, given):
         return None  # a person's draft is not set aside before it is reviewed
-    if waits and kept.status in RECALLABLE and gate.adds_nothing(given.version.content, kept.version.content):
+    if waits and kept.status in RECALLABLE and adds_nothing(given.version.content, kept.version.content):
         reason = coded(CareReason.SUPERSEDED_BY_SKILL, name=kept.version.name, similarity=pair.similarity)
         return next(_set_aside(library, given, [reason], kind=CareKind.SUPERSEDED), None)
     if _was_proposed(library, kept, given):
@@ -108,7 +108,7 @@ def _one_of_two_drafts(library: LibraryView, pair: SimilarPair) -> Care | None:
     kept, given = pair.older, pair.newer
     reason = coded(CareReason.SAME_AS, name=kept.version.name, id=kept.version.id, similarity=pair.similarity)
     care = next(_set_aside(library, given, [reason], kind=CareKind.MERGE), None)
-    if care is None or gate.adds_nothing(given.version.content, kept.version.content):
+    if care is None or adds_nothing(given.version.content, kept.version.content):
         return care
     return dataclasses.replace(care, candidate=merged(kept, given))
 
@@ -127,13 +127,13 @@ def merged(kept: StoredVersion, given: StoredVersion) -> Candidate:
         provenance=dataclasses.replace(source.provenance, made_by=made_by),
         by=BY_ITSELF,
     )
-    one = gate.merge_candidate(newcomer, kept.version)
+    one = merge_candidate(newcomer, kept.version)
     return dataclasses.replace(one, revises=kept.skill.id, parents=(kept.version.id, given.version.id))
 
 
 def _with_order_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
     """Return a version with its steps in the other's order, where both take the same ones: either order has worked."""
-    if Counter(gate.shapes(given.content.steps)) != Counter(gate.shapes(kept.content.steps)):
+    if Counter(shapes(given.content.steps)) != Counter(shapes(kept.content.steps)):
         return given
     content = dataclasses.replace(given.content, steps=kept.content.steps, parameters=kept.content.parameters)
     origins = _step_entries(kept.origins, others=given.origins)
@@ -341,7 +341,7 @@ class _SimilarityGroup:
 
     def __init__(self, contents: Sequence[SkillContent]) -> None:
         self._contents = contents
-        self._shapes = [Counter(gate.shapes(content.steps)) for content in contents]
+        self._shapes = [Counter(shapes(content.steps)) for content in contents]
         self._actions = [frozenset(shapes) for shapes in self._shapes]
         self._last_actions = [_last_required_action(content) for content in contents]
         self._subject_words = [_subject_words(content) for content in contents]
@@ -367,7 +367,7 @@ class _SimilarityGroup:
         same = self._shared_actions(one, other)
         if same >= least or self._similarity_bound(one, other) < least:
             return same
-        return gate.similarity(self._contents[one], self._contents[other])
+        return similarity(self._contents[one], self._contents[other])
 
     def _similarity_bound(self, one: int, other: int) -> float:
         """The most that the gate's measure can be: of two procedures with steps, by how many of these they share."""
@@ -393,7 +393,7 @@ class _SimilarityGroup:
 
 def _last_required_action(content: SkillContent) -> frozenset[Hashable]:
     """The last action that a skill requires, which shows its purpose."""
-    return frozenset(gate.shapes([step for step in content.steps if not step.optional][-1:]))
+    return frozenset(shapes([step for step in content.steps if not step.optional][-1:]))
 
 
 def _subject_words(content: SkillContent) -> frozenset[Hashable]:

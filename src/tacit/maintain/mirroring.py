@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tacit import gate
 from tacit.config.location import MEMORY
 from tacit.config.settings import Policy
 from tacit.domain.archive import Source, SourceKind, Tombstone
@@ -21,15 +20,16 @@ from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
+from tacit.gate.content_checks import examine_version
+from tacit.gate.review_rules import check_approval
 from tacit.maintain.nomination import hand_over, open_nominations
 from tacit.maintain.promotion import HOME_LEVELS, PromotionRequest
 from tacit.maintain.source_project import home_store
 from tacit.maintain.status_changes import apply_status_changes
 from tacit.recall import publishing
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
 MIRROR = "tacit.mirror"
@@ -171,7 +171,7 @@ def _admit(project: Store, stored: StoredVersion, *, policy: Policy, at: datetim
     approval = project.approvals(version.id)[-1]
     # An approval holds for the person who gave it; another policy of the project does not change the text.
     same_policy = replace(approval, policy_hash=policy.hash(), id="")
-    check = gate.check_approval(same_policy, version, examination=gate.examine_version(version), policy=policy)
+    check = check_approval(same_policy, version, examination=examine_version(version), policy=policy)
     if check:
         approved = coded("approved_at_home", by=approval.by)
         project.add_transition(_transition(stored, Status.CANDIDATE, Status.TRIAL, approved, at=at))

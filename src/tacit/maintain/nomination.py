@@ -13,7 +13,6 @@ from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import GateRefusal
 from tacit.domain.ledger import About, Remark, promotion_fields
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
 from tacit.domain.stored import StoredVersion
@@ -36,7 +35,7 @@ from tacit.maintain.promotion import (
 )
 from tacit.maintain.promotion_rules import Same, SameMeaning, scope_gates, sessions_of
 from tacit.maintain.source_project import SourceProject, home_store, source_project
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
 MOST_NOMINATED = 5

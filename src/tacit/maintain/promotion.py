@@ -14,20 +14,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tacit import gate
 from tacit.domain.candidate import Candidate, Decision, Relation
 from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.model import LanguageModel
-from tacit.domain.ports import Store
+from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
+from tacit.gate.conflicts import disagreement
 from tacit.gate.portability import SECRET, ProjectFacts, portability, suggest
+from tacit.gate.review_rules import Review
 from tacit.gate.reviews import Reviews
 from tacit.maintain.promotion_rules import (
     Judge,
@@ -48,7 +48,7 @@ from tacit.maintain.promotion_rules import (
 )
 from tacit.maintain.reason_text import sentence
 from tacit.maintain.source_project import SourceProject, home_database, home_store, source_project
-from tacit.store import queries
+from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
 BY_PROMOTION = "tacit.promotion"
@@ -371,7 +371,7 @@ def _approve(there: StoreContext, stored: StoredVersion, request: PromotionReque
         )
     Reviews(there).decide(
         stored.version.id,
-        gate.Review.APPROVE,
+        Review.APPROVE,
         by=request.by,
         reason=f"promoted from {request.source.project or 'here'} by a person",
         content_hash=stored.version.hash,
@@ -557,7 +557,7 @@ def _contradicting_names(store: Store, stored: StoredVersion) -> Iterator[str]:
     content = stored.version.content
     as_candidate = candidate_of(stored, content, Scope(Level.PROJECT), by="")
     for near in queries.neighbours(store, as_candidate):
-        if near.skill.id != stored.skill.id and gate.disagreement(near.version.content, content):
+        if near.skill.id != stored.skill.id and disagreement(near.version.content, content):
             yield near.version.name
 
 

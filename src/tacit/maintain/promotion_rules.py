@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from operator import mul
 
-from tacit import gate
 from tacit.config.settings import Policy
 from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import ModelOutage, TacitError
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.model import Embedder, LanguageModel
+from tacit.domain.ports import Embedder, LanguageModel
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
+from tacit.gate.duplicates import similarity
 from tacit.gate.portability import ProjectFacts, portability
 from tacit.learn.language.refiner import prompt_file
 from tacit.maintain.status_changes import STATUS_RULES
@@ -286,7 +286,7 @@ class SameMeaning:
         if left.hash() == right.hash():
             return True
         if (left.steps and right.steps) or (left.signature and right.signature):  # actions and errors are more exact
-            actions = gate.similarity(left, right)
+            actions = similarity(left, right)
             if is_same_meaning(left, right, similarity=actions, least=self._policy.duplicate_similarity):
                 return True
         cosine = self._cosine(left, right)

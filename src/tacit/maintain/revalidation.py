@@ -22,12 +22,12 @@ from tacit.domain.evidence import Evidence, Outcome
 from tacit.domain.identity import canonical, digest
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store
+from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.domain.verification import Check
 from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
+from tacit.store import Store
 from tacit.store.encoding import unpack
 from tacit.store.queries import newest_recallable
 from tacit.text.shell import Command, parse_command, shell_text

@@ -18,7 +18,6 @@ from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.skill import Provenance, SkillStep
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.evidence.friction import MADE_BY, Friction, FrictionKind, frictions_of, theme_of
@@ -28,6 +27,7 @@ from tacit.learn import friction_notes, skill_usage
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.maintain.revision_edits import Revision, RevisionContext, same_revision_content
 from tacit.maintain.revision_proposals import revisions
+from tacit.store import Store
 from tacit.store.queries import current
 from tacit.text.near_duplicates import jaccard
 from tacit.text.words import term_set

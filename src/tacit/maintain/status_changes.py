@@ -26,7 +26,6 @@ from tacit.domain.coded_reason import CodedReason, coded, parse_reasons
 from tacit.domain.errors import NotFound, StaleVersion
 from tacit.domain.evidence import WORTH, Evidence, Following, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store
 from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
@@ -34,6 +33,7 @@ from tacit.evidence.lift import lift
 from tacit.evidence.reliability import votes
 from tacit.evidence.statistics import Drop, EProcess, Faded, wilson
 from tacit.maintain.library_view import LibraryView
+from tacit.store import Store
 
 STALE_DAYS = 90
 """A version is stale after so many days without a verified success."""

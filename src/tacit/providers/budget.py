@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.domain.errors import OverBudget
-from tacit.domain.model import Spending
+from tacit.domain.ports import Spending
 
 Price = Callable[[int, int], float]
 """Tokens read and written → US dollars."""

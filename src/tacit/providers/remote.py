@@ -31,7 +31,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from tacit.domain.errors import ModelOutage
-from tacit.domain.model import Prompt, Spending
+from tacit.domain.ports import Prompt, Spending
 from tacit.providers.budget import Budget
 
 _ANSWER = "answer"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tacit.domain.errors import ModelOutage, TacitError
-from tacit.domain.model import Prompt, Spending
+from tacit.domain.ports import Prompt, Spending
 from tacit.providers.budget import Budget, Limits
 
 _AMPLE = Limits(calls=1_000, tokens=1_000_000_000, usd=0.0)

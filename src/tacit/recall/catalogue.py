@@ -10,8 +10,8 @@ from tacit import render
 from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion
+from tacit.store import Store
 from tacit.store.queries import current
 
 

@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from tacit import render
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
-from tacit.domain.ledger import About, pinned, record_elsewhere
+from tacit.domain.ledger import About, UsageSignal, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.model import Embedder
-from tacit.domain.ports import Store
+from tacit.domain.ports import Embedder
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
-from tacit.domain.ledger import UsageSignal
 from tacit.evidence import control_runs, reliability, reliability_score
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.usage import changes_prominence, prominence_of
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
+from tacit.store import Store
 from tacit.text.words import estimate_tokens
 
 BRIEF_TOKENS = 300

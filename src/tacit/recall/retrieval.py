@@ -15,8 +15,7 @@ from tacit import evidence, render
 from tacit.domain.errors import NotFound, StoreOutage, TacitError
 from tacit.domain.ledger import About, Remark, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.model import Embedder
-from tacit.domain.ports import Store
+from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
@@ -26,6 +25,7 @@ from tacit.recall.plan import Part, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
+from tacit.store import Store
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 

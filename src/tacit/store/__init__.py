@@ -1,6 +1,6 @@
 """What survives: the store on a SQLite file. It fetches and keeps; it decides nothing.
 
-The store is loaded when it is first opened, so that a hook's index (`store.hook_index`) does not load it.
+The store is loaded when it is first used, so that a hook's index (`store.hook_index`) does not load it.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
-    from tacit.domain.ports import Store
+    from tacit.store.sqlite_store import Store
 
-__all__ = ["open_store"]
+__all__ = ["Store", "open_store"]
 
 
 def open_store(path: str | Path, *, home: Path | None = None) -> Store:
@@ -20,6 +21,14 @@ def open_store(path: str | Path, *, home: Path | None = None) -> Store:
     With a home, the newest link of the audit chain is also noted there, outside the file.
     """
     from tacit.store.anchors import Anchors
-    from tacit.store.sqlite_store import SqliteStore
+    from tacit.store.sqlite_store import Store
 
-    return SqliteStore(path, anchors=Anchors(home) if home else None)
+    return Store(path, anchors=Anchors(home) if home else None)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Store":
+        raise AttributeError(f"module 'tacit.store' has no attribute {name!r}")
+    from tacit.store.sqlite_store import Store
+
+    return Store

@@ -13,12 +13,12 @@ from tacit.config.settings import Config
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Refusal
 from tacit.domain.extension import Extension
-from tacit.domain.model import Embedder
-from tacit.domain.ports import Store
+from tacit.domain.ports import Embedder
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import of_person
 from tacit.domain.stored import StoredVersion
 from tacit.store import queries
+from tacit.store.sqlite_store import Store
 
 
 class StoreContext:

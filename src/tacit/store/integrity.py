@@ -10,22 +10,16 @@ from contextlib import contextmanager
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.stored import Damage
-from tacit.store.audit import GENESIS, Audit, AuditEvent, is_gone, record_path
+from tacit.store.audit import GENESIS, AuditEvent, is_gone, record_path
 from tacit.store.backup import copy_pages, identity_of
 from tacit.store.connection import MEMORY, Connection
 from tacit.store.damage import StoreDamaged, damage_of
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration
-from tacit.store.passage_table import Passages
-from tacit.store.progress import Bookmarks, Outlines
-from tacit.store.record_log import RecordLog
-from tacit.store.renderings import Renderings
 from tacit.store.rows import Rows, Values
 from tacit.store.schema import differences
-from tacit.store.session_notes import SessionNotes
-from tacit.store.skills import Skills, version_path
-from tacit.store.trajectories import Trajectories
-from tacit.store.vectors import Vectors
+from tacit.store.skills import version_path
+from tacit.store.tables import Tables
 from tacit.store.word_index import WordIndex
 
 _QUICK = 50
@@ -35,19 +29,10 @@ _QUICK = 50
 class Integrity:
     """Checks one store through the same parts that read it."""
 
-    def __init__(self, connection: Connection, migrations: Sequence[Migration]) -> None:
-        self._connection = connection
+    def __init__(self, tables: Tables, migrations: Sequence[Migration]) -> None:
+        self._tables = tables
+        self._connection = tables.connection
         self._migrations = migrations
-        self._audit = Audit(connection)
-        self._trajectories = Trajectories(connection, self._audit)
-        self._skills = Skills(connection, self._audit)
-        self._renderings = Renderings(connection, self._skills)
-        self._vectors = Vectors(connection, self._skills)
-        self._records = RecordLog(connection, self._audit)
-        self._bookmarks = Bookmarks(connection)
-        self._outlines = Outlines(connection)
-        self._passages = Passages(connection, self._audit, self._skills)
-        self._notes = SessionNotes(connection)
         self._seals: dict[str, str] = {}
 
     def damages(self) -> list[Damage]:
@@ -73,7 +58,7 @@ class Integrity:
                 yield damage_of("the file", "bad_file", detail=message)
 
     def _newest(self) -> Iterator[Damage]:
-        self._audit.entries(None, limit=_QUICK)
+        self._tables.audit.entries(None, limit=_QUICK)
         yield from ()
 
     def _contents(self) -> Iterator[Damage]:
@@ -96,7 +81,7 @@ class Integrity:
             yield damage_of("the schema", "schema_extra", detail=str(each))
 
     def _rows(self) -> Iterator[Damage]:
-        skills, records, trajectories = self._skills, self._records, self._trajectories
+        skills, records, trajectories = self._tables.skills, self._tables.records, self._tables.trajectories
         yield from self._table(skills.skills, skills.skills.value, path=lambda row: record_path("skills", row["id"]))
         yield from self._table(skills.versions, self._check_version, path=version_path)
         yield from self._table(skills.transitions, skills.transitions.value)
@@ -108,19 +93,19 @@ class Integrity:
         yield from self._table(records.evidence, records.evidence.value, path=records.evidence.path)
         yield from self._table(records.remarks, records.check_remark, path=records.remarks.path)
         yield from self._table(records.entries, records.entries.value, path=records.entries.path)
-        yield from self._table(self._passages.rows, self._check_passage)
-        self._seals.update(self._passages.digests())
+        yield from self._table(self._tables.passages.rows, self._check_passage)
+        self._seals.update(self._tables.passages.digests())
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
-        yield from self._table(self._renderings.rows, self._renderings.check)
-        yield from self._table(self._vectors.space_rows, self._vectors.check_space)
-        yield from self._table(self._vectors.rows, self._vectors.check)
-        yield from self._table(self._vectors.blocks.rows, self._vectors.blocks.check)
-        yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
-        yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
-        yield from self._table(self._outlines.rows, self._outlines.rows.value)
-        yield from self._table(self._notes.rows, self._notes.rows.value)
+        yield from self._table(self._tables.renderings.rows, self._tables.renderings.check)
+        yield from self._table(self._tables.vectors.space_rows, self._tables.vectors.check_space)
+        yield from self._table(self._tables.vectors.rows, self._tables.vectors.check)
+        yield from self._table(self._tables.vectors.blocks.rows, self._tables.vectors.blocks.check)
+        yield from self._table(self._tables.vectors.sketches.rows, self._tables.vectors.sketches.check)
+        yield from self._table(self._tables.bookmarks.rows, self._tables.bookmarks.rows.value)
+        yield from self._table(self._tables.outlines.rows, self._tables.outlines.rows.value)
+        yield from self._table(self._tables.notes.rows, self._tables.notes.rows.value)
 
     def _identity(self) -> Iterator[Damage]:
         identity_of(self._connection)
@@ -139,28 +124,30 @@ class Integrity:
                 yield _damage(error)
 
     def _check_version(self, row: Values) -> None:
-        stored = self._skills.stored(row)
-        self._skills.checked_transitions(row)
+        stored = self._tables.skills.stored(row)
+        self._tables.skills.checked_transitions(row)
         self._check_words(
-            self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
+            self._tables.skills.index,
+            row["seq"],
+            self._tables.skills.index.texts(version_words(stored.version.content)),
         )
 
     def _check_passage(self, row: Values) -> None:
-        passage, index = self._passages.rows.value(row), self._passages.index
-        self._passages.check(row)
+        passage, index = self._tables.passages.rows.value(row), self._tables.passages.index
+        self._tables.passages.check(row)
         self._check_words(index, row["seq"], index.texts(passage_words(passage)))
 
     def _check_approval(self, row: Values) -> None:
-        approval = self._records.approvals.value(row)
-        if approval.content_hash != self._skills.version(approval.version_id).version.hash:
-            raise self._records.approvals.damage(row["id"], "wrong_content_approved")
+        approval = self._tables.records.approvals.value(row)
+        if approval.content_hash != self._tables.skills.version(approval.version_id).version.hash:
+            raise self._tables.records.approvals.damage(row["id"], "wrong_content_approved")
 
     def _check_trajectory(self, row: Values) -> None:
-        episode = self._trajectories.episode(row)
-        index = self._trajectories.index
+        episode = self._tables.trajectories.episode(row)
+        index = self._tables.trajectories.index
         self._check_words(index, row["seq"], index.texts(episode_words(episode)))
         if not episode.pruned:
-            self._trajectories.content(row)
+            self._tables.trajectories.content(row)
 
     def _check_words(self, index: WordIndex, seq: int, expected: dict[str, str]) -> None:
         row = index.words.at(seq)
@@ -175,9 +162,9 @@ class Integrity:
 
     def _words(self) -> Iterator[Damage]:
         pairs: tuple[tuple[WordIndex, Rows], ...] = (
-            (self._skills.index, self._skills.versions),
-            (self._trajectories.index, self._trajectories.rows),
-            (self._passages.index, self._passages.rows),
+            (self._tables.skills.index, self._tables.skills.versions),
+            (self._tables.trajectories.index, self._tables.trajectories.rows),
+            (self._tables.passages.index, self._tables.passages.rows),
         )
         for index, rows in pairs:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
@@ -187,9 +174,8 @@ class Integrity:
 
     def _indexes(self) -> Iterator[Damage]:
         with _writable(self._connection) as connection:
-            skills = Skills(connection, self._audit)
-            passages, trajectories = Passages(connection, self._audit, skills), Trajectories(connection, self._audit)
-            for index in (skills.index, trajectories.index, passages.index):
+            tables = Tables(connection)
+            for index in (tables.skills.index, tables.trajectories.index, tables.passages.index):
                 try:
                     with connection.writing():  # SQLite runs this check as a write, though it writes nothing
                         index.check()
@@ -203,7 +189,7 @@ class Integrity:
         )
         for place, (seq,) in enumerate(self._connection.run("SELECT seq FROM audit ORDER BY seq"), start=1):
             try:
-                found = self._audit.at(seq)
+                found = self._tables.audit.at(seq)
             except StoreOutage as error:
                 yield _damage(error)
                 before = None

@@ -45,7 +45,7 @@ class Passages:
 
     @writes
     def put(self, version_id: str, passages: Sequence[Passage]) -> None:
-        """Keep the passages of a version, once; adding the same again changes nothing."""
+        """Keep the passages of a version, once; they are purged with it."""
         invariants.check_passages(passages)
         stored = self._skills.version(version_id)
         if known := self.of(version_id):
@@ -68,7 +68,7 @@ class Passages:
 
     @reads
     def of(self, version_id: str) -> list[Passage]:
-        """The passages of a version, in order; raises if they are not those that the audit chain knows."""
+        """The passages of a version, in order; empty where it has none."""
         rows = self.rows_of(self._skills.version(version_id).sequence)
         last = "SELECT action, digest FROM audit WHERE record = ? ORDER BY seq DESC LIMIT 1"
         noted = self._connection.run(last, passages_path(version_id))
@@ -79,7 +79,7 @@ class Passages:
 
     @reads
     def search(self, terms: Sequence[str], *, limit: int = 20) -> list[FoundPassage]:
-        """Passages that share words with a query, best first, newer first among equals."""
+        """Find passages of recallable versions by their words, best first."""
         if not self._connection.run("SELECT 1 FROM passages LIMIT 1"):
             return []  # most stores have no documents, and every recall asks
         current = json.dumps([row[0] for row in self._connection.run(_CURRENT)])

@@ -11,16 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from tacit.domain.archive import Descent, Purge, Source
-from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection
+from tacit.store.audit import AuditNote, record_path
 from tacit.store.descent import StoreContents, demotion, find_descent, tombstones_of
-from tacit.store.passage_table import Passages, passages_path
-from tacit.store.record_log import AppendedRecords, RecordLog
+from tacit.store.passage_table import passages_path
+from tacit.store.record_log import AppendedRecords
 from tacit.store.rows import Rows, Values
-from tacit.store.session_notes import SessionNotes
-from tacit.store.skills import Skills, version_path
-from tacit.store.trajectories import Trajectories
-from tacit.store.vectors import Vectors
+from tacit.store.skills import version_path
+from tacit.store.tables import Tables
 from tacit.store.word_index import without_triggers
 
 T = TypeVar("T")
@@ -34,18 +31,9 @@ _IN = "IN (SELECT value FROM json_each(?))"
 class Purger:
     """Finds and removes what descends from a source, in every table."""
 
-    def __init__(
-        self, connection: Connection, audit: Audit, *, skills: Skills, trajectories: Trajectories, records: RecordLog,
-        vectors: Vectors, passages: Passages, notes: SessionNotes,
-    ) -> None:  # fmt: skip
-        self._connection = connection
-        self._audit = audit
-        self._skills = skills
-        self._trajectories = trajectories
-        self._records = records
-        self._vectors = vectors
-        self._passages = passages
-        self._notes = notes
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._connection = tables.connection
 
     def descent(self, sources: Iterable[Source]) -> Descent:
         """Everything that came from these sources."""
@@ -54,19 +42,20 @@ class Purger:
     def remove(self, descent: Descent, purge: Purge) -> None:
         """Remove it all; what remains waits to be learned from and decided on again."""
         for trajectory_id in descent.relearned:
-            self._trajectories.unlearn(trajectory_id, at=purge.at)
+            self._tables.trajectories.unlearn(trajectory_id, at=purge.at)
         with without_triggers(self._connection, *_GUARDED):
             self._delete_all(descent, purge)
         for version_id in descent.demoted:
-            self._skills.change(demotion(self._skills.version(version_id), purge))
-        for index in (self._skills.index, self._trajectories.index, self._passages.index):
+            self._tables.skills.change(demotion(self._tables.skills.version(version_id), purge))
+        for index in (self._tables.skills.index, self._tables.trajectories.index, self._tables.passages.index):
             index.rebuild_from_words()  # deleted entries would stay in the pages of the index
-        self._vectors.pack_after_removal()
+        self._tables.vectors.pack_after_removal()
         for tombstone in tombstones_of(descent, purge):
-            self._records.add(tombstone)
+            self._tables.records.add(tombstone)
 
     def _contents(self) -> StoreContents:
-        skills, records, trajectories = self._skills, self._records, self._trajectories
+        skills, records, trajectories = self._tables.skills, self._tables.records, self._tables.trajectories
+        notes = self._tables.notes.rows
         versions = [skills.versions.at(seq) for seq in skills.versions.all_numbers()]
         return StoreContents(
             episodes=trajectories.episodes(unlearned=False, outcome=None, limit=None),
@@ -78,12 +67,12 @@ class Purger:
             evidence=records.evidence.all(),
             remarks=records.remarks.all(),
             entries=records.all_entries(),
-            notes=[self._notes.rows.value(row) for row in self._notes.rows.among(self._notes.rows.all_numbers())],
+            notes=[notes.value(row) for row in notes.among(notes.all_numbers())],
             trajectory=trajectories.whole,
         )
 
     def _delete_all(self, descent: Descent, purge: Purge) -> None:
-        skills, records, run = self._skills, self._records, self._connection.run
+        skills, records, run = self._tables.skills, self._tables.records, self._connection.run
         outdated = [row["version_id"] for row in records.evidence.named(descent.evidence)]
         run(f"DELETE FROM renderings WHERE id {_IN}", json.dumps([*descent.versions, *outdated]))
         run(f"DELETE FROM outlines WHERE id {_IN}", json.dumps([*descent.trajectories, *descent.relearned]))
@@ -104,18 +93,21 @@ class Purger:
         skills.written += 1
         families = _in_order(skills.skills.named(descent.skills))
         self._delete(skills.skills, families, [record_path("skills", row["id"]) for row in families], purge)
-        attempts = _in_order(self._trajectories.rows.named(descent.trajectories))
+        attempts = _in_order(self._tables.trajectories.rows.named(descent.trajectories))
         run(f"DELETE FROM episode_words WHERE seq {_IN}", json.dumps([row["seq"] for row in attempts]))
         run(f"DELETE FROM blobs WHERE hash {_IN}", json.dumps([row["blob"] for row in attempts]))
         self._delete(
-            self._trajectories.rows, attempts, [record_path("trajectories", row["id"]) for row in attempts], purge
+            self._tables.trajectories.rows,
+            attempts,
+            [record_path("trajectories", row["id"]) for row in attempts],
+            purge,
         )
 
     def _delete_passages(self, versions: Sequence[Values], purge: Purge) -> None:
         for version in versions:
-            rows = self._passages.rows_of(version["seq"])
+            rows = self._tables.passages.rows_of(version["seq"])
             self._connection.run(f"DELETE FROM passage_words WHERE seq {_IN}", json.dumps([row["seq"] for row in rows]))
-            self._delete(self._passages.rows, rows, [passages_path(version["id"])] if rows else [], purge)
+            self._delete(self._tables.passages.rows, rows, [passages_path(version["id"])] if rows else [], purge)
 
     def _delete_records(self, table: AppendedRecords[T], ids: Sequence[str], purge: Purge) -> None:
         found = _in_order(table.named(ids))
@@ -128,23 +120,7 @@ class Purger:
             last = "SELECT subject FROM audit WHERE record = ? ORDER BY seq DESC LIMIT 1"
             subject = str(self._connection.single(last, path) or path.rsplit("/", 1)[-1])
             note = AuditNote(action="purge", subject=subject, actor=purge.by, at=purge.at)
-            self._audit.append(note, record=path, digest="")
-
-
-def open_purger(connection: Connection) -> Purger:
-    """A purger for a connection alone."""
-    audit = Audit(connection)
-    skills = Skills(connection, audit)
-    return Purger(
-        connection,
-        audit,
-        skills=skills,
-        trajectories=Trajectories(connection, audit),
-        records=RecordLog(connection, audit),
-        vectors=Vectors(connection, skills),
-        passages=Passages(connection, audit, skills),
-        notes=SessionNotes(connection),
-    )
+            self._tables.audit.append(note, record=path, digest="")
 
 
 def _in_order(rows: list[Values]) -> list[Values]:

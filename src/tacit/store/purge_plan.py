@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tacit.domain.archive import Descent, Purge, Source, SourceKind
 from tacit.domain.errors import TacitError
-from tacit.domain.ports import Store
 from tacit.store.restore import descent_in, purge_copy, remove_leftovers, siblings
+from tacit.store.sqlite_store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store
 from tacit.domain.reach import is_anothers
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import StoredVersion
+from tacit.store.sqlite_store import Store
 from tacit.text.words import terms
 
 NEIGHBOURS = 12

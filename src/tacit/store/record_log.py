@@ -16,7 +16,6 @@ from tacit.domain.archive import Manifest, Tombstone
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.ledger import About, E, LedgerEntry, Remark, StoredEntry
-from tacit.domain.ports import Record
 from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
@@ -29,6 +28,8 @@ T = TypeVar("T")
 UseKey = tuple[str, str]
 """What kind of thing a use belongs to ("session" or "version"), and its id."""
 
+Record = Verdict | Approval | Use | Evidence | Remark | LedgerEntry | Tombstone | Manifest
+"""What a store appends and never changes."""
 TOMBSTONES_SINCE = 6
 """The schema that added tombstones and backups."""
 USE_KEYS_SINCE = 7

@@ -52,7 +52,7 @@ class Renderings:
 
     @reads
     def missing(self) -> list[str]:
-        """Ids of recallable versions without a rendering, oldest first."""
+        """Ids of recallable versions that wait to be rendered, oldest first."""
         statuses = ", ".join("?" * len(RECALLABLE))
         sql = (
             f"SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions WHERE status IN ({statuses}) "
@@ -62,7 +62,10 @@ class Renderings:
 
     @reads
     def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
-        """Rendered norms that may be seen from a scope, the highest ranked first; `named` more come without their words."""
+        """Rendered norms that may be seen from a scope, the highest ranked first, then the freshest.
+
+        Beyond `limit`, so many more are `named`: they come without their words.
+        """
         numbers = self._norm_numbers(str(scope), limit=limit + named)
         more = self._skills.versions_in_rows(numbers[limit:])
         return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]

@@ -47,10 +47,11 @@ from tacit.store.descent import HASH
 from tacit.store.encoding import UnreadableRecord
 from tacit.store.integrity import Integrity
 from tacit.store.migrations import migrate, schema_of
-from tacit.store.purge import open_purger
+from tacit.store.purge import Purger
 from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
 from tacit.store.schema import MIGRATIONS
-from tacit.store.sqlite_store import SqliteStore
+from tacit.store.sqlite_store import Store
+from tacit.store.tables import Tables
 
 ASIDE = "replaced"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
@@ -90,7 +91,7 @@ def check_backup(file: Path) -> CheckedBackup:
                     damage_of("the manifest", "manifest_mismatch", detail=name)
                     for name in manifest_differences(manifest, _comparable(manifest, found))
                 ]
-            damage += Integrity(copy, MIGRATIONS).damages()
+            damage += Integrity(Tables(copy), MIGRATIONS).damages()
     except StoreOutage as error:
         damage.append(Damage(subject="the file", problem=error.message, code=error.code))
     return CheckedBackup(manifest=manifest, damage=tuple(damage))
@@ -99,7 +100,7 @@ def check_backup(file: Path) -> CheckedBackup:
 def descent_in(file: Path, sources: Iterable[Source]) -> Descent:
     """What a copy of a store has that came from these sources."""
     with _copy_in_memory(file) as (copy, _):
-        return open_purger(copy).descent(sources)
+        return Purger(Tables(copy)).descent(sources)
 
 
 def siblings(store: str) -> list[Path]:
@@ -128,7 +129,7 @@ def purge_copy(file: Path, sources: Sequence[Source], tombstones: Sequence[Tombs
     """
     made_at = _made_at(file) or purge.at
     with _working_copy(file, place=file) as temporary:
-        store = SqliteStore(temporary)
+        store = Store(temporary)
         try:
             store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
             for tombstone in tombstones:
@@ -209,7 +210,7 @@ def _known_anchors(anchors: Anchors | None, target: str) -> tuple[Anchor, ...]:
 
 def _prepare(file: Path, tombstones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
     """Purge in the copy what the store it replaces has purged, and note in its chain that it was restored."""
-    store = SqliteStore(file)
+    store = Store(file)
     try:
         known = {found.id for found in store.tombstones()}  # what the backup purged itself may have come back since
         fresh = [found for found in tombstones if found.id not in known]

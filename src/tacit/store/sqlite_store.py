@@ -18,14 +18,13 @@ from tacit.domain.errors import NotFound, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.ledger import About, E, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Record
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.anchors import Anchors, anchor_of, holds_anchor
-from tacit.store.audit import Audit, AuditNote, record_path
+from tacit.store.audit import AuditNote, record_path
 from tacit.store.backup import copy_store, describe_copy, identity_of, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, reads, writes
 from tacit.store.counts import count_all, ids_with_prefix
@@ -33,21 +32,15 @@ from tacit.store.damage import StoreDamaged, damage_of
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.migrations import Migration, migrate
-from tacit.store.passage_table import Passages
-from tacit.store.progress import Bookmarks, Outlines
 from tacit.store.purge import Purger
-from tacit.store.record_log import RecordLog
-from tacit.store.renderings import Renderings
+from tacit.store.record_log import Record
 from tacit.store.schema import MIGRATIONS, check_triggers
-from tacit.store.session_notes import SessionNotes
-from tacit.store.skills import Skills
-from tacit.store.trajectories import Trajectories
-from tacit.store.vectors import Vectors
+from tacit.store.tables import Tables
 
 ANCHORED = "the audit chain"
 
 
-class SqliteStore:
+class Store:
     """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
 
     def __init__(
@@ -67,16 +60,12 @@ class SqliteStore:
         except BaseException:
             self._connection.close()
             raise
-        self._audit = Audit(self._connection)
-        self._trajectories = Trajectories(self._connection, self._audit)
-        self._skills = Skills(self._connection, self._audit)
-        self._records = RecordLog(self._connection, self._audit, schema=len(self._migrations))
-        self.renderings = Renderings(self._connection, self._skills)
-        self.vectors = Vectors(self._connection, self._skills)
-        self.bookmarks = Bookmarks(self._connection)
-        self.outlines = Outlines(self._connection)
-        self.passages = Passages(self._connection, self._audit, self._skills)
-        self.notes = SessionNotes(self._connection)
+        tables = self._tables = Tables(self._connection, schema=len(self._migrations))
+        self._audit, self._trajectories, self._skills, self._records = (
+            tables.audit, tables.trajectories, tables.skills, tables.records,
+        )  # fmt: skip
+        self.outlines, self.bookmarks, self.notes = tables.outlines, tables.bookmarks, tables.notes
+        self.renderings, self.vectors, self.passages = tables.renderings, tables.vectors, tables.passages
         if is_new:
             self._write_anchor(first=True)
 
@@ -86,11 +75,11 @@ class SqliteStore:
         return self._connection.path
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one: all or none."""
+        """Make several writes one: all or none. Nested use joins the outer one."""
         return self._connection.writing()
 
     def close(self) -> None:
-        """Release the file; what was written is anchored first."""
+        """Release the file."""
         try:
             if self._connection.has_written:
                 self._write_anchor()
@@ -101,13 +90,16 @@ class SqliteStore:
 
     @writes
     def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
-        """Keep a trajectory; False if its content is known."""
+        """Keep a trajectory; False if its content is known. A longer one of the same session supersedes it."""
         invariants.check_trajectory_not_purged(trajectory, self._records.tombstone)
         return self._trajectories.add(trajectory, assessment, at=at)
 
     @writes
     def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
-        """Replace an unverified assessment by a verified one; the trajectory then waits to be learned from again."""
+        """Replace an unverified assessment by a verified one, so that the trajectory waits to be learned from again.
+
+        False where that changes nothing: neither or both are verified, or the trajectory is superseded or pruned.
+        """
         return self._trajectories.vouch(trajectory_id, assessment, at=at)
 
     @writes
@@ -129,12 +121,15 @@ class SqliteStore:
     def episodes(
         self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
     ) -> list[Episode]:
-        """Summaries of trajectories, oldest first."""
+        """Summaries of trajectories, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
         return self._trajectories.episodes(unlearned=unlearned, outcome=outcome, limit=limit)
 
     @reads
     def search_episodes(self, query: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
-        """Find trajectories by words of task and files, best first."""
+        """Find trajectories by the words of task and files, best first, newer first among equals.
+
+        A text is searched with every spelling of its compound words; a list of terms is searched as it is.
+        """
         return self._trajectories.search(query, limit=limit)
 
     @writes
@@ -150,13 +145,13 @@ class SqliteStore:
 
     @writes
     def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
-        """Keep a version with its first transition; False if it is known."""
+        """Keep a version with its first transition (and its skill, if new); False if this exact version is known."""
         invariants.check_content_not_purged(version, self._records.tombstone)
         return self._skills.add(skill, version, transition)
 
     @writes
     def add_transition(self, transition: Transition) -> None:
-        """Change a status."""
+        """Change a status; raises `IllegalTransition`, or `StaleVersion` if status or content is not as expected."""
         self._skills.change(transition)
         if transition.after not in RECALLABLE:
             self.vectors.pack_after_removal()
@@ -193,7 +188,10 @@ class SqliteStore:
         limit: int = 50,
         cued_within: int = 0,
     ) -> list[Hit]:
-        """Find versions by words, best first."""
+        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`.
+
+        Beyond `limit` those with cues follow, as far as they are among the first `cued_within`.
+        """
         return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
 
     @reads
@@ -203,14 +201,18 @@ class SqliteStore:
 
     @reads
     def resolve(self, prefix: str) -> list[str]:
-        """Ids that begin with `prefix`, at most ten."""
+        """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
         return ids_with_prefix(self._connection, prefix)
 
     # --- records ------------------------------------------------------------------------------------------------
 
     @writes
     def add(self, record: Record) -> bool:
-        """Append a record; False if this very one is known."""
+        """Append a record; False if this very one is known.
+
+        Raises `StaleVersion` for an approval of other content than the version has, `GateRefusal` for a ledger entry that
+        was purged. A tombstone keeps what was purged elsewhere out of this store too.
+        """
         return self._records.add(record)
 
     @reads
@@ -262,7 +264,7 @@ class SqliteStore:
 
     @reads
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
-        """The newest links of the audit chain, oldest first; of one subject (a skill with its versions) if given."""
+        """Links of the audit chain, oldest first; of one subject if given."""
         return self._audit.entries(self._with_versions(subject) if subject else None, limit=limit)
 
     @reads
@@ -272,10 +274,7 @@ class SqliteStore:
 
     @writes
     def reindex(self) -> int:
-        """Rebuild the full-text indexes and the blocks of vectors; returns how many rows they cover.
-
-        A damaged record stops it; damaged vectors are dropped, since they can be embedded again.
-        """
+        """Rebuild the full-text indexes from the stored versions and episodes; returns how many rows they cover."""
         skills, trajectories, passages = self._skills, self._trajectories, self.passages
         self._records.rebuild_use_keys()
         count = skills.index.rebuild(skills.versions, lambda row: version_words(skills.stored(row).version.content))
@@ -286,13 +285,16 @@ class SqliteStore:
         return count
 
     def verify(self, *, quick: bool = False) -> Iterator[Damage]:
-        """Check every row, the audit chain, its anchor and the indexes; `quick` reads no rows but the newest links."""
-        integrity = Integrity(self._connection, self._migrations)
+        """Check every row, the audit chain, its anchor and the indexes; yields nothing when all is intact.
+
+        `quick` checks the file, the newest links and the anchor, without reading every row.
+        """
+        integrity = Integrity(self._tables, self._migrations)
         yield from integrity.quick_damages() if quick else integrity.damages()
         yield from self._check_anchor()
 
     def anchor(self) -> Anchor | None:
-        """The anchor of this store outside its file, if any; raises if it cannot be read."""
+        """What was noted of this store's audit chain outside its file; nothing if it is unknown here."""
         return next(iter(self._known_anchors()), None)
 
     def backup(self, path: Path) -> Manifest:
@@ -312,13 +314,16 @@ class SqliteStore:
 
     @reads
     def descent(self, *sources: Source) -> Descent:
-        """Everything that came from these sources."""
-        return self._purger().descent(sources)
+        """Everything that came from these sources, by provenance."""
+        return Purger(self._tables).descent(sources)
 
     def purge(self, descent: Descent, *, by: str, at: datetime, reason: str = "") -> bool:
-        """Remove it all for good; False if another process kept the log from being emptied."""
+        """Remove all of it for good and add tombstones, so that it is refused (`GateRefusal`) when it comes back.
+
+        Trajectories that remain wait to be learned from again. False if traces stay until another process is done.
+        """
         with self._connection.writing():
-            self._purger().remove(descent, Purge(by=by, at=at, reason=reason))
+            Purger(self._tables).remove(descent, Purge(by=by, at=at, reason=reason))
         return self.wipe()
 
     def wipe(self) -> bool:
@@ -332,18 +337,6 @@ class SqliteStore:
         note = AuditNote(action="restore", subject=identity, actor=by, at=at)
         self._audit.append(note, record=record_path("restored", identity), digest="")
 
-    def _purger(self) -> Purger:
-        return Purger(
-            self._connection,
-            self._audit,
-            skills=self._skills,
-            trajectories=self._trajectories,
-            records=self._records,
-            vectors=self.vectors,
-            passages=self.passages,
-            notes=self.notes,
-        )
-
     def _with_versions(self, subject: str) -> frozenset[str]:
         try:
             versions = self._skills.of_skill(subject)
@@ -354,7 +347,7 @@ class SqliteStore:
     def _verified_manifest(self, copy: Path) -> Manifest:
         connection = Connection(copy)
         try:
-            for damage in Integrity(connection, self._migrations).damages():
+            for damage in Integrity(Tables(connection), self._migrations).damages():
                 raise StoreDamaged(str(copy), damage.subject, damage.code or "bad_file", damage.problem)
             with connection.reading():
                 return describe_copy(connection, copy, at=datetime.now(UTC))

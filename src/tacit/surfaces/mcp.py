@@ -24,9 +24,9 @@ from tacit.config.checkout import workspace
 from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
-from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.skill_usage import CONNECTION
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance

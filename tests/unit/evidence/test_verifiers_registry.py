@@ -11,8 +11,8 @@ import pytest
 
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted
 from tacit.domain.evidence import Use
+from tacit.domain.ports import Check
 from tacit.domain.skill import Condition, Kind, SkillContent
-from tacit.domain.verification import Check
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Person, Tests
 from tacit.evidence.verifiers.project_checks import Postconditions

@@ -20,9 +20,8 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.learn import mine
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS
-from tacit.store.sqlite_store import SqliteStore
 from tests.raising import raises
 from tests.unit.learn.attempts import bash, migration
 from tests.unit.learn.calls import attempt, greenhouse, season
@@ -221,7 +220,7 @@ def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
 def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     everything = visits()
-    old = SqliteStore(path, migrations=MIGRATIONS[:3])
+    old = Store(path, migrations=MIGRATIONS[:3])
     earlier = Tacit(old)
     earlier.capture(everything[:10], trust_outcomes=True)
     for episode in old.episodes():

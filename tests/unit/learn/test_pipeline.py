@@ -13,7 +13,7 @@ from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.model import LanguageModel, Prompt
+from tacit.domain.ports import LanguageModel, Prompt
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Trajectory
 from tacit.providers import Limits, ScriptedModel

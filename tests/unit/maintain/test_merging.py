@@ -13,8 +13,8 @@ from tacit.domain.care import Care, CareKind
 from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status
+from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.domain.verification import Check
 from tacit.maintain import library_care, nomination, revalidation
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store.context import StoreContext

@@ -19,16 +19,15 @@ from tacit.domain.errors import GateRefusal, Mistake, ModelOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.model import Prompt, Spending
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
+from tacit.domain.ports import Prompt, Spending
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.gate import approve
+from tacit.gate.review_rules import approve
 from tacit.maintain import mirroring, nomination, promotion
 from tacit.maintain.mirroring import reported_by_several
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.raising import raises
 from tests.unit.making import NOW, content, later
 

@@ -15,8 +15,8 @@ from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
+from tacit.domain.ports import Check
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
-from tacit.domain.verification import Check
 from tacit.evidence.replay import Replay
 from tacit.maintain import revalidation
 from tacit.maintain.revalidation import Drift, drift, requirements_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ConfigError, Mistake, ModelOutage, OverBudget
-from tacit.domain.model import Prompt, Spending
+from tacit.domain.ports import Prompt, Spending
 from tacit.providers import Budget, Limits, ScriptedModel, open_model
 from tacit.providers.opening import price_of
 from tests.raising import raises

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
@@ -16,7 +15,7 @@ from tacit.domain.skill import Cue, Kind, Skill, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.recall import retrieval
 from tacit.recall.signals import CANDIDATE_HITS
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.store.samples import at, content, put_version
 
 ANYWHERE = Scope()

@@ -13,12 +13,11 @@ from tacit.api import Tacit
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, MAX_VECTORS, passages
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.store.samples import at, content, put_version, step_to
 
 TASK = "rotate the signing keys"

@@ -16,7 +16,6 @@ from tacit.domain.evidence import Grade, Outcome, Reliability
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind
@@ -25,7 +24,7 @@ from tacit.recall import publishing, retrieval
 from tacit.recall.hook_recall import HookLimits, for_error, for_task
 from tacit.recall.ranking import RecallDecision
 from tacit.render import render_item, render_selection
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.hook_index import HookIndex
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens

@@ -9,7 +9,6 @@ import pytest
 
 from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, SkillStep
@@ -18,7 +17,7 @@ from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.filters import NOT_FOR
 from tacit.recall.retrieval import choose
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.store.samples import at, evidence, put_version, step_to
 
 EMBEDDER = HashedEmbedder()

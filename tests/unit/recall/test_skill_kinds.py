@@ -14,13 +14,12 @@ from tacit.domain.candidate import Relation
 from tacit.domain.document import ABSTRACT, Passage
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
 from tacit.domain.skill import Kind, Skill, SkillContent, of_person
 from tacit.recall.retrieval import MAX_WEIGHED_NORMS
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.text.words import estimate_tokens
 from tests.raising import raises
 from tests.unit.making import candidate

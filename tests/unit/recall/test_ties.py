@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.ports import Store
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
 from tacit.recall.retrieval import choose
 from tacit.recall.signals import QueryTerms, Rarity, example_similarity, match_score, word_signals
 from tacit.recall.ties import MatchBounds, max_shift, rarity_shifts
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.lexical_search import VERSION_WEIGHTS, rarity, score
 from tacit.text.words import terms
 from tests.unit.making import content, said

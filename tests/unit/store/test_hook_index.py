@@ -14,17 +14,15 @@ import apsw
 import pytest
 
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
-from tacit.store import hook_index, migrations, open_store
+from tacit.store import Store, hook_index, migrations, open_store
 from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
 from tacit.store.seals import seal_of
-from tacit.store.sqlite_store import SqliteStore
 from tacit.text.words import terms
 from tests.unit.store.samples import at, content, evidence, put_version, rendering, step_to
 
@@ -289,7 +287,7 @@ def test_a_store_that_may_only_be_read_is_read(folder_mode: int) -> None:
 def test_what_is_no_store_of_a_known_schema_is_not_looked_into(tmp_path: Path) -> None:
     assert HookIndex.open(str(tmp_path / "none.db")) is None
     assert HookIndex.open(str(tmp_path)) is None
-    SqliteStore(tmp_path / "old.db", migrations=MIGRATIONS[:2]).close()
+    Store(tmp_path / "old.db", migrations=MIGRATIONS[:2]).close()
     assert HookIndex.open(str(tmp_path / "old.db")) is None
     apsw.Connection(str(tmp_path / "foreign.db")).execute("CREATE TABLE t (a)").fetchall()
     assert HookIndex.open(str(tmp_path / "foreign.db")) is None
@@ -304,7 +302,7 @@ def test_the_newest_schema_can_be_looked_into() -> None:
 
 
 def test_an_old_store_is_rendered_by_the_next_writer(tmp_path: Path) -> None:
-    old = SqliteStore(tmp_path / "tacit.db", migrations=MIGRATIONS[:2])
+    old = Store(tmp_path / "tacit.db", migrations=MIGRATIONS[:2])
     stored = put_version(old)
     old.add(evidence(stored.version.id))
     old.close()
@@ -317,7 +315,7 @@ def test_an_old_store_is_rendered_by_the_next_writer(tmp_path: Path) -> None:
 
 
 def test_a_word_of_an_old_store_is_counted_as_before(tmp_path: Path) -> None:
-    old = SqliteStore(tmp_path / "tacit.db", migrations=MIGRATIONS[:2])
+    old = Store(tmp_path / "tacit.db", migrations=MIGRATIONS[:2])
     for name in ("red", "blue"):
         put_version(old, name)
     old.close()

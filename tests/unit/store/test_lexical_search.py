@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.skill import SkillStep
+from tacit.store import Store
 from tacit.store.lexical_search import EXTRA_CANDIDATES, VERSION_WEIGHTS, distinct, rarity, score, version_words
 from tacit.store.seals import seal_of
-from tacit.store.sqlite_store import SqliteStore
 from tests.raising import raises
 from tests.unit.store.samples import put_version
 
@@ -26,8 +25,8 @@ WORDS = [f"word{number}" for number in range(60)]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "tacit.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "tacit.db")
     yield opened
     opened.close()
 
@@ -46,7 +45,7 @@ def fill(store: Store, count: int, *, seed: int = 3) -> None:
 
 
 @pytest.mark.parametrize("limit", [5, 20, 100])
-def test_the_index_finds_what_weighing_every_version_finds(store: SqliteStore, limit: int) -> None:
+def test_the_index_finds_what_weighing_every_version_finds(store: Store, limit: int) -> None:
     fill(store, 120)
     held = store.catalogue(statuses=RECALLABLE)
     words = {stored.version.id: version_words(stored.version.content) for stored in held}
@@ -65,7 +64,7 @@ def test_the_index_finds_what_weighing_every_version_finds(store: SqliteStore, l
         assert [hit.words for hit in found] == [words[identity] for identity, _ in expected]
 
 
-def test_versions_that_do_not_count_never_crowd_out_those_that_do(store: SqliteStore) -> None:
+def test_versions_that_do_not_count_never_crowd_out_those_that_do(store: Store) -> None:
     limit = 10
     with store.transaction():
         for number in range(
@@ -81,7 +80,7 @@ def test_versions_that_do_not_count_never_crowd_out_those_that_do(store: SqliteS
 
 
 @pytest.mark.parametrize("table", ["version_words", "versions", "skills"])
-def test_a_damaged_row_among_the_hits_is_named(store: SqliteStore, table: str) -> None:
+def test_a_damaged_row_among_the_hits_is_named(store: Store, table: str) -> None:
     for number in range(3):
         put_version(store, f"skill-{number}", body=f"kiwi {number}")
     raw = apsw.Connection(store.path)
@@ -92,7 +91,7 @@ def test_a_damaged_row_among_the_hits_is_named(store: SqliteStore, table: str) -
         store.search(["kiwi"], statuses=RECALLABLE)
 
 
-def test_a_row_that_is_gone_from_the_words_is_named(store: SqliteStore) -> None:
+def test_a_row_that_is_gone_from_the_words_is_named(store: Store) -> None:
     put_version(store, "skill", body="kiwi")
     raw = apsw.Connection(store.path)
     raw.execute("DROP TRIGGER version_words_loses_no_row")
@@ -101,7 +100,7 @@ def test_a_row_that_is_gone_from_the_words_is_named(store: SqliteStore) -> None:
         store.search(["kiwi"], statuses=RECALLABLE)
 
 
-def test_a_content_that_speaks_of_records_reads_back(store: SqliteStore) -> None:
+def test_a_content_that_speaks_of_records_reads_back(store: Store) -> None:
     arguments = {"created_at": "today", "content": {"body": ',"created_at":'}, "sign": "\ud800"}
     stored = put_version(store, "skill", steps=(SkillStep(text="kiwi", arguments=arguments),))
     assert stored.version.content.steps[0].arguments == arguments
@@ -109,7 +108,7 @@ def test_a_content_that_speaks_of_records_reads_back(store: SqliteStore) -> None
     assert hit.stored == stored
 
 
-def test_another_content_under_the_same_hash_is_damage(store: SqliteStore) -> None:
+def test_another_content_under_the_same_hash_is_damage(store: Store) -> None:
     stored = put_version(store, "skill", body="kiwi")
     raw = apsw.Connection(store.path)
     raw.execute("DROP TRIGGER versions_keep_content")

@@ -16,12 +16,10 @@ import pytest
 
 from tacit.domain.archive import Purge, Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
-from tacit.domain.ports import Store
-from tacit.store import open_store, purge_plan
+from tacit.store import Store, open_store, purge_plan
 from tacit.store.anchors import Anchors
 from tacit.store.restore import Restored, check_backup, restore_backup
 from tacit.store.schema import MIGRATIONS
-from tacit.store.sqlite_store import SqliteStore
 from tests.contract.test_store_trust import MARKER, captured, learned, of, purge
 from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, fill, put_version, trajectory
@@ -141,7 +139,7 @@ def test_what_is_no_backup_is_refused(store: Store, place: Path, tmp_path: Path)
 def test_a_backup_of_every_earlier_schema_is_upgraded_as_it_is_restored(
     store: Store, place: Path, tmp_path: Path, number: int
 ) -> None:
-    old = SqliteStore(tmp_path / "old.db", migrations=MIGRATIONS[:number])
+    old = Store(tmp_path / "old.db", migrations=MIGRATIONS[:number])
     old.add_trajectory(trajectory(), SUCCESS, at=at())
     old.close()
     restored(tmp_path / "old.db", place, tmp_path, "without-manifest")
@@ -239,7 +237,7 @@ def test_a_reader_in_another_process_keeps_traces_until_it_ends(store: Store, pl
     captured(store, f"{MARKER} words", session="bad")
     reader = apsw.Connection(str(place))
     reader.execute("BEGIN; SELECT count(*) FROM audit").fetchall()
-    quick = SqliteStore(place, patience_s=0.2)
+    quick = Store(place, patience_s=0.2)
     assert not quick.purge(quick.descent(of(SourceKind.SESSION, "bad")), by="ana", at=at())
     assert quick.episodes() == []
     reader.close()
@@ -350,7 +348,7 @@ def test_a_quick_look_finds_a_broken_page_of_a_store_that_still_opens(store: Sto
 
 def test_copies_that_upgrades_and_restores_left_are_known(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    old = SqliteStore(path, migrations=MIGRATIONS[:5])
+    old = Store(path, migrations=MIGRATIONS[:5])
     bad = trajectory(f"{MARKER} words", session="bad")
     old.add_trajectory(bad, SUCCESS, at=at())
     old.close()

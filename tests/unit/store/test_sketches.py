@@ -15,11 +15,10 @@ import pytest
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.recall import publishing
+from tacit.store import Store, open_store
 from tacit.store import hook_vectors as nearby
-from tacit.store import open_store
 from tacit.store.connection import Connection
 from tacit.store.hook_index import HookIndex
-from tacit.store.sqlite_store import SqliteStore
 from tacit.store.vector_codes import codes_of, direction_of, likely, similarity, sketch_of
 from tacit.store.vectors import Sketches
 from tests.unit.store.samples import (
@@ -86,10 +85,10 @@ def test_equal_vectors_are_cut_to_number_and_the_newer_stay() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(nearby, "LIKELY", 12)
     opened = open_store(tmp_path / "tacit.db")
-    assert isinstance(opened, SqliteStore)
+    assert isinstance(opened, Store)
     opened.vectors.blocks._block_rows = 16
     chooser = random.Random(5)
     for number in range(50):
@@ -101,7 +100,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSto
     opened.close()
 
 
-def seen(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
+def seen(store: Store, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
     hook_index = HookIndex.open(store.path)
     assert hook_index is not None
     hook_index.set_query_vector(vector, space=SPACE)
@@ -110,11 +109,11 @@ def seen(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, floa
     return found
 
 
-def nearest(store: SqliteStore, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
+def nearest(store: Store, vector: bytes, *, limit: int = 5) -> dict[str, float | None]:
     return {hit.stored.version.id: hit.semantic for hit in store.vectors.nearest(vector, space=SPACE, limit=limit)}
 
 
-def test_the_hook_index_finds_what_the_store_finds(store: SqliteStore) -> None:
+def test_the_hook_index_finds_what_the_store_finds(store: Store) -> None:
     chooser, caught = random.Random(6), 0
     for _ in range(20):
         vector = some_vector(chooser)
@@ -126,7 +125,7 @@ def test_the_hook_index_finds_what_the_store_finds(store: SqliteStore) -> None:
     assert caught >= 90
 
 
-def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(store: SqliteStore) -> None:
+def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(store: Store) -> None:
     vector = some_vector(random.Random(7))
     (first, *_) = nearest(store, vector)
     before = len(Sketches(store._connection, store.vectors.space_rows, store.vectors.blocks.rows).rows.numbers())
@@ -139,7 +138,7 @@ def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(st
     assert seen(store, vector) == {}
 
 
-def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(store: SqliteStore) -> None:
+def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(store: Store) -> None:
     vector = some_vector(random.Random(8))
     raw = apsw.Connection(store.path)
     raw.execute("UPDATE vector_sketches SET planes = zeroblob(length(planes)) WHERE seq = 2")
@@ -153,7 +152,7 @@ def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(sto
     assert list(store.verify()) == []
 
 
-def test_a_sketch_of_something_else_is_reported(store: SqliteStore) -> None:
+def test_a_sketch_of_something_else_is_reported(store: Store) -> None:
     connection = Connection(store.path)
     vectors = store.vectors
     with connection.writing():
@@ -167,7 +166,7 @@ def test_a_sketch_of_something_else_is_reported(store: SqliteStore) -> None:
     assert [damage.code for damage in store.verify()] == ["wrong_sketch"]
 
 
-def test_a_hook_index_finds_nothing_in_a_space_without_vectors_and_refuses_a_wrong_length(store: SqliteStore) -> None:
+def test_a_hook_index_finds_nothing_in_a_space_without_vectors_and_refuses_a_wrong_length(store: Store) -> None:
     hook_index = HookIndex.open(store.path)
     assert hook_index is not None
     hook_index.set_query_vector(some_vector(random.Random(9)), space="other/16@00")
@@ -176,7 +175,7 @@ def test_a_hook_index_finds_nothing_in_a_space_without_vectors_and_refuses_a_wro
         hook_index.set_query_vector(array("f", [1.0, 2.0]).tobytes(), space=SPACE)
 
 
-def test_finding_by_vector_in_a_hook_loads_nothing_heavy(store: SqliteStore) -> None:
+def test_finding_by_vector_in_a_hook_loads_nothing_heavy(store: Store) -> None:
     code = (
         "import sys\nfrom tacit.store.hook_index import HookIndex\n"
         f"hook_index = HookIndex.open({store.path!r})\n"

@@ -10,10 +10,9 @@ import pytest
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Cue, Kind, Skill
-from tacit.store.sqlite_store import SqliteStore
+from tacit.store import Store
 from tacit.text.words import terms
 from tests.raising import raises
 from tests.unit.store.samples import at, content, put_version, rendering
@@ -23,7 +22,7 @@ HERE = Scope(Level.PROJECT, "here")
 
 @pytest.fixture
 def store() -> Store:
-    return SqliteStore(":memory:")
+    return Store(":memory:")
 
 
 def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind = Kind.NORM) -> None:
@@ -105,7 +104,7 @@ def test_what_follows_has_its_words_and_score_too(store: Store) -> None:
 
 
 def test_a_name_is_found_in_its_statuses_whatever_else_there_is(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "tacit.db")
+    store = Store(tmp_path / "tacit.db")
     for number, status in enumerate((Status.TRIAL, Status.CANDIDATE, Status.TRIAL)):
         put_version(store, "deploy", status=status, body=f"way {number}")
         put_version(store, f"deploy-{number}", status=status)
@@ -118,7 +117,7 @@ def test_a_name_is_found_in_its_statuses_whatever_else_there_is(tmp_path: Path) 
 
 def test_an_index_of_names_that_has_lost_an_entry_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    store = SqliteStore(path)
+    store = Store(path)
     for name in ("one", "rollback-release"):
         put_version(store, name)
     store.close()
@@ -131,7 +130,7 @@ def test_an_index_of_names_that_has_lost_an_entry_is_not_believed(tmp_path: Path
     entry = data.index(b"rollback-release", (found[0][0] - 1) * page_size)
     data[entry - 1] ^= 8  # the type of the row's number: from "one byte" to "the number one"
     path.write_bytes(data)
-    damaged = SqliteStore(path)
+    damaged = Store(path)
     with raises(StoreOutage, "row_count"):
         damaged.catalogue(name="rollback-release")
     damaged.close()

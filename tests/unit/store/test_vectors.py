@@ -16,15 +16,13 @@ import pytest
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
 from tacit.store.damage import StoreDamaged
 from tacit.store.migrations import migrate
 from tacit.store.schema import MIGRATIONS
 from tacit.store.skills import Skills
-from tacit.store.sqlite_store import SqliteStore
 from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tacit.store.vector_search import VectorSearch
 from tacit.store.vectors import Vectors
@@ -38,7 +36,7 @@ BLOCK = 4
 class Parts:
     """The parts of a store that keep vectors, with blocks of four rows."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
         self.connection = Connection(store.path)
         self.skills = Skills(self.connection, Audit(self.connection))
@@ -73,7 +71,7 @@ class Parts:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[Parts]:
-    store = SqliteStore(tmp_path / "tacit.db")
+    store = Store(tmp_path / "tacit.db")
     made = Parts(store)
     yield made
     assert list(store.verify()) == []
@@ -206,7 +204,7 @@ def test_what_is_kept_of_a_vector_is_as_near_as_the_vector_itself() -> None:
 
 def test_a_store_of_schema_4_gets_vectors_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    old = SqliteStore(path, migrations=MIGRATIONS[:4])
+    old = Store(path, migrations=MIGRATIONS[:4])
     old.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(old)
     old.close()
@@ -223,7 +221,7 @@ def test_a_store_of_schema_4_gets_vectors_and_keeps_everything(tmp_path: Path) -
 
 def test_the_copy_before_the_step_is_the_old_store(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    SqliteStore(path, migrations=MIGRATIONS[:4]).close()
+    Store(path, migrations=MIGRATIONS[:4]).close()
     open_store(path).close()
     copy = Connection(tmp_path / "tacit.db.before-5.bak")
     with pytest.raises(StoreOutage):

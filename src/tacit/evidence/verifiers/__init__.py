@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tacit.domain.evidence import Use
-from tacit.domain.verification import Check, Verifier
+from tacit.domain.ports import Check, Verifier
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers.command import Command, Tests
 from tacit.evidence.verifiers.project_checks import FileState, Person

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tacit.config.check_environment import check_environment
 from tacit.domain.errors import VerifierOutage
-from tacit.domain.verification import Check
+from tacit.domain.ports import Check
 from tacit.evidence.check_strength import misaimed, shows_nothing
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, read_junit

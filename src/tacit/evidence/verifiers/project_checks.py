@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade
+from tacit.domain.ports import Check
 from tacit.domain.skill import SkillContent
-from tacit.domain.verification import Check
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.replay import checks_of, filled
 from tacit.evidence.verifiers.command import Command

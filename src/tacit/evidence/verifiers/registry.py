@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted
 from tacit.domain.evidence import Outcome, Use
+from tacit.domain.ports import Verifier
 from tacit.domain.skill import SkillContent
-from tacit.domain.verification import Verifier
 from tacit.evidence.check_strength import COUNTS, has_target, is_phony, why_not_whole
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.replay import Replay

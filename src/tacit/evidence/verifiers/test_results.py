@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from tacit.config.checkout import checked_out
 from tacit.domain.errors import VerifierOutage
-from tacit.domain.verification import Check
+from tacit.domain.ports import Check
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -21,7 +21,6 @@ from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.session import Bookmark, Mark
 from tacit.domain.skill import Kind, SkillContent
@@ -40,8 +39,9 @@ from tacit.features.cards.card_records import (
 from tacit.features.cards.folder import BELOW, CardFolder, SyncPlan, plan_import, plan_sync
 from tacit.features.cards.index_page import IndexContent, index_page
 from tacit.features.cards.scores import GONE, Score, counted, scores
-from tacit.gate import findings_against_quoting
+from tacit.gate.content_checks import findings_against_quoting
 from tacit.maintain.source_project import home_store
+from tacit.store import Store
 
 if TYPE_CHECKING:
     from tacit.api import Tacit

@@ -17,7 +17,6 @@ from operator import itemgetter
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import task_digest
@@ -25,6 +24,7 @@ from tacit.evidence.workspace_changes import changes
 from tacit.features.evaluate.task_overlap import initial_observations, same_start
 from tacit.features.evaluate.tool import Tool, Turn, turns_of
 from tacit.gate.content_checks import findings_against_quoting
+from tacit.store import Store
 from tacit.text.text_sources import TextLog, directive_in, texts_in
 from tacit.text.tool_calls import operations_of, plain_name, reads_by_name
 

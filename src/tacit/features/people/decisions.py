@@ -14,13 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacit import gate
 from tacit.domain.candidate import Candidate, Severity, Verdict
 from tacit.domain.identity import digest
 from tacit.domain.ledger import Moment, Phase
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.features.people.calibration import Track, settled, track
@@ -28,8 +26,10 @@ from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
+from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone
+from tacit.store import Store
 from tacit.store.queries import SET_ASIDE_REASONS
 from tacit.text.redaction import redact
 from tacit.text.words import term_set, terms
@@ -382,13 +382,13 @@ def preference_name(reason: str) -> str:
 
 def may_be_ordered(stored: StoredVersion) -> bool:
     """Return whether earlier decisions may move a version in the queue."""
-    findings = gate.examine_version(stored.version).findings
+    findings = examine_version(stored.version).findings
     return not rests_on_agent_alone(stored) and not reasons_against_prefill(stored, findings)
 
 
 def _highest_severity(stored: StoredVersion) -> Severity | str:
     """Return the highest severity of today's findings."""
-    found = gate.examine_version(stored.version).findings
+    found = examine_version(stored.version).findings
     order = list(Severity)
     return max((finding.severity for finding in found), key=order.index, default="none")
 

@@ -16,10 +16,10 @@ from tacit.domain.extension import JournalLine
 from tacit.domain.ledger import Aspect, Assumption, LedgerEntry, Moment, Phase
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.stored import StoredVersion
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
+from tacit.store import Store
 
 JOURNAL_BY = "hook"
 MAX_ASSUMPTIONS = 20

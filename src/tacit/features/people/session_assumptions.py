@@ -19,7 +19,6 @@ from tacit.domain.errors import Mistake, TacitError
 from tacit.domain.identity import content_id
 from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import StepResult, Trajectory
@@ -27,6 +26,7 @@ from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tacit.features.people.assumption_results import AssumptionResult, compare
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.render.conditions import read_condition
+from tacit.store import Store
 from tacit.text.redaction import redact
 from tacit.text.shell import parse_command, shell_text
 from tacit.text.text_sources import TACIT_TOOL_PREFIXES

@@ -50,7 +50,7 @@ from tacit.features.train.verdict import judge_arm
 from tacit.store import open_store
 
 if TYPE_CHECKING:
-    from tacit.domain.ports import Store
+    from tacit.store import Store
 
 HELD_OUT_SHARE = 0.35
 """Share of the tasks that is not trained on: most of it for the test, the rest for validation."""

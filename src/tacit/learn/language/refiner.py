@@ -17,7 +17,7 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import ModelOutage, OverBudget
-from tacit.domain.model import LanguageModel, Prompt, Spending
+from tacit.domain.ports import LanguageModel, Prompt, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.language.answer_checks import AnswerCheck, AnswerFault

@@ -58,7 +58,7 @@ def _features(text: str) -> Iterator[str]:
 
 
 if TYPE_CHECKING:
-    from tacit.domain.model import Embedder
+    from tacit.domain.ports import Embedder
 
 INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
 FOLDER = "embedders"

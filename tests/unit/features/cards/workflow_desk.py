@@ -9,13 +9,11 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces, StoreLocation
-from tacit.features.cards.card import Card, CardEvent, SignalKind
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
-from tacit.features.cards.card import Recommendation
+from tacit.features.cards.card import Card, CardEvent, Recommendation, SignalKind
 from tacit.features.cards.card_records import entry_of, format_time
 from tacit.features.cards.cards import Cards
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tests.unit.making import NOW
 
 USER = "ann"

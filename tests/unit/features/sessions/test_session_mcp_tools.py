@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.features.sessions.mcp_tools import WorkingTools
-from tacit.store.sqlite_store import SqliteStore
+from tacit.store import Store
 from tacit.surfaces.mcp import serve
 from tests.raising import raises
 from tests.unit.making import NOW
@@ -23,7 +23,7 @@ from tests.unit.making import NOW
 CONNECTION = "mcp-" + "0f" * 16
 
 
-class Kept(SqliteStore):
+class Kept(Store):
     """A store that outlives the calls that open it."""
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
 from tacit.domain.session import NoteKind, SessionNote
 from tacit.features.sessions.working_memory import (
     LASTS,
@@ -24,7 +23,7 @@ from tacit.features.sessions.working_memory import (
     render_notes,
     visible_notes,
 )
-from tacit.store import open_store
+from tacit.store import Store, open_store
 from tacit.text.context_frame import FRAME
 from tacit.text.words import estimate_tokens
 from tests.raising import raises

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import Suite
+from tacit.store import Store
 
 __all__ = ["SUITES", "Given", "Known", "Taught", "open_suite"]
 _WHOLE = re.compile(r"[0-9]{1,18}")

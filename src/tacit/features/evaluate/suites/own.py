@@ -12,12 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from tacit.api import Tacit
 from tacit.config.settings import Config
 from tacit.domain.errors import Mistake, Refusal
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.features.evaluate.leakage import PastAttempt, known_tasks
 from tacit.features.evaluate.suites.next_call import NextCallSuite
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
-from tacit.store import open_store
+from tacit.store import Store, open_store
 
 SHARE = 0.2
 """Share of the tasks that is held out, as in datasets."""
