@@ -31,10 +31,10 @@ from typing import Any
 import _generated_runs as generated
 
 import tacit
-from tacit import gate
 from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.stored import StoredVersion
+from tacit.gate.duplicates import similarity
 from tacit.maintain.merging import near_pairs
 
 PERSON = "a script in a person's place"
@@ -109,7 +109,7 @@ def missed(memory: Tacit, seed: int) -> dict[str, int]:
         frozenset((one.version.id, other.version.id))
         for one in sample
         for other in held
-        if one.version.id != other.version.id and gate.similarity(one.version.content, other.version.content) >= least
+        if one.version.id != other.version.id and similarity(one.version.content, other.version.content) >= least
     }
     return {"skills_compared_with_all": len(sample), "pairs": len(real), "missed": len(real - found)}
 

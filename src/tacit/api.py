@@ -290,10 +290,11 @@ class Tacit:
         name: str,
         *,
         home: Path | None = None,
+        tools: Sequence[str] | None = None,
         allowed: Capabilities | Sequence[str] | None = None,
         surface: str = "api",
     ) -> Applied:
-        """Activate one skill of the catalogue: its text with overlays, and its files by name.
+        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it allows.
 
         A learned skill that is activated is stored as a use, so that its outcome can be recorded.
         """
@@ -307,7 +308,8 @@ class Tacit:
             self.context.store.add(use)
             use_id = use.id
         text, files = render.body_of(entry), render.file_paths(entry)
-        return Applied(entry=entry, text=text, files=files, use_id=use_id)
+        gated = render.gate_tools([entry], tools) if tools is not None else None
+        return Applied(entry=entry, text=text, files=files, tools=gated, use_id=use_id)
 
     def _use(self, version_ids: tuple[str, ...], task: str, **fields: Any) -> Use:
         commit = commit_at_work(self.context.project)

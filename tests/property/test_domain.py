@@ -16,7 +16,7 @@ from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, check_transiti
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.gate import Review, decide
+from tacit.gate.review_rules import Review, decide
 from tests.unit.making import NOW, content, stored
 
 JSON = st.recursive(

@@ -13,8 +13,8 @@ from tacit.domain.candidate import Decision
 from tacit.domain.lifecycle import LIFECYCLE
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
-from tacit.gate import judge
 from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, shapes, similarity
+from tacit.gate.judgement import judge
 from tests.unit.making import NOW, candidate, content, stored
 
 COMMANDS = ["git pull", "make build", "make test", "cd app && npm test", "pip install x", "git push origin main"]

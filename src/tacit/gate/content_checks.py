@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from tacit import render
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
+from tacit.domain.errors import InvalidSkill, NotPermitted
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
@@ -21,6 +23,7 @@ from tacit.gate import checks as checks_module
 from tacit.gate.checks.safety import hidden_text
 from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
+from tacit.text.bundled_files import text_of
 from tacit.text.capabilities import HashedContent, beyond, capabilities_text, needed_capabilities, resource_uses
 from tacit.text.programs import WRAPPERS
 from tacit.text.resource_uses import field_texts
@@ -127,6 +130,36 @@ def new_capability(needs: Capabilities, approved: Sequence[SkillContent]) -> Ite
         more = beyond(more, needed_capabilities_of(content))
     if more != Capabilities():
         yield finding("new_capability", more=capabilities_text(more))
+
+
+def restrict_to_capabilities(entry: render.Entry, allowed: Capabilities | None) -> render.Entry:
+    """Return a catalogue entry as far as the caller may use it; raises `NotPermitted` if the entry itself uses more.
+
+    Overlays that use more are left out, and so are files that cannot be read as text. A skill on disk is returned as it
+    was when it was checked, since it may change meanwhile.
+    """
+    if allowed is None:
+        return entry
+    checked = _readable(entry)
+    if more := capabilities_text(beyond(needed_capabilities_of(checked.content), allowed)):
+        raise NotPermitted(f"`{entry.name}` uses what is not allowed here: {more}", hint="allow it, or do without")
+    return replace(checked, overlays=tuple(_allowed_only(entry.overlays, allowed)))
+
+
+def _allowed_only(overlays: Iterable[render.Entry], allowed: Capabilities) -> Iterator[render.Entry]:
+    for overlay in overlays:
+        try:
+            yield restrict_to_capabilities(overlay, allowed)
+        except (NotPermitted, InvalidSkill):  # the skill itself can do without
+            continue
+
+
+def _readable(entry: render.Entry) -> render.Entry:
+    """Return an entry with those of its files that can be read as text."""
+    is_static = entry.path is not None and not entry.version_id
+    content = render.load(entry.path).content if is_static and entry.path else entry.content
+    readable = tuple(file for file in content.files if text_of(file) is not None)
+    return replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
 
 
 # --- sources of learned steps, and orders for every task -----------------------------------------------------------------

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit import gate
 from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
@@ -19,8 +18,10 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
-from tacit.gate import approvals, checks, content_checks
+from tacit.gate import checks, content_checks
 from tacit.gate.findings import GateReason
+from tacit.gate.review_rules import decide
+from tacit.gate.reviews import BY_ITSELF
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW, later
@@ -219,7 +220,7 @@ def test_learning_takes_back_what_new_checks_object_to_once(
     seen = len(memory.context.store.verdicts(version_id=kept))
     assert memory.learn().verdicts == ()
     assert len(memory.context.store.verdicts(version_id=kept)) == seen, "looked at with these checks before"
-    assert memory.context.store.transitions(version_id)[-1].by == approvals.BY_ITSELF
+    assert memory.context.store.transitions(version_id)[-1].by == BY_ITSELF
     memory.review(version_id, "approve", by="ann", ticked=ticks(memory, version_id))
     assert memory.reviews.recheck() == [], "seen and approved all the same"
 
@@ -241,7 +242,7 @@ def test_an_approval_from_before_examinations_is_reported_and_ended_only_for_a_r
     memory = make()
     version_id = proposed(memory, dataclasses.replace(CALM, body=body), Origin.USER)
     stored = memory.version(version_id)
-    memory.context.store.add_transition(gate.decide(stored, "approve", by="ann", at=NOW))
+    memory.context.store.add_transition(decide(stored, "approve", by="ann", at=NOW))
     look_out("zebra", Severity.HIGH)
     assert memory.learn().verdicts == (), "that is for a person to decide"
     [found] = memory.reviews.recheck()
@@ -256,7 +257,7 @@ def test_an_approval_from_before_ticks_waits_again_where_something_came_from_out
 ) -> None:
     memory = make()
     version_id = proposed(memory)
-    memory.context.store.add_transition(gate.decide(memory.version(version_id), "approve", by="ann", at=NOW))
+    memory.context.store.add_transition(decide(memory.version(version_id), "approve", by="ann", at=NOW))
     [found] = memory.reviews.recheck()
     assert found.after is Status.CANDIDATE
     assert GateReason.NOT_CONFIRMED in {reason.code for reason in found.reasons}
@@ -286,21 +287,21 @@ def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Tacit], lo
 def test_the_last_approved_version_is_what_a_new_one_is_held_against(make: Callable[..., Tacit]) -> None:
     memory = make()
     first = proposed(memory)
-    assert approvals.last_approved(memory.context.store, memory.version(first)) is None
+    assert memory.reviews.last_approved(memory.version(first)) is None
     memory.review(first, "approve", by="ann", ticked=ticks(memory, first))
     edited = dataclasses.replace(WRITTEN, body="Once a day.")
     second = memory.propose(edited, by="ann", origin=Origin.USER, revises=memory.version(first)).version_id
     third = memory.propose(
         dataclasses.replace(edited, body="Twice a day."), by="ann", origin=Origin.USER, revises=memory.version(second)
     ).version_id
-    found = approvals.last_approved(memory.context.store, memory.version(third))
+    found = memory.reviews.last_approved(memory.version(third))
     assert found
     assert found[0].version.id == first
     assert found[1]
     assert found[1].by == "ann"
     memory.review(second, "approve", by="bob", ticked=ticks(memory, second))
     memory.review(second, "retire", by="bob")
-    found = approvals.last_approved(memory.context.store, memory.version(third))
+    found = memory.reviews.last_approved(memory.version(third))
     assert found
     assert found[0].version.id == second, "approved last, though no longer in use"
 
@@ -373,8 +374,11 @@ def test_an_overlay_that_touches_more_is_left_out_and_the_skill_is_given(tmp_pat
     _skill(tmp_path, "calm", "Then `git push`.", extends="release")
     _skill(tmp_path, "eager", f"```sh\n{FETCHES}", extends="release")
     entry = _entry(tmp_path, "release")
-    assert {overlay.name for overlay in approvals.restrict_to_capabilities(entry, None).overlays} == {"calm", "eager"}
-    given = approvals.restrict_to_capabilities(entry, ONLY_GIT)
+    assert {overlay.name for overlay in content_checks.restrict_to_capabilities(entry, None).overlays} == {
+        "calm",
+        "eager",
+    }
+    given = content_checks.restrict_to_capabilities(entry, ONLY_GIT)
     assert [overlay.name for overlay in given.overlays] == ["calm"]
     assert "curl" not in application.body_of(given)
 
@@ -383,13 +387,13 @@ def test_an_overlay_that_touches_more_is_left_out_and_the_skill_is_given(tmp_pat
 def test_files_of_a_skill_on_the_disk_are_looked_at(tmp_path: Path, data: bytes) -> None:
     _skill(tmp_path, "release", "Run `git tag`.", files={"run.sh": data})
     with raises(NotPermitted, "not_permitted"):
-        approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
+        content_checks.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
 
 
 def test_files_that_cannot_be_looked_at_are_left_out(tmp_path: Path) -> None:
     noise = bytes(range(128, 256)) * 8
     _skill(tmp_path, "release", "Run `git tag`.", files={"notes.txt": b"git tag\n", "tool": b"\x7fELF" + noise})
-    given = approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
+    given = content_checks.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
     assert application.file_paths(given) == ("notes.txt",)
     with pytest.raises(NotFound):
         application.read_file(given, "tool")
@@ -397,6 +401,6 @@ def test_files_that_cannot_be_looked_at_are_left_out(tmp_path: Path) -> None:
 
 def test_a_file_is_given_as_it_was_when_it_was_looked_at(tmp_path: Path) -> None:
     _skill(tmp_path, "release", "Run `git tag`.", files={"run.sh": b"git tag\n"})
-    given = approvals.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
+    given = content_checks.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
     (tmp_path / ".claude/skills/release/run.sh").write_text(FETCHES, encoding="utf-8")
     assert application.read_file(given, "run.sh") == b"git tag\n"

@@ -15,9 +15,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, filled_fields
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Span
-from tacit.gate import judge
 from tacit.gate.automatic_approval import independent_successes, reason_for_person
 from tacit.gate.findings import GateReason, finding, reason_sentence
+from tacit.gate.judgement import judge
 from tests.unit.making import MIGRATE, NOW, VERIFIED, bash_steps, candidate, content, stored
 
 OPEN = Policy(strictness=Strictness.OPEN)

@@ -24,27 +24,25 @@ from tacit.domain.skill import (
     filled_fields,
 )
 from tacit.domain.trajectory import Span
-from tacit.gate import (
+from tacit.gate.content_checks import (
+    ORDERS_MAX,
+    attempts_behind,
+    attempts_by_field,
     checks_in_use,
     examine_content,
     examine_version,
     findings_against_quoting,
     findings_against_section_title,
     is_quotation,
-    judge,
     needed_capabilities_of,
-    resource_uses_of,
-)
-from tacit.gate.content_checks import (
-    ORDERS_MAX,
-    attempts_behind,
-    attempts_by_field,
     new_capability,
+    resource_uses_of,
     standing_orders,
     steps_without_source,
     undeclared,
 )
 from tacit.gate.findings import finding
+from tacit.gate.judgement import judge
 from tests.raising import raises
 from tests.unit.making import MIGRATE, NOW, bash_steps, candidate, content, stored
 

@@ -8,9 +8,9 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Severity
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
-from tacit.gate import portability
 from tacit.gate.findings import finding
 from tacit.gate.formation_policy import composition, eligibility
+from tacit.gate.portability import portability
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
 POLICY = Policy()

@@ -14,7 +14,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.trajectory import Span
-from tacit.gate import judge, rejection
+from tacit.gate.judgement import judge, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, VERIFIED, bash_steps, candidate, content, stored
 
 STANDARD = Policy()

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Case, Condition, Cue, Pitfall, SkillStep
-from tacit.gate import origins_of_edit
+from tacit.gate.origins import origins_of_edit
 from tests.unit.making import content, stored
 
 FIELDS = {"kind": Origin.AGENT, "name": Origin.AGENT, "description": Origin.EXTERNAL, "category": Origin.AGENT}

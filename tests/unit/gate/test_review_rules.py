@@ -15,7 +15,8 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
 from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
-from tacit.gate import (
+from tacit.gate.findings import GateReason
+from tacit.gate.review_rules import (
     Review,
     approve,
     check_approval,
@@ -23,10 +24,9 @@ from tacit.gate import (
     has_severe_findings,
     makes_recallable,
     needs_attention,
+    new_finding,
     unconfirmed_values,
 )
-from tacit.gate.findings import GateReason
-from tacit.gate.review_rules import new_finding
 from tests.raising import raises
 from tests.unit.making import NOW, content, stored
 

@@ -29,8 +29,8 @@ from tacit.domain.skill import (
 )
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
-from tacit.gate import GateResult, judge
 from tacit.gate.findings import finding
+from tacit.gate.judgement import GateResult, judge
 from tacit.gate.revisions import changed_step_texts
 from tests.unit.making import MIGRATE, NOW, PROJECT, candidate, content, stored
 

@@ -16,10 +16,10 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
-from tacit.gate import GateResult, composition, judge, matching_version, rejection
 from tacit.gate.automatic_approval import reason_against_acceptance
 from tacit.gate.findings import FINDING_TEMPLATES, GateReason
-from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX
+from tacit.gate.formation_policy import composition
+from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX, GateResult, judge, matching_version, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 
 STANDARD, OPEN = Policy(), Policy(strictness=Strictness.OPEN)

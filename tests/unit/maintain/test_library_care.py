@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tacit import gate
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy
 from tacit.domain.care import BY_ITSELF, Care, CareKind
@@ -17,6 +16,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep, fields_without_origin
+from tacit.gate.duplicates import similarity
 from tacit.maintain import status_changes
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store import open_store
@@ -425,7 +425,7 @@ class TestPairs:
                 ("delay-backlog", "Delay our backlog", ("./notes.sh", "./costs.sh", "./postpone.sh", "make check")),
             )
         )
-        assert gate.similarity(first, second) < Policy().duplicate_similarity
+        assert similarity(first, second) < Policy().duplicate_similarity
         one, other = stored(first, sequence=500), stored(second, sequence=501)
         [pair] = near_pairs([*held, one, other], Policy().duplicate_similarity)
         assert (pair.older, pair.newer) == (one, other)
@@ -448,5 +448,5 @@ def test_a_candidate_that_the_gate_refuses_leaves_everything_as_it_was(library: 
 
 def test_similarity_and_joining_are_the_gates_own() -> None:
     step = SkillStep(text="Look", tool="Bash", arguments={"command": "ls"})
-    alike = gate.similarity(content(steps=(step,)), content(steps=(step,)))
+    alike = similarity(content(steps=(step,)), content(steps=(step,)))
     assert alike == 1.0

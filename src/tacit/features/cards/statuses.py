@@ -28,7 +28,7 @@ from tacit.features.cards.card_records import (
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.scores import GONE
-from tacit.gate import Review, has_severe_findings
+from tacit.gate.review_rules import Review, has_severe_findings
 from tacit.text.redaction import redact
 
 NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tacit import gate
 from tacit.domain.candidate import Decision, Finding, Relation, Verdict
 from tacit.domain.document import REFERENCES, Document, Passage
 from tacit.domain.errors import NotFound, Refusal
@@ -26,7 +25,8 @@ from tacit.domain.stored import StoredVersion
 from tacit.features.research.document_sources import DocumentDetails, Papers, gather
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
-from tacit.gate.content_checks import TEXT_DIGEST
+from tacit.gate.content_checks import TEXT_DIGEST, findings_against_quoting, findings_against_section_title
+from tacit.gate.review_rules import Review
 from tacit.render.validation import NAME_LENGTH_MAX, skill_name
 from tacit.text.near_duplicates import overlap
 
@@ -136,9 +136,7 @@ class Research:
             store.passages.put(verdict.version_id, document.passages)
         if by and stored.status is Status.CANDIDATE:
             content_hash, reason = stored.version.hash, "added for quoting"
-            self._memory.review(
-                verdict.version_id, gate.Review.APPROVE, by=by, reason=reason, content_hash=content_hash
-            )
+            self._memory.review(verdict.version_id, Review.APPROVE, by=by, reason=reason, content_hash=content_hash)
         return store.version(verdict.version_id)
 
     def documents(self, *, every: bool = False) -> list[StoredVersion]:
@@ -161,9 +159,9 @@ class Research:
         """Stop quoting a document; it can be restored, and `purge` deletes it."""
         stored, _ = self.document(reference)
         if stored.status in RECALLABLE:
-            return self._memory.review(stored.version.id, gate.Review.RETIRE, by=by, reason=reason)
+            return self._memory.review(stored.version.id, Review.RETIRE, by=by, reason=reason)
         if stored.status in (Status.CANDIDATE, Status.QUARANTINED):
-            return self._memory.review(stored.version.id, gate.Review.REJECT, by=by, reason=reason)
+            return self._memory.review(stored.version.id, Review.REJECT, by=by, reason=reason)
         message = f"`{stored.version.name}` is {stored.status} already"
         raise Refusal(message, code="already_removed", hint="nothing to remove")
 
@@ -298,9 +296,9 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
     kept: list[Passage] = []
     unnamed: Counter[str] = Counter()
     for passage in document.passages:
-        if found := gate.findings_against_quoting(passage.text):
+        if found := findings_against_quoting(passage.text):
             withheld.append(Withheld(passage=replace(passage, section=_safe_section(passage)), findings=found))
-        elif against := gate.findings_against_section_title(passage):
+        elif against := findings_against_section_title(passage):
             unnamed[f"{against[0].message} ({against[0].rule})"] += 1
             kept.append(replace(passage, section=""))
         else:
@@ -309,11 +307,11 @@ def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple
         first = withheld[0].findings[0]
         message = f"no passage of {document.title!r} may be quoted: {first.rule}: {first.message}"
         raise Refusal(message, code="nothing_quotable", hint="look at it")
-    abstract = "" if document.abstract and gate.findings_against_quoting(document.abstract) else document.abstract
+    abstract = "" if document.abstract and findings_against_quoting(document.abstract) else document.abstract
     notes = tuple(f"quoted without their heading, passages: {count}; it {why}" for why, count in unnamed.items())
     return replace(document, passages=tuple(kept), abstract=abstract), tuple(withheld), notes
 
 
 def _safe_section(passage: Passage) -> str:
     """Return the name of a section if it may be shown."""
-    return "" if gate.findings_against_quoting(passage.section) else passage.section
+    return "" if findings_against_quoting(passage.section) else passage.section

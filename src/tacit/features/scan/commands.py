@@ -15,7 +15,6 @@ import click
 from rich.markup import escape
 from rich.text import Text
 
-from tacit import gate
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.coded_reason import CodedReason
 from tacit.domain.errors import Mistake, Refusal
@@ -25,11 +24,13 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import SKIP_SENTENCES, Detonation, SkipReason, detonate
 from tacit.gate import checks
-from tacit.gate.approvals import BY_ITSELF, Rechecked
+from tacit.gate.content_checks import needed_capabilities_of
 from tacit.gate.findings import reason_sentence
+from tacit.gate.review_rules import has_severe_findings
+from tacit.gate.reviews import BY_ITSELF, Rechecked
 from tacit.maintain.exports import export
 from tacit.render.inspection import Inspected, inspect
-from tacit.render.problems import Problem
+from tacit.render.frontmatter import Problem
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _STYLE = {
@@ -132,7 +133,7 @@ def check(
     looked = [check_skill(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
     documents = [_skill_json(each, asked) for each in looked]
     answer = documents[0] if len(documents) == 1 else {"skills": documents}
-    ctx.answer(answer, lambda: _print_skills(ctx, looked, everything=everything))
+    ctx.report(answer, lambda: _print_skills(ctx, looked, everything=everything))
     refused = [each for each in looked if each.worst in _REFUSED]
     if refused:
         names_text = ", ".join(clean(each.skill.content.name) for each in refused[:3])
@@ -194,7 +195,7 @@ def _fault(problem: Problem) -> Finding:
 
 def _skill_json(checked: Checked, asked: Sequence[SafetyCheck]) -> dict[str, Any]:
     content = checked.skill.content
-    needs = asdict(gate.needed_capabilities_of(content))
+    needs = asdict(needed_capabilities_of(content))
     return {
         "path": checked.skill.path,
         "name": content.name,
@@ -288,7 +289,7 @@ def _skip_sentence(reason: CodedReason) -> str:
 
 
 def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
-    needs = asdict(gate.needed_capabilities_of(checked.skill.content))
+    needs = asdict(needed_capabilities_of(checked.skill.content))
     for key, values in needs.items():
         if values:
             shown = ", ".join(one_line(str(value), 40) for value in values[:most])
@@ -339,7 +340,7 @@ def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
         "found": [_recheck_json(each) for each in found],
         "in_spite_of_findings": [_flagged_json(stored, findings) for stored, findings in despite],
     }
-    ctx.answer(document, lambda: _print_recheck(ctx, found, scan=scan, apply=apply))
+    ctx.report(document, lambda: _print_recheck(ctx, found, scan=scan, apply=apply))
     if leaving and not apply:
         ctx.end_with(
             Refusal(
@@ -355,9 +356,7 @@ def _recallable_despite_findings(
 ) -> list[tuple[StoredVersion, tuple[Finding, ...]]]:
     """Return the recallable versions with severe findings: a person approved them knowingly."""
     seen = ((stored, ctx.memory.reviews.examine(stored.version.id).findings) for stored in versions)
-    grave = (
-        (stored, tuple(each for each in findings if gate.has_severe_findings([each]))) for stored, findings in seen
-    )
+    grave = ((stored, tuple(each for each in findings if has_severe_findings([each]))) for stored, findings in seen)
     return [(stored, findings) for stored, findings in grave if findings]
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.features.cards.card import RecommendationStatus
+from tacit.features.cards.card import CardStatus, RecommendationStatus, SignalKind
 from tacit.features.cards.card_records import renewed
 from tacit.features.cards.statuses import (
     decisions,
@@ -21,7 +20,7 @@ from tacit.features.cards.statuses import (
     parse_card_status,
     parse_recommendation_status,
 )
-from tacit.gate import decide
+from tacit.gate.review_rules import decide
 from tests.raising import raises
 from tests.unit.features.cards.workflow_desk import Desk
 from tests.unit.making import NOW, stored
