@@ -9,7 +9,6 @@ import pytest
 from tacit.render.frontmatter import read_document
 from tacit.render.skill_folder import find_skill_md, load, validate
 from tacit.render.skill_md import Parsed, parse
-from tacit.render.tiers import to_prompt
 from tests.raising import raises_rule
 
 DESCRIPTION = "Sort loose notes into folders."
@@ -109,40 +108,6 @@ class TestReading:
     def test_allowed_tools_are_read(self, folder: Path) -> None:
         content = load(write(folder, HEAD + "allowed-tools: Bash(rg:*) Bash(git log:*) Read\n"), strict=True).content
         assert content.allowed_tools == ("Bash(rg:*)", "Bash(git log:*)", "Read")
-
-
-class Listed:
-    def __init__(self, folder: Path) -> None:
-        content = load(folder).content
-        self.name, self.description, self.path = content.name, content.description, find_skill_md(folder)
-
-
-class TestListing:
-    """The four behaviours of the reference prompt."""
-
-    def test_no_skills_give_an_empty_block(self) -> None:
-        assert to_prompt([]) == "<available_skills>\n</available_skills>"
-
-    def test_a_skill_is_listed_with_one_element_per_line(self, folder: Path) -> None:
-        expected = [
-            "<available_skills>", "<skill>", "<name>", "tidy-notes", "</name>", "<description>",
-            "Sort loose notes into folders.", "</description>", "<location>", str(folder / "SKILL.md"), "</location>",
-            "</skill>", "</available_skills>",
-        ]  # fmt: skip
-        assert to_prompt([Listed(write(folder))]).split("\n") == expected
-
-    def test_several_skills_are_listed_in_the_given_order(self, tmp_path: Path) -> None:
-        names = ["pack-crates", "label-crates"]
-        listing = to_prompt(
-            [Listed(write(tmp_path / name, f"name: {name}\ndescription: About {name}.\n")) for name in names]
-        )
-        assert listing.count("<skill>") == listing.count("</skill>") == 2
-        assert listing.index("pack-crates") < listing.index("label-crates")
-
-    def test_markup_in_a_description_is_escaped(self, folder: Path) -> None:
-        listing = to_prompt([Listed(write(folder, 'name: tidy-notes\ndescription: Turn <b> & "<i>" into marks\n'))])
-        assert "Turn &lt;b&gt; &amp; &quot;&lt;i&gt;&quot; into marks" in listing
-        assert "<b>" not in listing
 
 
 class TestChecking:

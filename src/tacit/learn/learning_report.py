@@ -81,6 +81,7 @@ class Applied:
     entry: render.Entry
     text: str
     files: tuple[str, ...]
+    tools: render.GatedTools | None
     use_id: str = ""
     """The use to record its outcome under; empty for a static skill."""
 

@@ -10,11 +10,11 @@ from tacit.render.context import (
     render_selection,
     source_line,
 )
-from tacit.render.problems import Problem
+from tacit.render.frontmatter import Problem
 from tacit.render.proposal import proposed, read_proposal
 from tacit.render.skill_folder import find_skill_md, is_copy, load, save, validate
 from tacit.render.skill_md import Parsed, parse, render
-from tacit.render.tiers import body_of, file_block, file_paths, listing, read_file, standing, to_prompt
+from tacit.render.tiers import body_of, file_block, file_paths, listing, read_file, standing
 from tacit.render.tool_patterns import GatedTools, gate_tools
 
 __all__ = [
@@ -50,6 +50,5 @@ __all__ = [
     "scan",
     "source_line",
     "standing",
-    "to_prompt",
     "validate",
 ]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacit.render.problems import Problem, invalid
+from tacit.render.frontmatter import Problem, invalid
 from tacit.render.safe_files import is_file, shown
 from tacit.render.skill_folder import DEPTH_MAX, FILE_BYTES_MAX, FILE_NAMES, FILES_MAX, FOLDER_BYTES_MAX, unpack
 from tacit.render.skill_md import Parsed

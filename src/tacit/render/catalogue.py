@@ -17,7 +17,7 @@ from tacit.domain.errors import InvalidSkill
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import SkillContent
-from tacit.render.problems import Problem
+from tacit.render.frontmatter import Problem
 from tacit.render.safe_files import is_folder, is_link, is_there
 from tacit.render.skill_folder import find_skill_md, is_copy, load
 from tacit.render.validation import SKIPPED_NAMES

@@ -18,7 +18,7 @@ from pathlib import Path
 from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.archive import PackedFolder, SkillArchive, is_archive, open_archive
-from tacit.render.problems import Problem
+from tacit.render.frontmatter import Problem
 from tacit.render.safe_files import is_file, is_folder, is_link, shown
 from tacit.render.skill_folder import FILE_NAMES, find_skill_md
 from tacit.render.skill_md import examine

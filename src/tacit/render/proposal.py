@@ -14,8 +14,7 @@ from typing import Any
 
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.render.conditions import read_case, read_condition, read_pitfall, read_place
-from tacit.render.frontmatter import BYTES_MAX
-from tacit.render.problems import Problem, invalid
+from tacit.render.frontmatter import BYTES_MAX, Problem, invalid
 from tacit.render.skill_md import examine, parse, render
 from tacit.text.error_signatures import error_signature
 

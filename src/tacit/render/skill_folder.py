@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.render.frontmatter import BYTES_MAX, too_large
-from tacit.render.problems import Problem, invalid
+from tacit.render.frontmatter import BYTES_MAX, Problem, invalid, too_large
 from tacit.render.safe_files import is_file, is_folder, is_link, place, shown
 from tacit.render.skill_md import Parsed, examine, parse, render
 from tacit.render.validation import SKIPPED_NAMES, check_content, path_fault

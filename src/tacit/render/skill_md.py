@@ -6,8 +6,9 @@ Where each field goes:
 - The body is the person's or distiller's Markdown. Where a skill has structure (example queries, cases, parts,
   parameters, conditions, steps, pitfalls), a marker line follows the body and then one Markdown section per field (see
   `sections`).
-- Everything else of ours stands under `metadata` with the prefix ``tacit-`` (see `own_metadata`); cues are there only,
-  for they are numbers that nobody reads as prose. Foreign metadata stays as it is.
+- Everything else of ours stands under `metadata` with the prefix ``tacit-``, as text or compact JSON, where it differs
+  from its default; cues are there only, for they are numbers that nobody reads as prose. Foreign metadata stays as it
+  is, and so does a damaged value of ours, which is reported.
 
 **The text wins.** Steps, their tool calls and conditions are read from the Markdown that a person sees, so an edit there
 is an edit of the skill, and nothing hidden in the front matter can differ from it. Only where Markdown cannot carry a
@@ -26,25 +27,38 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
 
 from tacit.domain.identity import plain
-from tacit.domain.skill import Capabilities, Kind, SkillContent
-from tacit.render import own_metadata as own
-from tacit.render.frontmatter import FrontMatter, read_document, write_mapping
-from tacit.render.frontmatter_fields import Field, Plain, holds_surrogate
-from tacit.render.own_metadata import PREFIX, OwnMetadata
-from tacit.render.problems import Problem, half_character, invalid
+from tacit.domain.skill import Capabilities, Cue, Kind, SkillContent
+from tacit.render.frontmatter import (
+    Field,
+    FrontMatter,
+    Plain,
+    Problem,
+    half_character,
+    holds_surrogate,
+    invalid,
+    read_document,
+    write_mapping,
+)
 from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write
 from tacit.render.tool_patterns import split_tools
 from tacit.render.validation import FIELDS, check_body, check_fields, normal_name, text_of
 
+PREFIX = "tacit-"
 MARKER = "<!-- tacit: the sections below are read back as structure -->"
 STAMPS = ("skill-id", "version-id")
 """What an export may say about itself beside the content, to find its skill again."""
+_TEXTS = ("category", "signature", "extends", "person")
+T = TypeVar("T")
 _MARKER_LINE = re.compile(rf"^{re.escape(MARKER)}[ \t]*$", re.MULTILINE)
 
 
@@ -79,7 +93,7 @@ def examine(text: str, *, directory: str = "") -> tuple[Parsed | None, list[Prob
     problems += damage
     if halves := list(_half_characters(parsed, document)):
         return None, problems + halves
-    warnings = tuple(problem.as_warning() for problem in problems)
+    warnings = tuple(replace(problem, severity="warning") for problem in problems)
     return replace(parsed, warnings=warnings), problems
 
 
@@ -120,17 +134,17 @@ def _top_level(content: SkillContent) -> Iterator[tuple[str, str]]:
 def _own_pairs(content: SkillContent) -> Iterator[tuple[str, str]]:
     if content.kind is not Kind.PROCEDURE:
         yield "tacit-kind", content.kind.value
-    for name in ("category", "signature", "extends", "person"):
+    for name in _TEXTS:
         if value := getattr(content, name):
             yield PREFIX + name, value
     if content.tags:
-        yield "tacit-tags", own.compact(content.tags)
+        yield "tacit-tags", _compact(content.tags)
     if content.cues:
-        yield "tacit-cues", own.write_cues(content.cues)
+        yield "tacit-cues", _compact([[cue.term, cue.weight] for cue in content.cues])
     if content.surroundings:
-        yield "tacit-surroundings", own.compact(content.surroundings)
+        yield "tacit-surroundings", _compact(content.surroundings)
     if content.capabilities != Capabilities():
-        yield "tacit-capabilities", own.compact(content.capabilities)
+        yield "tacit-capabilities", _compact(content.capabilities)
     if content.portable:
         yield "tacit-portable", "true"
     if not content.shareable:
@@ -142,19 +156,23 @@ def _exact_pairs(content: SkillContent) -> Iterator[tuple[str, str]]:
     """What the visible text cannot carry exactly; nothing of this is there for an ordinary skill."""
     for name in HEADINGS:
         if not is_exact(name, getattr(content, name)):
-            yield _key(name), own.compact(getattr(content, name))
+            yield PREFIX + name.replace("_", "-"), _compact(getattr(content, name))
     if split_tools(" ".join(content.allowed_tools)) != content.allowed_tools:
-        yield "tacit-allowed-tools", own.compact(content.allowed_tools)
+        yield "tacit-allowed-tools", _compact(content.allowed_tools)
     _, margins = _trim(content.body)
     if any(margins):
-        yield "tacit-body-margins", own.compact(margins)
+        yield "tacit-body-margins", _compact(margins)
     if clashing := {key: value for key, value in content.metadata.items() if key.startswith(PREFIX)}:
-        yield "tacit-metadata", own.compact(clashing)
+        yield "tacit-metadata", _compact(clashing)
     listed = [(file.path, file.encoding) for file in content.files]
     if listed != sorted(listed) or any(
         _looks_like_text(file.content) for file in content.files if file.encoding == "base64"
     ):
-        yield "tacit-files", own.compact([list(pair) for pair in listed])
+        yield "tacit-files", _compact(listed)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def _looks_like_text(content: str) -> bool:
@@ -163,10 +181,6 @@ def _looks_like_text(content: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _key(name: str) -> str:
-    return PREFIX + name.replace("_", "-")
 
 
 def _trim(text: str) -> tuple[str, tuple[str, str]]:
@@ -184,24 +198,104 @@ def _written_body(content: SkillContent) -> str:
     return "\n\n".join(part for part in (core, MARKER, sections) if part)
 
 
+class _OwnMetadata:
+    """Takes Tacit's values out of a metadata map; what stays is foreign."""
+
+    def __init__(self, metadata: Mapping[str, str], *, line: int) -> None:
+        self.foreign = dict(metadata)
+        self.problems: list[Problem] = []
+        self._line = line
+
+    def take(self, key: str, read: Callable[[str], T], otherwise: T) -> T:
+        """Take one value out; a damaged one counts as absent, is reported, and stays."""
+        name = PREFIX + key.replace("_", "-")
+        try:
+            value = read(self.foreign[name]) if name in self.foreign else otherwise
+        except (ValueError, RecursionError) as error:
+            message = f"the metadata value of {name!r} cannot be read: {error}"
+            hint = "correct it, or delete the line"
+            self.problems.append(
+                Problem(
+                    rule="own-metadata",
+                    message=message,
+                    field="metadata",
+                    severity="warning",
+                    line=self._line,
+                    hint=hint,
+                )
+            )
+            return otherwise
+        self.foreign.pop(name, None)
+        return value
+
+
+def _json_of(kind: Any) -> Callable[[str], Any]:
+    """Return a reader of JSON text as this type, in which unknown keys are an error."""
+
+    def read_json(text: str) -> Any:
+        found = json.loads(text)
+        value = msgspec.convert(found, type=kind)
+        if not _holds_all(asdict(_Box(value))["value"], found):
+            raise ValueError("it has unknown keys")
+        return value
+
+    return read_json
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    value: Any
+
+
+def _holds_all(value: Any, found: Any) -> bool:
+    """Whether every key that was found is part of the value."""
+    if isinstance(found, dict):
+        return all(key in value and _holds_all(value[key], item) for key, item in found.items())
+    return not isinstance(found, list) or all(map(_holds_all, value, found))
+
+
+@cache
+def _field_types() -> dict[str, Any]:
+    return get_type_hints(SkillContent)
+
+
+def _flag(text: str) -> bool:
+    if text.casefold() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.casefold() == "true"
+
+
+def _margins(text: str) -> tuple[str, str]:
+    found: tuple[str, str] = msgspec.convert(json.loads(text), type=tuple[str, str])
+    if "".join(found).strip():
+        raise ValueError("not two texts of blanks")
+    return found
+
+
+def _cues(text: str) -> tuple[Cue, ...]:
+    found = msgspec.convert(json.loads(text), type=list[tuple[str, float]])
+    if not all(math.isfinite(weight) for _, weight in found):
+        raise ValueError("a weight is not a finite number")
+    return tuple(Cue(term=term, weight=weight) for term, weight in found)
+
+
 def _interpret(document: FrontMatter, directory: str) -> tuple[Parsed, list[Problem]]:
     fields = document.fields
-    line = fields["metadata"].line if "metadata" in fields else 2
-    mine = OwnMetadata(_metadata(fields), line=line)
-    stamp = {key: value for key in STAMPS if (value := mine.take(key, str))}
+    mine = _OwnMetadata(_metadata(fields), line=fields["metadata"].line if "metadata" in fields else 2)
+    stamp = {key: value for key in STAMPS if (value := mine.take(key, str, ""))}
     body, structure = _read_body(document.body, mine)
-    files = mine.take("files", _read_files) or ()
+    files = mine.take("files", _json_of(tuple[tuple[str, str], ...]), ())
     known: dict[str, Any] = structure | {
-        "kind": mine.take("kind", own.read_kind) or Kind.PROCEDURE,
-        "capabilities": mine.take("capabilities", own.read_capabilities) or Capabilities(),
-        "portable": mine.take("portable", own.read_flag) or False,
-        "shareable": mine.take("shareable", own.read_flag) is not False,
+        "kind": mine.take("kind", Kind, Kind.PROCEDURE),
+        "portable": mine.take("portable", _flag, False),
+        "shareable": mine.take("shareable", _flag, True),
         "allowed_tools": _tools(fields.get("allowed-tools"), mine),
+        "cues": mine.take("cues", _cues, ()),
     }
-    known |= {name: mine.take(name, str) or "" for name in ("category", "signature", "extends", "person")}
-    known |= {name: mine.take(name, own.read_strings) or () for name in ("tags", "surroundings")}
-    known["cues"] = mine.take("cues", own.read_cues) or ()
-    clashing = mine.take("metadata", own.read_string_map) or {}
+    known |= {name: mine.take(name, str, "") for name in _TEXTS}
+    for name, default in (("capabilities", Capabilities()), ("tags", ()), ("surroundings", ())):
+        known[name] = mine.take(name, _json_of(_field_types()[name]), default)
+    clashing = mine.take("metadata", _json_of(dict[str, str]), {})
     content = SkillContent(
         name=normal_name(text_of(fields.get("name"))) or normal_name(directory),
         description=text_of(fields["description"]),
@@ -232,8 +326,8 @@ def _flat(value: Plain) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _tools(found: Field | None, mine: OwnMetadata) -> tuple[str, ...]:
-    exact = mine.take("allowed-tools", own.read_strings)
+def _tools(found: Field | None, mine: _OwnMetadata) -> tuple[str, ...]:
+    exact: tuple[str, ...] = mine.take("allowed-tools", _json_of(tuple[str, ...]), ())
     if found is None:
         return ()
     if isinstance(found.data, list):
@@ -242,9 +336,9 @@ def _tools(found: Field | None, mine: OwnMetadata) -> tuple[str, ...]:
     return exact if exact and " ".join(exact) == shown else split_tools(shown)
 
 
-def _read_body(text: str, mine: OwnMetadata) -> tuple[str, dict[str, Any]]:
-    lead, trail = mine.take("body-margins", own.read_margins) or ("", "")
-    exact = {name: mine.take(name, own.read_exact(name)) or () for name in HEADINGS}
+def _read_body(text: str, mine: _OwnMetadata) -> tuple[str, dict[str, Any]]:
+    lead, trail = mine.take("body-margins", _margins, ("", ""))
+    exact = {name: mine.take(name, _json_of(_field_types()[name]), ()) for name in HEADINGS}
     markers = list(_MARKER_LINE.finditer(text))
     # Parts had no section of their own once, only metadata; a file from then still says what it is made of.
     formerly = {"sub_skills": exact["sub_skills"]} if exact["sub_skills"] else {}
@@ -257,11 +351,3 @@ def _read_body(text: str, mine: OwnMetadata) -> tuple[str, dict[str, Any]]:
             structure[name] = values
     core = "\n\n".join(part for part in (_trim(text[: markers[-1].start()])[0], found.rest) if part)
     return lead + core + trail, structure
-
-
-def _read_files(text: str) -> tuple[tuple[str, str], ...]:
-    found = json.loads(text)
-    pairs = tuple(tuple(pair) for pair in found if isinstance(pair, list)) if isinstance(found, list) else ()
-    if not all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
-        raise ValueError("not a list of path and encoding")
-    return tuple((pair[0], pair[1]) for pair in pairs)

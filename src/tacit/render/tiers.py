@@ -7,11 +7,9 @@ tier 3 reads one bundled file and refuses every path that leads out of the skill
 from __future__ import annotations
 
 import base64
-import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.render.catalogue import Entry
@@ -19,35 +17,12 @@ from tacit.render.context import evidence_line
 from tacit.render.safe_files import is_file, is_folder, is_link
 from tacit.render.sections import instructions
 from tacit.render.validation import path_fault
-from tacit.text.safe_markdown import attribute, clean, one_line, shown, shown_line
+from tacit.text.safe_markdown import attribute, clean, shown, shown_line
 from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20
 LISTED_FILES_MAX = 200
 _MARKDOWN = (".md", ".markdown", ".mdx", ".txt", ".rst")
-
-
-class Listed(Protocol):
-    """Anything that can stand in a listing."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def path(self) -> Path | None: ...
-
-
-def to_prompt(skills: Iterable[Listed]) -> str:
-    """Write the `<available_skills>` block of the Agent Skills reference: one element per line, escaped."""
-    lines = ["<available_skills>"]
-    for skill in skills:
-        lines += ["<skill>", "<name>", html.escape(one_line(skill.name)), "</name>"]
-        lines += ["<description>", html.escape(clean(skill.description)), "</description>"]
-        if skill.path:
-            lines += ["<location>", html.escape(str(skill.path), quote=False), "</location>"]
-        lines.append("</skill>")
-    return "\n".join([*lines, "</available_skills>"])
 
 
 def listing(entries: Sequence[Entry], *, budget_tokens: int) -> str:

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.render.frontmatter_fields import Field
-from tacit.render.problems import Problem
+from tacit.render.frontmatter import Field, Problem
 from tacit.text.words import estimate_tokens
 
 NAME_LENGTH_MAX = 64

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.render.frontmatter import NODES_MAX
 from tacit.render.skill_md import MARKER, examine
-from tacit.render.yaml_reading import NODES_MAX
 
 HEAD = "---\nname: x\ndescription: y\n---\n"
 PIECES = [
