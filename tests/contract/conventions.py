@@ -31,15 +31,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One source file: its path below `src/tacit`, its text and its tree."""
+    """One source file: its path below `src/tacit`, its text, its tree and, walked once for all rules, the nodes of it."""
 
     path: str
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
 
     @classmethod
     def parse(cls, path: str, text: str) -> Module:
-        return cls(path, text, ast.parse(text))
+        tree = ast.parse(text)
+        return cls(path, text, tree, tuple(ast.walk(tree)))
 
     @property
     def lines(self) -> int:
@@ -121,7 +123,7 @@ def options_are_keyword_only(module: Module) -> Iterator[Offence]:
 
 
 def classes_are_small(module: Module) -> Iterator[Offence]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.ClassDef) or _may_be_large(module, node):
             continue
         methods = [n for n in node.body if isinstance(n, Function) and not n.name.startswith("_")]
@@ -143,7 +145,7 @@ def module_has_docstring(module: Module) -> Iterator[Offence]:
 def excepts_are_narrow(module: Module) -> Iterator[Offence]:
     if module.path in BROAD_EXCEPT_ALLOWED:
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ExceptHandler) and (node.type is None or _is_broad(node.type)):
             if _passes_on(node):
                 continue
@@ -159,7 +161,8 @@ def _passes_on(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_broad_suppress(call: ast.Call) -> bool:
-    return ast.unparse(call.func).endswith("suppress") and any(_is_broad(kind) for kind in call.args)
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name == "suppress" and any(_is_broad(kind) for kind in call.args)
 
 
 def _is_broad(caught: ast.expr) -> bool:
@@ -171,7 +174,7 @@ def environment_is_read_in_config(module: Module) -> Iterator[Offence]:
     if module.path.startswith(ENVIRONMENT_ALLOWED):
         return
     readers = {"environ", "environb", "getenv"}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in readers and ast.unparse(node.value) == "os":
             yield node.lineno, f"os.{node.attr} belongs to config"
         elif isinstance(node, ast.ImportFrom) and node.module == "os":
@@ -180,7 +183,7 @@ def environment_is_read_in_config(module: Module) -> Iterator[Offence]:
 
 
 def imports_are_absolute(module: Module) -> Iterator[Offence]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and node.level:
             yield node.lineno, "import from the defining module by its full name"
 
@@ -188,14 +191,14 @@ def imports_are_absolute(module: Module) -> Iterator[Offence]:
 def pure_modules_use_the_standard_library_only(module: Module) -> Iterator[Offence]:
     if not module.path.startswith(PURE):
         return
-    for line, name in _imported(module.tree):
+    for line, name in _imported(module):
         root = name.split(".", 1)[0]
         if root != "tacit" and root not in sys.stdlib_module_names:
             yield line, f"{root} is not in the standard library"
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def _imported(module: Module) -> Iterator[tuple[int, str]]:
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -206,7 +209,7 @@ def surfaces_leave_the_store_alone(module: Module) -> Iterator[Offence]:
     """A surface translates and calls the API; it never reads or writes the store itself."""
     if not module.path.startswith("surfaces"):
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr == "store" and isinstance(node.ctx, ast.Load):
             owner = ast.unparse(node.value)
             if owner.endswith(("memory", ".context")):
@@ -216,7 +219,7 @@ def surfaces_leave_the_store_alone(module: Module) -> Iterator[Offence]:
 def printing_is_for_surfaces(module: Module) -> Iterator[Offence]:
     if module.path.startswith(("surfaces", "features")):
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             yield node.lineno, "print belongs to surfaces"
 

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
@@ -19,11 +20,6 @@ from tests.contract.conventions import RULES, Module, Rule, definitions
 from tests.contract.project_files import ROOT, text_files
 
 PACKAGE = ROOT / "src" / "tacit"
-MODULES = [
-    Module.parse(path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if not path.is_relative_to(PACKAGE / "demo")  # the demo's little project is data, not our code
-]
 
 FUNCTION_LINES_P90 = 30
 CLASS_NAMES_REUSED = 0.03
@@ -81,9 +77,19 @@ GOOD = [
 ]
 
 
+@cache
+def modules() -> tuple[Module, ...]:
+    """Parse the source when the first test needs it: collecting the tests takes no time for it."""
+    return tuple(
+        Module.parse(path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not path.is_relative_to(PACKAGE / "demo")  # the demo's little project is data, not our code
+    )
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_source_keeps_the_rule(rule: Rule) -> None:
-    offences = [f"src/tacit/{m.path}:{line}: {what}" for m in MODULES for line, what in rule(m)]
+    offences = [f"src/tacit/{m.path}:{line}: {what}" for m in modules() for line, what in rule(m)]
     assert not offences, listing(offences)
 
 
@@ -103,8 +109,8 @@ def test_rules_leave_good_code_alone(path: str, text: str) -> None:
 
 def test_class_names_have_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for module in MODULES:
-        for node in ast.walk(module.tree):
+    for module in modules():
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module.path)
     reused = [f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1]
@@ -113,7 +119,7 @@ def test_class_names_have_one_meaning() -> None:
 
 def test_module_names_have_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for module in MODULES:
+    for module in modules():
         stem = PurePosixPath(module.path).stem
         if stem not in ("__init__", "__main__"):
             places[stem].append(module.path)
@@ -129,7 +135,7 @@ def test_glossary_is_short_and_gives_each_word_one_meaning() -> None:
 
 
 def test_nine_functions_in_ten_fit_the_soft_ceiling() -> None:
-    sized = sorted((d.lines, f"src/tacit/{m.path}:{d.node.lineno} {d.name}") for m in MODULES for d in definitions(m))
+    sized = sorted((d.lines, f"src/tacit/{m.path}:{d.node.lineno} {d.name}") for m in modules() for d in definitions(m))
     p90 = sized[max(int(len(sized) * 0.9) - 1, 0)][0]
     longest = [f"{lines} lines  {where}" for lines, where in sized if lines > FUNCTION_LINES_P90]
     assert p90 <= FUNCTION_LINES_P90, f"p90 is {p90}" + listing(longest)

@@ -1,6 +1,6 @@
 """BERT's forward pass in numpy: token numbers in → one vector for each token out. Loads no code, only numbers.
 
-For models whose folder has safetensors and no ONNX file. The weights stay mapped where their type allows it; only what is
+The weights stay mapped where their type allows it; only what is
 fused is copied. Needs the extra `semantic`.
 """
 
@@ -42,7 +42,7 @@ class Shape:
         """Read a model's config.json; raises `ConfigError` for models of another build."""
         kind = (config.get("model_type", "bert"), config.get("hidden_act", "gelu"))
         if kind != ("bert", "gelu") or config.get("position_embedding_type", "absolute") != "absolute":
-            hint = "use a BERT model such as all-MiniLM-L6-v2, or a folder with onnx/model.onnx"
+            hint = "use a BERT model such as all-MiniLM-L6-v2"
             raise ConfigError(f"{folder} holds a model that is not built like BERT", code="not_bert", hint=hint)
         names = "num_hidden_layers num_attention_heads hidden_size intermediate_size max_position_embeddings vocab_size"
         sizes: list[Any] = [config.get(name) for name in names.split()]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
 from tacit.providers.embedding.model_files import is_path
-from tacit.providers.embedding.sentence import GRAPHS, WEIGHTS, SentenceEncoder
+from tacit.providers.embedding.sentence import WEIGHTS, SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder, is_static
 
 _LONGEST_TEXT = 20_000
@@ -223,31 +223,21 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise Mistake("models of the hub need the extra `semantic`", code="extra_missing", hint=INSTALL) from error
-    weights = GRAPHS[0] if find_spec("onnxruntime") else WEIGHTS
-    for wanted in (weights, WEIGHTS):  # not every model has an ONNX file
-        for cached in (True, False):
-            try:
-                folder = Path(
-                    snapshot_download(
-                        named[1],
-                        revision=named[2],
-                        cache_dir=hub_cache,
-                        allow_patterns=[*_SMALL_FILES, wanted],
-                        local_files_only=cached,
-                    )
-                )
-            except (OSError, ValueError) as error:
-                if not cached:
-                    hint = "check the network and the name, or copy the model's folder here and name that"
-                    raise Outage(
-                        f"the model {named[1]} could not be fetched",
-                        code="model_not_fetched",
-                        hint=hint,
-                        retryable=True,
-                    ) from error
-                continue
-            if (folder / wanted).is_file():
-                return folder
-    raise ConfigError(
-        f"the model {named[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", code="no_weights", hint="name another model"
-    )
+    for cached in (True, False):
+        try:
+            folder = snapshot_download(
+                named[1],
+                revision=named[2],
+                cache_dir=hub_cache,
+                allow_patterns=[*_SMALL_FILES, WEIGHTS],
+                local_files_only=cached,
+            )
+        except (OSError, ValueError) as error:
+            if not cached:
+                hint = "check the network and the name, or copy the model's folder here and name that"
+                message = f"the model {named[1]} could not be fetched"
+                raise Outage(message, code="model_not_fetched", hint=hint, retryable=True) from error
+            continue
+        if (Path(folder) / WEIGHTS).is_file():
+            return Path(folder)
+    raise ConfigError(f"the model {named[1]} has no {WEIGHTS}", code="no_weights", hint="name another model")

@@ -1,16 +1,14 @@
 """A sentence encoder in a folder: texts → tokens → one vector each, the mean of its tokens' vectors, of length 1.
 
-Runs the folder's ONNX file where there is one and onnxruntime is installed, else its safetensors in numpy. Opening reads
-small files only; the weights are loaded with the first text. Needs the extra `semantic`.
+Runs the folder's safetensors in numpy. Opening reads small files only; the weights are loaded with the first text. Needs the
+extra `semantic`.
 """
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,17 +22,13 @@ from tacit.providers.embedding.model_files import (
     read_document,
     read_tensors,
     read_wordpieces,
-    sampled,
 )
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-GRAPHS = ("onnx/model.onnx", "model.onnx")
 WEIGHTS = "model.safetensors"
-_OUTSIDE = b"\x0a\x08location\x12"
-"""What an ONNX file says, as protocol buffers, where a tensor's numbers lie in another file."""
 _DEFAULT_TOKENS = 256
 _BATCH_TOKENS = 1024
 """Tokens that go through the model together, padding counted: more of them leave the processor's cache."""
@@ -49,11 +43,9 @@ class SentenceEncoder:
         """Look at the folder; raises `ConfigError` where it holds no model that can be used here."""
         self._folder = folder
         self._config = read_document(str(folder / "config.json")) or {}
-        self._graph = graph_in(folder)
-        if self._graph is None and not (folder / WEIGHTS).is_file():
-            raise ConfigError(
-                f"{folder} has neither {WEIGHTS} nor {GRAPHS[0]}", code="no_weights", hint="name a folder with a model"
-            )
+        self._weights = str(folder / WEIGHTS)
+        if not (folder / WEIGHTS).is_file():
+            raise ConfigError(f"{folder} has no {WEIGHTS}", code="no_weights", hint="name a folder with a model")
         width = self._config.get("hidden_size")
         if type(width) is not int or not 0 < width <= 1 << 16:
             raise ConfigError(
@@ -66,7 +58,7 @@ class SentenceEncoder:
     @cached_property
     def identity(self) -> str:
         """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
-        digest = sha256(self._fingerprint)
+        digest = sha256(fingerprint(read_tensors(self._weights)))
         digest.update(self._pieces.fingerprint())
         digest.update(
             (self._folder / "config.json").read_bytes()
@@ -131,47 +123,19 @@ class SentenceEncoder:
 
     @cached_property
     def _forward(self) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]:
-        if self._graph:
-            from tacit.providers.embedding.onnx_graph import Graph
-
-            self._fingerprint  # noqa: B018 - refuses a file that is not whole
-            return Graph(str(self._graph))
         from tacit.providers.embedding.bert import Bert, Shape
 
-        path = str(self._folder / WEIGHTS)
         shape = Shape.of(self._config, folder=str(self._folder))
         if len(self._pieces.tokens) > shape.tokens:
             raise ConfigError(
                 f"{self._folder} has more tokens than the model knows", code="too_many_tokens", hint=FETCH_AGAIN
             )
         try:
-            return Bert(read_tensors(path), shape, path=path)
+            return Bert(read_tensors(self._weights), shape, path=self._weights)
         except MemoryError as error:
             raise ConfigError(
-                f"{path} does not fit into the memory", code="out_of_memory", hint="use a smaller model"
+                f"{self._weights} does not fit into the memory", code="out_of_memory", hint="use a smaller model"
             ) from error
-
-    @cached_property
-    def _fingerprint(self) -> bytes:
-        if not self._graph:
-            return fingerprint(read_tensors(str(self._folder / WEIGHTS)))
-        with self._graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            if mapped.find(_OUTSIDE) >= 0:
-                hint = "use a model in one file, such as all-MiniLM-L6-v2"
-                raise ConfigError(
-                    f"{self._graph} keeps its weights in another file", code="external_weights", hint=hint
-                )
-            view = memoryview(mapped)
-            digest = sampled(view)
-            view.release()
-            return digest
-
-
-def graph_in(folder: Path) -> Path | None:
-    """The ONNX file that is to be run: only where there is something to run it with."""
-    files = (folder / name for name in GRAPHS)
-    found = next((file for file in files if file.is_file() and file.stat().st_size), None)
-    return found if found and find_spec("onnxruntime") else None
 
 
 def _batches(rows: list[list[int]]) -> Iterator[list[int]]:

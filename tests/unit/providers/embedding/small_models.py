@@ -117,38 +117,3 @@ def plain_bert(tensors: Mapping[str, Any], numbers: list[int]) -> Any:
         x = normed(dense(inner, f"{at}.output.dense") + x, f"{at}.output.LayerNorm")
     mean = x.mean(axis=0)
     return mean / np.linalg.norm(mean)
-
-
-def onnx_lookup(table: Any) -> bytes:
-    """An ONNX file that looks each token up in a table: the smallest model that gives vectors for tokens.
-
-    Protocol buffers by hand: a field is its number and wire type, then its value.
-    """
-    rows, width = table.shape
-    weights = _field(1, rows) + _field(1, width) + _field(2, 1) + _field(8, b"table") + _field(9, table.tobytes())
-    # The mask must be an input that the graph knows, and need not be used.
-    node = _field(1, b"table") + _field(1, b"input_ids") + _field(2, b"last_hidden_state") + _field(4, b"Gather")
-    inputs = [_value(name, 7, ["b", "t"]) for name in (b"input_ids", b"attention_mask")]
-    output = _value(b"last_hidden_state", 1, ["b", "t", width])
-    graph = _field(1, node) + _field(2, b"lookup") + _field(5, weights)
-    graph += b"".join(_field(11, entry) for entry in inputs) + _field(12, output)
-    return _field(1, 8) + _field(7, graph) + _field(8, _field(1, b"") + _field(2, 17))
-
-
-def _value(name: bytes, kind: int, sizes: list[str | int]) -> bytes:
-    dims = b"".join(_field(1, _field(2, size.encode()) if isinstance(size, str) else _field(1, size)) for size in sizes)
-    return _field(1, name) + _field(2, _field(1, _field(1, kind) + _field(2, dims)))
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])

@@ -19,7 +19,6 @@ from tests.unit.providers.embedding.small_models import (
     WORDS,
     bert_folder,
     bert_tensors,
-    onnx_lookup,
     plain_bert,
     write_safetensors,
 )
@@ -127,33 +126,6 @@ def test_gelu_is_the_exact_one_and_not_its_usual_approximation():
     assert np.abs(gelu(x.copy()) - exact).max() < 1e-6
 
 
-def test_an_onnx_file_is_run_where_there_is_one_and_names_a_space_of_its_own(tmp_path):
-    plain = SentenceEncoder(bert_folder(tmp_path))
-    before = plain.identity
-    table = np.random.default_rng(1).normal(0, 1, (len(WORDS), WIDTH)).astype(np.float32)
-    (tmp_path / "onnx").mkdir()
-    (tmp_path / "onnx" / "model.onnx").write_bytes(onnx_lookup(table))
-    encoder = SentenceEncoder(tmp_path)
-    found = arrays(encoder.embed(["add a column", "run"]))
-    for vector, words in zip(found, (["add", "a", "column"], ["run"]), strict=True):
-        mean = table[numbers(*words)].mean(axis=0)
-        assert vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
-    assert encoder.identity != before
-
-
-@pytest.mark.parametrize("data", [b"no model", b"\x08\x08", bytes(1000)])
-def test_an_onnx_file_that_is_none_is_told(tmp_path, data):
-    (bert_folder(tmp_path) / "model.onnx").write_bytes(data)
-    with raises(ConfigError, "onnx_not_loadable"):
-        SentenceEncoder(tmp_path).embed(["add"])
-
-
-def test_an_onnx_file_of_another_width_is_told(tmp_path):
-    (bert_folder(tmp_path) / "model.onnx").write_bytes(onnx_lookup(np.ones((len(WORDS), 8), dtype=np.float32)))
-    with raises(ConfigError, "wrong_dimensions"):
-        SentenceEncoder(tmp_path).embed(["add"])
-
-
 def test_numbers_that_are_not_finite_are_an_outage_and_never_a_vector(tmp_path):
     tensors = bert_tensors()
     tensors["embeddings.word_embeddings.weight"][WORDS.index("drop")] = np.nan
@@ -221,15 +193,6 @@ def test_a_folder_without_weights_or_width_is_refused_at_once(tmp_path):
         SentenceEncoder(folder)
 
 
-def test_a_graph_with_its_weights_in_another_file_is_refused(tmp_path):
-    folder = bert_folder(tmp_path)
-    (folder / "model.onnx").write_bytes(b"..\x0a\x08location\x12\x05x.bin..")
-    with raises(ConfigError, "external_weights"):
-        SentenceEncoder(folder).identity  # noqa: B018
-    with raises(ConfigError, "external_weights"):
-        SentenceEncoder(folder).embed(["add"])
-
-
 def test_a_layer_behind_the_pooling_is_refused(tmp_path):
     (bert_folder(tmp_path) / "modules.json").write_text('[{"type": "sentence_transformers.models.Dense"}]')
     with raises(ConfigError, "layer_after_pooling"):
@@ -241,7 +204,7 @@ def test_opening_loads_neither_numpy_nor_the_weights(tmp_path):
     code = (
         "import sys; from pathlib import Path; from tacit.providers.embedding.embedder_choice import open_embedder; "
         f"e = open_embedder({str(folder)!r}, home=Path({str(tmp_path)!r})); e.identity; e.dimensions; "
-        "print(sorted({'numpy', 'onnxruntime', 'openai', 'huggingface_hub', 'tokenizers'} & set(sys.modules)))"
+        "print(sorted({'numpy', 'openai', 'huggingface_hub', 'tokenizers'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
