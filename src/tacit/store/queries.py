@@ -128,7 +128,18 @@ def find(store: Store, reference: str) -> StoredVersion:
             code="ambiguous_reference",
             hint="give more characters of the id",
         )
-    raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills --all`")
+    raise NotFound(
+        f"no skill or version {reference!r}", hint=f"{_nearest_name(store, reference)}see `tacit skills --all`"
+    )
+
+
+def _nearest_name(store: Store, reference: str) -> str:
+    """Return a suggestion for a mistyped name. The name of a preference would tell others what it is."""
+    import difflib
+
+    names = {each.version.name for each in store.catalogue() if each.version.content.kind is not Kind.PREFERENCE}
+    near = difflib.get_close_matches(reference, sorted(names), n=1)
+    return f"did you mean `{near[0]}`? else " if near else ""
 
 
 def _sequence(stored: StoredVersion) -> int:

@@ -60,7 +60,7 @@ def add(
     by = ctx.person(by) if ctx.caller.is_person else by or "agent"
     results = [_one(ctx, source, details, by) for source in sources]
     documents = [_result_document(source, result) for source, result in zip(sources, results, strict=True)]
-    ctx.answer({"results": documents}, lambda: _show_added(ctx, sources, results))
+    ctx.report({"results": documents}, lambda: _show_added(ctx, sources, results))
     failed = [result for result in results if isinstance(result, TacitError)]
     if len(sources) == 1 and failed:
         ctx.end_with(failed[0])
@@ -155,7 +155,7 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
 def list_(ctx: CommandContext, *, every: bool) -> None:
     """List the documents that may be cited."""
     documents = Research(ctx.memory).documents(every=every)
-    ctx.answer({"documents": [_record(each) for each in documents]}, lambda: _show_list(ctx, documents))
+    ctx.report({"documents": [_record(each) for each in documents]}, lambda: _show_list(ctx, documents))
 
 
 def _record(stored: StoredVersion) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
     """Show one document: its record, its sections and its passages with their pages."""
     stored, passages = Research(ctx.memory).document(name)
     document = _record(stored) | {"description": stored.version.content.description, "passages": passages}
-    ctx.answer(document, lambda: _show_document(ctx, stored, passages, with_text=with_text))
+    ctx.report(document, lambda: _show_document(ctx, stored, passages, with_text=with_text))
 
 
 def _show_document(ctx: CommandContext, stored: StoredVersion, passages: Sequence[Passage], *, with_text: bool) -> None:
@@ -247,4 +247,4 @@ def remove(ctx: CommandContext, *, name: str, by: str, reason: str) -> None:
     ctx.caller.require_person("research remove")
     move = Research(ctx.memory).remove(name, by=ctx.person(by), reason=reason)
     document = {"name": name, "version_id": move.version_id, "before": move.before, "status": move.after}
-    ctx.answer(document, lambda: ctx.console.print(f"{escape(clean(name))} is {move.after}"))
+    ctx.report(document, lambda: ctx.console.print(f"{escape(clean(name))} is {move.after}"))

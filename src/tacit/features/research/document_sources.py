@@ -15,8 +15,8 @@ from tacit.domain.document import ABSTRACT, EVIDENCE_TYPES, Document, Passage
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
 from tacit.features.research.documents.pdf import Progress
 from tacit.features.research.documents.reading import read
+from tacit.features.research.fetcher import Fetched, Fetcher, origin
 from tacit.features.research.papers import Paper, PaperSource, PaperSourceKind, arxiv_paper, parse_source, scholar_paper
-from tacit.providers.http import Fetched, Fetcher, origin
 
 FILE_MB = 100
 

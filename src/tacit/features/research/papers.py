@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 
 from tacit.domain.errors import Mistake, NotFound, Outage
-from tacit.providers.http import Fetcher
+from tacit.features.research.fetcher import Fetcher
 
 _NEW = r"\d{4}\.\d{4,5}(?:v\d{1,3})?"
 _OLD = r"[a-z][a-z-]*(?:\.[A-Za-z-]{2,})?/\d{7}(?:v\d{1,3})?"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tacit.domain.errors import NotFound, Outage
+from tacit.features.research.fetcher import Fetcher
 from tacit.features.research.papers import arxiv_paper, parse_source, scholar_paper
-from tacit.providers.http import Fetcher
 from tests.raising import raises
 from tests.unit.features.research.services import ERROR, NOBODY, Services, atom, record
 

@@ -12,8 +12,8 @@ from tacit.domain.document import ABSTRACT
 from tacit.domain.errors import NotFound, Outage, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.features.research.document_sources import Papers
+from tacit.features.research.fetcher import Fetcher
 from tacit.features.research.research import Research
-from tacit.providers.http import Fetcher
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.features.research.documents.made_documents import DOCUMENTS

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, Outage, Refusal
-from tacit.providers.http import MALFORMED, NOT_PUBLIC, TOO_LARGE, UNREACHABLE, Fetcher, is_public, origin
+from tacit.features.research.fetcher import NOT_PUBLIC, Fetcher, is_public, origin
+from tacit.providers.http import MALFORMED, TOO_LARGE, UNREACHABLE
 from tests.raising import raises
 from tests.unit.features.research.services import Services, serving
 
