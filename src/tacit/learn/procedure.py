@@ -216,7 +216,7 @@ MADE_BY = "tacit.synthesis/1"
 MIN_STEPS = 3
 """Meaningful actions in the attempt; what the gate asks of the finished procedure is its own matter."""
 _MIN_KEPT = 2
-_BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git status", "git fetch", "gh pr create"})
+BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git status", "git fetch", "gh pr create"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,7 +402,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
 def _changes(action: ToolCall) -> bool:
     """Whether it changes what a check looks at; putting it under version control does not."""
     return action.effect is Effect.WRITE and not (
-        action.programs and all(command.label in _BOOKKEEPING for command in action.programs)
+        action.programs and all(command.label in BOOKKEEPING for command in action.programs)
     )
 
 

@@ -85,7 +85,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
         if (found := candidate_of(trajectory, correction_steps, assessment=assessment))
     ]
     notes = (
-        *_skipped_notes(made, trajectory, actions=actions),
+        *([skipped_note(made, trajectory)] if isinstance(made, SkippedProcedure) else ()),
         *_recovered(recoveries),
         *_corrected(corrections),
         *_commands(actions),
@@ -114,12 +114,9 @@ def _draft(
     return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
 
 
-def _skipped_notes(
-    made: Candidate | SkippedProcedure | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]
-) -> Iterator[AttemptNote]:
-    """Yield why there is no procedure, and what the attempt changed."""
-    if not isinstance(made, SkippedProcedure):
-        return
+def skipped_note(made: SkippedProcedure, trajectory: Trajectory) -> AttemptNote:
+    """Return why there is no procedure, and what the attempt changed."""
+    actions = tool_calls(trajectory)
     root = trajectory.environment.workspace.rstrip("/") + "/"
     changed = dict.fromkeys(action.path.removeprefix(root) for action in actions if _changed_file(action))
     if changed:
@@ -128,7 +125,7 @@ def _skipped_notes(
     else:
         done = "" if actions else " It called no tool."
     detail = {"reason": made.reason, "actions": str(len(actions))}
-    yield AttemptNote(kind=AttemptNoteKind.SKIPPED, text=made.text + done, detail=detail)
+    return AttemptNote(kind=AttemptNoteKind.SKIPPED, text=made.text + done, detail=detail)
 
 
 def _changed_file(action: ToolCall) -> bool:

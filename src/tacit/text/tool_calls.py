@@ -22,7 +22,8 @@ from tacit.text.text_sources import TACIT_TOOL_PREFIXES, is_tacit_skill, names_t
 INTERNAL_TOOLS = frozenset(
     "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
     "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory wait_agent list_agents "
-    "followup_task interrupt_agent close_agent tool_search request_user_input get_goal create_goal update_goal".split()
+    "followup_task interrupt_agent close_agent tool_search request_user_input get_goal create_goal update_goal taskcreate "
+    "taskupdate tasklist taskget todo_read".split()
 )
 """Tools that serve only the agent itself: planning, thinking, loading a skill."""
 FILE_READERS = frozenset(

@@ -1,0 +1,209 @@
+"""Merges the draft of a procedure with earlier attempts at the same work, and says whether there are enough of them.
+
+One attempt at shell or file work shows what was done once, not how such work is done: a new procedure needs several like
+runs (`[learn] procedure_runs`). Runs are alike when their tasks share words and most of their acting commands are the same.
+A run that only followed a known skill confirms it. Work whose procedure a person rejected is not proposed again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.errors import TacitError
+from tacit.domain.lifecycle import Status
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Episode, StoredVersion
+from tacit.domain.trajectory import Trajectory
+from tacit.gate.admission import Admission
+from tacit.learn import friction_notes, skill_usage
+from tacit.learn.consensus import consensus
+from tacit.learn.consensus.step_columns import PARAMETER
+from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
+from tacit.learn.single_attempt import draft_of
+from tacit.store import queries
+from tacit.store.context import StoreContext
+from tacit.text.near_duplicates import text_similarity
+from tacit.text.tool_calls import Effect, Operation, operations_of
+from tacit.text.words import terms
+
+MAX_DRAFTS = 12
+"""Attempts that are merged into one procedure; in one pass, further similar attempts only confirm it."""
+MAX_FAILURES = 6
+_SAME_TASK_SIMILARITY = 0.5
+"""How similar the tasks of a failure and a success must be to count as the same kind of task."""
+_MIN_SHARED = 2
+"""Acting commands that like runs share at least."""
+_SEARCHED = 4 * MAX_DRAFTS
+_TEXTS = frozenset({"new_string", "new_str", "content", "file_text", "edits", "input", "patch"})
+"""Arguments with the text that an edit writes."""
+
+Run = tuple[Trajectory, Candidate]
+"""An attempt with the draft that it gives alone."""
+
+
+class DraftMerger:
+    """Turns the draft of one attempt into what is proposed, if anything is."""
+
+    def __init__(self, context: StoreContext, admission: Admission) -> None:
+        self._store, self._admission = context.store, admission
+        self._least = context.config.learn.procedure_runs
+        self._attempts_per_skill: Counter[str] = Counter()
+        self._commands: dict[str, frozenset[str]] = {}
+
+    def merge(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
+        """Merge a procedure with the attempts at the same work; say why where it is not proposed."""
+        closest = self._admission.matching_version(draft)
+        if closest is None:
+            return self._confirmed(draft, trajectory) or self._of_like_runs(draft, trajectory)
+        self._attempts_per_skill[closest.skill.id] += 1
+        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, closest):
+            return dataclasses.replace(draft, content=closest.version.content, origins=closest.version.origins)
+        others = [run for run in self._runs_behind(closest) if run[0].id != trajectory.id]
+        if not others:
+            return draft
+        merged = self._consensus([*others, (trajectory, draft)])
+        return dataclasses.replace(merged, revises=closest.skill.id, parents=(closest.version.id,))
+
+    def _confirmed(self, draft: Candidate, trajectory: Trajectory) -> Candidate | None:
+        """Return the skill that the attempt did nothing but follow.
+
+        Work done in place of a failed step counts as following: refinement handles it.
+        """
+        assessment = self._store.episode(trajectory.id).assessment
+        for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
+            version = self._store.version(version_id).version
+            confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
+            # None in another scope or where a newer version exists.
+            known = self._admission.matching_version(confirming)
+            is_current = known is not None and known.version.id == version_id
+            if is_current and friction_notes.stays_within(trajectory, version.content, start=start):
+                return confirming
+        return None
+
+    def _of_like_runs(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
+        """Merge the draft with like runs; one run is enough where the settings say so."""
+        if self._least <= 1:
+            return draft
+        runs = [*self._like_runs(draft, trajectory), (trajectory, draft)]
+        if len(runs) < self._least:
+            text = f"{len(runs)} like run(s) so far; a procedure needs {self._least}."
+            return SkippedProcedure(reason="too_few_runs", text=text)
+        merged = self._consensus(runs)
+        if len(merged.provenance.trajectory_ids) < self._least or _exact_changes(merged.content) < _MIN_SHARED:
+            return SkippedProcedure(reason="nothing_in_common", text="Like runs share too few steps for a procedure.")
+        if self._was_rejected(merged):
+            return SkippedProcedure(reason="rejected_before", text="A person rejected a procedure of this work.")
+        closest = self._admission.matching_version(merged)
+        if closest is None:
+            return merged
+        return dataclasses.replace(merged, revises=closest.skill.id, parents=(closest.version.id,))
+
+    def _like_runs(self, draft: Candidate, trajectory: Trajectory) -> list[Run]:
+        """Load earlier successes at like work, one per session, the most similar tasks first."""
+        mine = acting_commands(draft.content)
+        sessions = {_session_of(self._store.episode(trajectory.id))}
+        found: list[Run] = []
+        for episode in self._store.search_episodes(terms(trajectory.task.text), limit=_SEARCHED):
+            usable = episode.assessment.verified_success and not (episode.pruned or episode.superseded)
+            if not usable or _session_of(episode) in sessions:
+                continue
+            if episode.id in self._commands and not alike(mine, self._commands[episode.id]):
+                continue
+            run = self._run(episode.id)
+            self._commands[episode.id] = acting_commands(run[1].content) if run else frozenset()
+            if run and alike(mine, self._commands[episode.id]):
+                sessions.add(_session_of(episode))
+                found.append(run)
+            if len(found) >= MAX_DRAFTS - 1:
+                break
+        return found
+
+    def _was_rejected(self, merged: Candidate) -> bool:
+        """Whether a person rejected a procedure that some of these attempts, or the same commands, gave before."""
+        commands = acting_commands(merged.content)
+        attempts = set(merged.provenance.trajectory_ids)
+        return any(
+            not attempts.isdisjoint(stored.version.provenance.trajectory_ids)
+            or commands == acting_commands(stored.version.content)
+            for stored in self._store.catalogue(statuses={Status.REJECTED}, kinds={Kind.PROCEDURE})
+            if not queries.was_set_aside(self._store, stored.version.id)
+        )
+
+    def _runs_behind(self, stored: StoredVersion) -> list[Run]:
+        """Load the attempts that a skill was made of; purged ones are left out."""
+        confirming = self._store.verdicts(version_id=stored.version.id, limit=MAX_DRAFTS)
+        ids = [
+            *stored.version.provenance.trajectory_ids,
+            *(i for each in confirming[::-1] for i in each.trajectory_ids),
+        ]
+        return [run for identity in list(dict.fromkeys(ids))[-MAX_DRAFTS:] if (run := self._run(identity))]
+
+    def _run(self, trajectory_id: str) -> Run | None:
+        """Load an attempt with its draft; none where it was purged or gives no draft."""
+        try:
+            trajectory = self._store.trajectory(trajectory_id)
+        except TacitError:
+            return None
+        made = draft_of(trajectory, self._store.episode(trajectory_id).assessment)
+        return (trajectory, made) if isinstance(made, Candidate) else None
+
+    def _consensus(self, runs: Sequence[Run]) -> Candidate:
+        """Merge runs, the newest last, with what failed attempts at the same task show."""
+        trajectories = {trajectory.id: trajectory for trajectory, _ in runs}
+        return consensus([draft for _, draft in runs], trajectories, failures=self._failures(runs[-1][0]))
+
+    def _failures(self, trajectory: Trajectory) -> list[Trajectory]:
+        """Load failed attempts at the same kind of task."""
+        asked = trajectory.task.text
+        near = self._store.search_episodes(terms(asked), limit=4 * MAX_FAILURES)
+        failed = [each for each in near if each.assessment.verified_failure and not each.pruned]
+        similar = [each.id for each in failed if text_similarity(each.task, asked) >= _SAME_TASK_SIMILARITY]
+        return [self._store.trajectory(identity) for identity in similar[:MAX_FAILURES]]
+
+
+def acting_commands(content: SkillContent) -> frozenset[str]:
+    """Return what a procedure does, without values: programs with subcommand, and files that it writes.
+
+    A check begins with `check `. What only reads or keeps books is left out.
+    """
+    return frozenset(
+        name
+        for step in content.steps
+        for operation in operations_of(step.tool, step.arguments)
+        if operation.effect in (Effect.WRITE, Effect.CHECK) and (name := _name_of(operation))
+    )
+
+
+def _name_of(operation: Operation) -> str:
+    if operation.command is None:
+        return f"{operation.name} {PARAMETER.sub('{}', operation.path or '')}".strip()
+    name = f"{operation.command.program} {operation.command.subcommand}".strip()
+    if name in BOOKKEEPING:
+        return ""
+    return f"check {name}" if operation.effect is Effect.CHECK else name
+
+
+def alike(mine: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Whether most acting commands of a run occur in another one, and at least one of them changes something."""
+    own, shared = set(mine), set(mine) & set(theirs)
+    changing = any(not name.startswith("check ") for name in shared)
+    return changing and len(shared) >= _MIN_SHARED and 2 * len(shared) > len(own)
+
+
+def _exact_changes(content: SkillContent) -> int:
+    """Count the required steps that say exactly what to change; an edit without its text only says where."""
+    return sum(
+        any(operation.effect is Effect.WRITE and _name_of(operation) for operation in operations)
+        for step in content.steps
+        if not step.optional
+        and (operations := operations_of(step.tool, step.arguments))
+        and (operations[0].command is not None or not _TEXTS.isdisjoint(step.arguments))
+    )
+
+
+def _session_of(episode: Episode) -> str:
+    """Return the session that an attempt belongs to; a subagent belongs to its parent's."""
+    return episode.parent_session_id or episode.session_id or episode.id
