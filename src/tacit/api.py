@@ -36,7 +36,6 @@ from tacit.evidence import Followed, capture, control_runs, parse_outcome
 from tacit.evidence.verifiers import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
-from tacit.maintain.maintenance import Maintenance, Progress
 from tacit.recall import catalogue, publishing, reasons, retrieval
 from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
@@ -48,10 +47,12 @@ if TYPE_CHECKING:
     from tacit.gate import admission, content_checks, reviews
     from tacit.gate.review_rules import Review
     from tacit.learn import origin_limits, pipeline
-    from tacit.maintain import exports, promotion
+    from tacit.maintain import exports, maintenance, promotion
+    from tacit.maintain.library_view import Progress
 else:  # most commands use few of them; none should wait for all
     admission, content_checks = LazyModule("tacit.gate.admission"), LazyModule("tacit.gate.content_checks")
     reviews, promotion = LazyModule("tacit.gate.reviews"), LazyModule("tacit.maintain.promotion")
+    maintenance = LazyModule("tacit.maintain.maintenance")
     exports, journal_uses = LazyModule("tacit.maintain.exports"), LazyModule("tacit.evidence.journal_uses")
     origin_limits, pipeline = LazyModule("tacit.learn.origin_limits"), LazyModule("tacit.learn.pipeline")
 
@@ -89,9 +90,9 @@ class Tacit:
         return reviews.Reviews(self.context)
 
     @cached_property
-    def library(self) -> Maintenance:
+    def library(self) -> maintenance.Maintenance:
         """Maintenance: care, refinement, composition, promotion, revalidation."""
-        return Maintenance(self.context, self._admission)
+        return maintenance.Maintenance(self.context, self._admission)
 
     @cached_property
     def _admission(self) -> admission.Admission:

@@ -352,7 +352,7 @@ def test_any_number_of_self_reports_proves_nothing(shop: Shop) -> None:
         shop.record("--outcome", "success")
         shop.terminal.run("feedback", shop.use, "--helpful", "--json")
     assert not shop.faked()
-    assert not shop.loop.library.reliability(shop.version).known
+    assert not shop.loop.archive.reliability(shop.version).known
 
 
 @pytest.mark.parametrize("marker", ["", "CLAUDECODE"])

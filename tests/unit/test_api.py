@@ -285,16 +285,16 @@ def used(loop: Tacit) -> tuple[str, str]:
 def test_evidence_moves_reliability_by_its_grade(make: Callable[..., Tacit]) -> None:
     loop = make()
     use, version = used(loop)
-    unknown = loop.library.reliability(version)
+    unknown = loop.archive.reliability(version)
     assert not unknown.known
     loop.record(use, outcome="success", by="agent")
-    assert not loop.library.reliability(version).known
+    assert not loop.archive.reliability(version).known
     [proof] = loop.record(use, verifier=Says(passed=True), by="ci")
     assert proof.grade is Grade.MACHINE
-    assert loop.library.reliability(version).low > unknown.low
+    assert loop.archive.reliability(version).low > unknown.low
     another = loop.recall("Deploy the web shop to staging").use_id
     loop.feedback(another, helpful=False, note="wrong cluster")
-    assert loop.library.reliability(version).high < 1.0
+    assert loop.archive.reliability(version).high < 1.0
 
 
 def test_recording_needs_something_to_record(make: Callable[..., Tacit]) -> None:

@@ -10,13 +10,12 @@ from tacit.domain.archive import Anchor, Manifest, Purge, Source
 from tacit.domain.candidate import Verdict
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotFound
-from tacit.domain.evidence import Evidence, Use
-from tacit.domain.ledger import About, Remark
+from tacit.domain.evidence import Evidence, Reliability, Use
+from tacit.domain.ledger import About, Remark, UsageSignal
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, StoredVersion
 from tacit.domain.trust import Approval
-from tacit.domain.ledger import UsageSignal
-from tacit.evidence import control_runs, skill_history
+from tacit.evidence import control_runs, reliability, skill_history
 from tacit.recall import publishing
 from tacit.store import purge_plan, queries
 from tacit.store.context import StoreContext
@@ -63,6 +62,10 @@ class Archive:
     def evidence(self, version_id: str) -> list[Evidence]:
         """Return the results of the uses of a version."""
         return self._context.store.evidence([version_id])[version_id]
+
+    def reliability(self, version_id: str) -> Reliability:
+        """Return how reliable one version has been."""
+        return reliability(self.evidence(version_id))
 
     def remarks(self, subject: str, *, about: About | None = None) -> list[Remark]:
         """Return the remarks on a skill or version."""

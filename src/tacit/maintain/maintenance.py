@@ -1,118 +1,197 @@
-"""Maintenance of the library: care, refinement, composition, promotion, revalidation, and the search index."""
+"""Maintenance of the library: care, refinement, composition, promotion, revalidation, and the search index.
+
+`plan` finds everything that could be done and only reads; `apply` makes planned changes for a person, one transaction each, and
+lets new evidence change statuses. Nothing is deleted. Pinned skills are reported and left alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Collection, Iterable, Sequence
 
-from tacit.config.lazy import LazyModule
-from tacit.domain.candidate import Finding, Verdict
-from tacit.domain.care import Care, CareKind
-from tacit.domain.errors import Mistake
-from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import Transition
+from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
+from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
+from tacit.domain.coded_reason import coded
+from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
+from tacit.domain.evidence import Evidence
+from tacit.domain.ledger import About, pinned
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
-from tacit.evidence.reliability import reliability
+from tacit.gate.admission import Admission, proposed
+from tacit.learn import friction_notes, skill_usage
+from tacit.maintain import composition, contradictions, mirroring, nomination, promotion, revalidation, revision
+from tacit.maintain.library_view import LibraryView, Progress
+from tacit.maintain.merging import merges, superseded
+from tacit.maintain.status_changes import (
+    apply_status_changes,
+    earned_changes,
+    stale_skills,
+    suspended_versions,
+    useless_skills,
+)
 from tacit.providers.ground import look
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
 
-if TYPE_CHECKING:
-    from tacit.gate import admission
-    from tacit.gate.admission import Admission
-    from tacit.maintain import (
-        composition,
-        contradictions,
-        library_care,
-        mirroring,
-        promotion,
-        revalidation,
-        revision,
-        status_changes,
-    )
-else:  # a command that only recalls loads none of them
-    admission, composition = LazyModule("tacit.gate.admission"), LazyModule("tacit.maintain.composition")
-    library_care, mirroring = LazyModule("tacit.maintain.library_care"), LazyModule("tacit.maintain.mirroring")
-    contradictions = LazyModule("tacit.maintain.contradictions")
-    promotion, revision = LazyModule("tacit.maintain.promotion"), LazyModule("tacit.maintain.revision")
-    revalidation, status_changes = (
-        LazyModule("tacit.maintain.revalidation"),
-        LazyModule("tacit.maintain.status_changes"),
-    )
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done, and of how much."""
+_GONE = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
 
 
 class Maintenance:
     """Looks after the skills of one store. Plans change nothing; a person applies them."""
 
     def __init__(self, context: StoreContext, admission: Admission) -> None:
-        self.context = context
+        self.context, self._store = context, context.store
         self._admission = admission
 
     # --- care ---------------------------------------------------------------------------------------------------
 
     def plan(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
-        """Return everything that could be done for the library, with reasons. Changes nothing."""
-        return library_care.plan(self.context, only=only, progress=progress)
+        """Return everything that could be done for the library now, with reasons, by kind. Changes nothing."""
+        library = LibraryView(self._store, self.context.config.policy, at=self.context.now(), progress=progress)
+        moved: set[str] = set()
+        cares: list[Care] = []
+        for care in self._findings(library):
+            if care.move and care.move.version_id in moved:
+                continue  # the first check that changes a version's status wins
+            moved |= {care.move.version_id} if care.move else set()
+            cares.append(care if library.pinned.isdisjoint(_changed_skills(care)) else _left_alone(care))
+        gone = {care.move.version_id for care in cares if care.move and care.move.after not in RECALLABLE}
+        cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
+        order = list(CareKind)
+        return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
+
+    def _findings(self, library: LibraryView) -> list[Care]:
+        """Run every check; of two that would change one version the earlier takes precedence."""
+        store, at = library.store, library.at
+        return [
+            *earned_changes(library),
+            *suspended_versions(library),
+            *useless_skills(library),
+            *stale_skills(library),
+            *superseded(library),
+            *merges(library),
+            *contradictions.cares(store, at=at),
+            *composition.cares(store, at=at),
+            *revision.cares(store),
+            *nomination.cares_at(self.context, at=at),
+            *revalidation.contracts(store, self.context.project, look, at=at),
+        ]
 
     def apply(self, actions: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
         """Apply planned actions for a person; return what was done of each, and what evidence moved as well."""
-        context = self.context
-        policy, at = context.config.policy, context.now()
-        done = library_care.apply(actions, self._admission.admit_in_scope, context.store, policy=policy, by=by, at=at)
+        at = self.context.now()
+        with self._store.transaction():
+            late = skill_usage.missed_evidence(self._store, at=at)
+            for evidence in late:
+                self._store.add(evidence)
+            for trajectory in map(self._store.trajectory, dict.fromkeys(each.trajectory_id for each in late)):
+                guided = skill_usage.guided_by(self._store, trajectory)
+                friction_notes.note_friction(self._store, trajectory, guided, at=at)
+        left_alone = pinned(self._store.remarks(about=About.PIN))
+        done = [self._applied(care, left_alone, by=by) for care in actions]
+        moves = apply_status_changes(self._store, self.context.config.policy, at=at)
         self.record_dependencies()
-        publishing.publish(context.store, context.embedder)
-        return done
+        self._publish()
+        return done, moves
+
+    def _applied(self, care: Care, left_alone: Collection[str], *, by: str) -> Care:
+        """Apply one finding, if it changes something and is not pinned; where that fails, the advice says why."""
+        if not _changed_skills(care).isdisjoint(left_alone) or not (care.move or care.candidate or care.remark):
+            return care
+        try:
+            with self._store.transaction():
+                self._apply_one(care, by=by)
+        except (StaleVersion, IllegalTransition, NotFound, GateRefusal) as refusal:
+            why = coded(Advice.NOT_APPLIED, error=refusal.code, message=refusal.message)
+            return dataclasses.replace(care, advice=(why,))
+        return dataclasses.replace(care, applied=True)
+
+    def _apply_one(self, care: Care, *, by: str) -> None:
+        if care.candidate:
+            self._require_parents(care.candidate)
+            verdict = self._admission.admit_in_scope(care.candidate)
+            if verdict.decision is Decision.REJECT:
+                why = "; ".join(each.message for each in verdict.findings[:2])
+                raise GateRefusal(f"the gate rejected it: {why}", code="rejected_by_gate")
+        if care.move:
+            who = BY_ITSELF if care.kind is CareKind.STANDING else by  # evidence decides, not the person who applies it
+            self._store.add_transition(dataclasses.replace(care.move, by=who, at=self.context.now(), id=""))
+        if care.remark:
+            self._store.add(care.remark)
+
+    def _require_parents(self, candidate: Candidate) -> None:
+        """Raise if a version that a candidate is made of has been turned down or removed since the plan was made."""
+        for stored in map(self._store.version, candidate.parents):
+            if stored.status in _GONE:
+                raise StaleVersion(f"`{stored.version.name}` is now {stored.status}", hint="run `tacit tend` again")
 
     def apply_status_changes(self, version_ids: Collection[str] | None = None) -> list[Transition]:
         """Apply the status changes that verified evidence calls for."""
-        context = self.context
-        with context.store.transaction():
-            moves = status_changes.apply_status_changes(
-                context.store, context.config.policy, at=context.now(), version_ids=version_ids
-            )
+        policy, at = self.context.config.policy, self.context.now()
+        with self._store.transaction():
+            moves = apply_status_changes(self._store, policy, at=at, version_ids=version_ids)
             if moves:
-                publishing.publish(context.store, context.embedder)
+                self._publish()
         return moves
 
     def revalidate(self, *, keep: bool = False, progress: Progress | None = None) -> list[Care]:
         """Run procedures again in the sandbox on a copy of the project; with `keep` the result counts as evidence."""
-        context = self.context
-        if context.place is None:
+        if self.context.place is None:
             raise Mistake(
                 "there is no project to try anything in", code="no_project", hint="open the store of a project"
             )
-        at, policy = context.now(), context.config.policy
-        tried = revalidation.revalidations(context.store, context.place.project, revalidation.replayed, at=at)
-        found = library_care.revalidate(context.store, policy, tried, at=at, keep=keep, progress=progress)
+        tried = revalidation.revalidations(
+            self._store, self.context.place.project, revalidation.replayed, at=self.context.now()
+        )
+        found = self.keep_results(tried, keep=keep, progress=progress)
         if keep:
-            publishing.publish(context.store, context.embedder)
+            self._publish()
         return found
+
+    def keep_results(
+        self, tried: Iterable[revalidation.Tried], *, keep: bool = False, progress: Progress | None = None
+    ) -> list[Care]:
+        """Return what came of running skills again; with `keep` it is stored as evidence and may change statuses."""
+        found: list[Care] = []
+        left_alone = pinned(self._store.remarks(about=About.PIN))
+        for done, total, care, evidence in tried:
+            wanted = dataclasses.replace(care, move=None) if care.skill_id in left_alone else care
+            if keep:
+                self._keep(wanted, evidence)
+            found.append(dataclasses.replace(wanted, applied=keep and bool(wanted.remark or wanted.move)))
+            if progress:
+                progress(done, total)
+        return found
+
+    def _keep(self, care: Care, evidence: Evidence | None) -> None:
+        with self._store.transaction():
+            for each in filter(None, (care.remark, evidence)):
+                self._store.add(each)
+            if care.move:
+                self._store.add_transition(care.move)
+            policy, at = self.context.config.policy, self.context.now()
+            apply_status_changes(self._store, policy, at=at, version_ids=[care.subject])
 
     def record_dependencies(self) -> None:
         """Record what usable skills rely on in this project, so that later changes to it can be noticed."""
-        context = self.context
-        if context.project is not None:
-            revalidation.record_dependencies(context.store, context.project, look, at=context.now())
-
-    def reliability(self, version_id: str) -> Reliability:
-        """Return how reliable one version has been."""
-        return reliability(self.context.store.evidence([version_id])[version_id])
+        if self.context.project is not None:
+            revalidation.record_dependencies(self._store, self.context.project, look, at=self.context.now())
 
     def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> publishing.Indexed:
         """Bring the search index up to date: missing vectors, or with `rebuild` everything."""
-        return publishing.index(self.context.store, self.context.embedder, rebuild=rebuild, progress=progress)
+        return publishing.index(self._store, self.context.embedder, rebuild=rebuild, progress=progress)
 
     def without_vectors(self) -> int:
         """Return how many recallable versions have no vectors of the present embedder."""
         embedder = self.context.embedder
-        return len(self.context.store.vectors.missing(embedder.identity)) if embedder else 0
+        return len(self._store.vectors.missing(embedder.identity)) if embedder else 0
+
+    def _publish(self) -> None:
+        publishing.publish(self._store, self.context.embedder)
 
     # --- new versions from old ----------------------------------------------------------------------------------
 
@@ -121,39 +200,39 @@ class Maintenance:
 
         It waits for a person; once approved it is on trial next to its parent, with its own evidence.
         """
-        store = self.context.store
-        return revision.propose_revision(store, self._admission.admit_in_scope, queries.find(store, reference))
+        return revision.propose_revision(
+            self._store, self._admission.admit_in_scope, queries.find(self._store, reference)
+        )
 
     def contradictions(self, version_id: str) -> list[Finding]:
         """Return the skills in use that a version contradicts."""
-        return contradictions.contradicted(self.context.store, self.context.store.version(version_id))
+        return contradictions.contradicted(self._store, self._store.version(version_id))
 
     def findings(self, reference: str = "") -> list[revision.SkillFindings]:
         """Return what runs ran into with one skill, or with every skill in use where they found something."""
-        store = self.context.store
         if reference:
-            return [revision.examine(store, queries.find(store, reference))]
-        return revision.examine_all(store)
+            return [revision.examine(self._store, queries.find(self._store, reference))]
+        return revision.examine_all(self._store)
 
     def compare_with_parent(self, version_id: str) -> revision.ParentComparison | None:
         """Compare a version's results with those of the version it was made from; None where there is none."""
-        return revision.compare_with_parent(self.context.store, self.context.store.version(version_id))
+        return revision.compare_with_parent(self._store, self._store.version(version_id))
 
     def compose(
         self, name: str, parts: Sequence[str], *, by: str, description: str = "", origin: Origin = Origin.AGENT
     ) -> Verdict:
         """Propose a procedure made of approved ones, or the next version of the composite of that name."""
-        store, scope = self.context.store, self.context.scope
+        store, scope = self._store, self.context.scope
         content, made_of = composition.compose(store, name, description, parts)
         known = next((stored for stored in queries.current(store) if stored.version.name == name), None)
         made = Provenance(made_by=by, source="compose")
-        whole = admission.proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
+        whole = proposed(store, content, made=made, origin=origin, revises=known, scope=scope)
         with store.transaction():
             return self._admission.admit_unchanged(composition.with_part_parents(whole, made_of))
 
     def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
         """Return the content that `compose` would propose."""
-        return composition.compose(self.context.store, name, description, parts)[0]
+        return composition.compose(self._store, name, description, parts)[0]
 
     # --- promotion ----------------------------------------------------------------------------------------------
 
@@ -188,5 +267,14 @@ class Maintenance:
     def sync_from_home(self) -> mirroring.Synchronised:
         """Bring in what the person approved beyond this project, and report the results of this project there."""
         done = mirroring.synchronise(self.context, promotion.promotion_request(self.context))
-        publishing.publish(self.context.store, self.context.embedder)
+        self._publish()
         return done
+
+
+def _left_alone(care: Care) -> Care:
+    return dataclasses.replace(care, move=None, candidate=None, remark=None, advice=(coded(Advice.PINNED),))
+
+
+def _changed_skills(care: Care) -> set[str]:
+    """Ids of the skills that a finding is about and would change."""
+    return {care.skill_id, care.candidate.revises} if care.candidate else {care.skill_id}

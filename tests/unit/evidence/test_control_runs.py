@@ -107,7 +107,7 @@ def test_an_outcome_can_be_recorded_for_either_arm(loop: Tacit, out: bool) -> No
     selection = loop.recall(TASK, session=next(sessions(loop, out=out)))
     (row,) = loop.record(selection.use_id, outcome="success", grade=Grade.HUMAN)
     assert (row.control, row.share, row.outcome) == (out, 0.5, Outcome.SUCCESS)
-    assert not loop.library.reliability(row.version_id).known
+    assert not loop.archive.reliability(row.version_id).known
 
 
 def test_what_was_shown_brings_its_control_along(loop: Tacit) -> None:
@@ -133,7 +133,7 @@ def test_a_control_says_nothing_of_how_reliable_a_skill_is(loop: Tacit) -> None:
     version = loop.version("build-the-wheel").version.id
     for session, _ in zip(sessions(loop, out=True), range(12), strict=False):
         loop.record(loop.recall(f"{TASK} {session}", session=session).use_id, outcome="failure", grade=Grade.HUMAN)
-    assert loop.library.reliability(version).trials == 0
+    assert loop.archive.reliability(version).trials == 0
     assert loop.context.store.version(version).status in RECALLABLE
 
 

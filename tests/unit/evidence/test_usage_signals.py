@@ -165,7 +165,7 @@ def test_recall_orders_by_what_was_used(store):
         assert publishing.store_usage_signals(store, [signal_of]) == 1
     again = loop.recall("rotate the signing certificates", keep=False)
     assert again.items[0].name == last
-    assert again.items[0].reliability == loop.library.reliability(ids[last]), "no reliability rests on it"
+    assert again.items[0].reliability == loop.archive.reliability(ids[last]), "no reliability rests on it"
     assert not again.items[0].reliability.known
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.settings import Policy
 from tacit.domain.care import Care, CareKind
 from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.maintain import library_care, nomination, revalidation
+from tacit.maintain import nomination, revalidation
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store.context import StoreContext
 from tests.unit.maintain.test_library_care import RELEASE, Library, library
@@ -137,7 +136,7 @@ def test_trying_again_keeps_nothing_until_asked_and_then_one_result_a_day(librar
     def tried(keep: bool) -> Care:
         at = library._tick()
         found = revalidation.revalidations(library.store, tmp_path, attempt, at=at)
-        [care] = library_care.revalidate(library.store, Policy(), found, at=at, keep=keep)
+        [care] = library.loop.library.keep_results(found, keep=keep)
         return care
 
     before = library.store.history()

@@ -372,7 +372,7 @@ def test_results_of_all_projects_are_reported_home_once(world: World) -> None:
         assert loop.library.sync_from_home().reported == ()
     signs = home.context.store.evidence([mirror.version.id])[mirror.version.id]
     assert sorted(piece.scope for piece in signs) == ["project:billing", "project:third"]
-    assert home.library.reliability(mirror.version.id).trials > 1.9  # of both, the older one a little decayed
+    assert home.archive.reliability(mirror.version.id).trials > 1.9  # of both, the older one a little decayed
 
 
 def test_nothing_is_mirrored_that_no_person_approved(world: World) -> None:

@@ -149,7 +149,7 @@ def _approve(console: Console, memory: Tacit) -> None:
 def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:
     """Follow the recalled skill in a real project, and let its own check decide."""
     top = selection.items[0]
-    known = [memory.library.reliability(top.version_id)]
+    known = [memory.archive.reliability(top.version_id)]
     begun = datetime.now(UTC) + timedelta(seconds=0.1)  # the project was put there just now, and not by the run
     baseline = WorkspaceBaseline(folder=folder, since=begun)
     console.print(f"Reliability of {escape(top.name)} before: {_interval(known[-1])}")
@@ -158,13 +158,13 @@ def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) 
     postcondition = top.version.content.postconditions[0].check
     check = Command(postcondition, cwd=folder, search_path=search_path(folder), baseline=baseline)
     [kept] = memory.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
-    known.append(memory.library.reliability(top.version_id))
+    known.append(memory.archive.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")
     console.print(f"Reliability now: [green]{_interval(known[-1])}[/green]")
     again = memory.recall(NEW_TASK, surface="demo")
     for _ in range(3):
         memory.record(again.use_id, outcome="success", by="an agent praising itself")
-    known.append(memory.library.reliability(top.version_id))
+    known.append(memory.archive.reliability(top.version_id))
     console.print(f"After three self-reports of success: {_interval(known[-1])}; self-reports do not raise it.")
     return [{"low": known.low, "high": known.high, "trials": known.trials} for known in known]
 

@@ -97,17 +97,6 @@ def record(
     _report(ctx, kept)
 
 
-@click.command(hidden=True)
-@click.argument("use_id")
-@click.option("--helpful/--not-helpful", required=True, help="Whether what was shown helped.")
-@click.option("--note", default="", help="Why.")
-@by_option("Who reports it.")
-@command_options
-def feedback(ctx: CommandContext, *, use_id: str, helpful: bool, note: str, by: str) -> None:
-    """Record whether what was shown helped; the same as `tacit record USE_ID --helpful`."""
-    _feedback(ctx, use_id, helpful=helpful, note=note, by=by)
-
-
 def _feedback(ctx: CommandContext, use_id: str, *, helpful: bool, note: str, by: str) -> None:
     reporter, grade = _reporter(ctx, by), _grade(ctx)
     _report(ctx, ctx.memory.feedback(_use_id(ctx, use_id), helpful=helpful, note=note, by=reporter, grade=grade))
@@ -205,7 +194,7 @@ def _lines(
 ) -> Iterator[str]:
     names = {item.version_id: _name(ctx, item.version_id) for item in kept}
     for item in kept:
-        known = ctx.memory.library.reliability(item.version_id)
+        known = ctx.memory.archive.reliability(item.version_id)
         interval = f"{known.low:.0%} to {known.high:.0%}" if known.known else "unknown"
         control = ", which was held back as a control" if item.control else ""
         name = f"[bold]{names[item.version_id]}[/bold]"

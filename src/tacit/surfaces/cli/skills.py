@@ -21,19 +21,18 @@ from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.store import queries
-from tacit.surfaces.cli.charts import reliability_fields
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options, one_line
-from tacit.surfaces.cli.history import history, show_history, stats
+from tacit.surfaces.cli.history import history, show_history
 from tacit.surfaces.cli.import_skills import import_
-from tacit.surfaces.cli.lift import lift
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
+from tacit.surfaces.cli.stats import stats
 from tacit.surfaces.cli.table import SuggestingGroup
-from tacit.surfaces.cli.undo import invalidate, pin, rollback
 from tacit.surfaces.cli.views import (
     NAMESAKES,
     colored_difference,
     difference,
     namesake_lines,
+    reliability_fields,
     skill_lines,
     skill_page,
     status_lines,
@@ -65,17 +64,8 @@ def skills(ctx: CommandContext, *, everything: bool, static: bool) -> None:
         _list(ctx, everything=everything, static=static)
 
 
-for command in (history, stats, lift, import_, pin, invalidate, rollback):
+for command in (history, stats, import_):
     skills.add_command(command)
-
-
-@skills.command("list", hidden=True)
-@click.option("--all", "everything", is_flag=True, help="Include rejected, retired and shadowed skills.")
-@click.option("--static/--no-static", default=True, help="Include skills that people wrote in skill folders.")
-@command_options
-def list_(ctx: CommandContext, *, everything: bool, static: bool) -> None:
-    """List learned and static skills; the same as `tacit skills`."""
-    _list(ctx, everything=everything, static=static)
 
 
 def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
@@ -85,10 +75,10 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     learned = [
         stored for stored in visible if everything or not (stored.status in _UNUSED or stored.version.id in copies)
     ]
-    rows = [(stored, ctx.memory.library.reliability(stored.version.id)) for stored in learned]
+    rows = [(stored, ctx.memory.archive.reliability(stored.version.id)) for stored in learned]
     scopes = {identity: [str(other.skill.scope) for other in broader] for identity, broader in also.items()}
     found = render.scan(project=ctx.place.project, home=ctx.environment.user_home) if static else None
-    static_skills = found.skills if found else ()
+    static_skills = found.entries if found else ()
     shadowed = found.shadowed if found else ()
     document = {
         "skills": [
@@ -114,7 +104,7 @@ def _list(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     ctx.report(document, parts)
 
 
-_STATIC: Columns[render.StaticSkill] = Columns(
+_STATIC: Columns[render.Entry] = Columns(
     Column("name", lambda skill: skill.name),
     Column("description", lambda skill: skill.description),
     Column("path", lambda skill: str(skill.path)),
@@ -133,25 +123,36 @@ def _copies(versions: Sequence[StoredVersion]) -> dict[str, list[StoredVersion]]
 
 @skills.command(short_help="Show one skill, its history, or what changed")
 @click.argument("reference")
-@click.option("--diff", is_flag=True, help="Compare it with the version before it.")
+@click.argument("other", required=False)
+@click.option("--diff", is_flag=True, help="Compare it with the version before it, or with OTHER.")
 @click.option("--history", "with_history", is_flag=True, help="Show its versions, decisions and results, with reasons.")
 @click.option("--file", "file", help="Print one bundled file.")
 @click.option("--raw", is_flag=True, help="Print the SKILL.md itself, as without a terminal.")
 @command_options
-def show(ctx: CommandContext, *, reference: str, diff: bool, with_history: bool, file: str | None, raw: bool) -> None:
+def show(
+    ctx: CommandContext,
+    *,
+    reference: str,
+    other: str | None,
+    diff: bool,
+    with_history: bool,
+    file: str | None,
+    raw: bool,
+) -> None:
     """Show one skill: content, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
     stored = ctx.version(reference)
     if with_history:
         show_history(ctx, reference)
         return
-    if diff:
-        _compare(ctx, *_neighbours(ctx, stored, named=not stored.version.id.startswith(reference)))
+    if diff or other:
+        named = not stored.version.id.startswith(reference)
+        _compare(ctx, *((stored, ctx.version(other)) if other else _neighbours(ctx, stored, named=named)))
         return
     if file is not None:
         text = _file_text(stored, file)
         ctx.report({"path": file, "content": text}, lambda: click.echo(clean(text)))
         return
-    known = ctx.memory.library.reliability(stored.version.id)
+    known = ctx.memory.archive.reliability(stored.version.id)
     document = _skill_document(ctx, stored, known)
     ctx.report(document, lambda: _skill_parts(ctx, stored, known, document, raw=raw))
 
@@ -202,19 +203,6 @@ def _skill_parts(
     yield from namesake_lines(ctx.memory.archive.namesakes(stored))
 
 
-@skills.command(hidden=True)
-@click.argument("reference")
-@click.argument("other", required=False)
-@command_options
-def diff(ctx: CommandContext, *, reference: str, other: str | None) -> None:
-    """Compare two versions, or one version with the one before it (as `tacit skills show --diff`)."""
-    stored = ctx.version(reference)
-    if other:
-        _compare(ctx, stored, ctx.version(other))
-    else:
-        _compare(ctx, *_neighbours(ctx, stored, named=not stored.version.id.startswith(reference)))
-
-
 def _compare(ctx: CommandContext, before: StoredVersion, after: StoredVersion) -> None:
     ctx.require_visible(before)
     ctx.require_visible(after)
@@ -232,7 +220,7 @@ def _neighbours(ctx: CommandContext, stored: StoredVersion, *, named: bool) -> t
         return stored, later[-1]
     if not earlier:
         message = f"`{stored.version.name}` has no other version"
-        raise Mistake(message, code="no_other_version", hint="name two versions: tacit skills diff A B")
+        raise Mistake(message, code="no_other_version", hint="name two versions: tacit skills show A B --diff")
     return earlier[-1], stored
 
 
