@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.table import HIDDEN, MOVED, REPLACED, less_used
+from tacit.surfaces.cli.table import HIDDEN, OLD_NAMES, REPLACED, less_used
 
 TARGET = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
@@ -28,7 +28,7 @@ LESS_USED = """
 
 These commands are not in the lists of `--help`: they are for agents and other programs, or rarely needed.
 """
-OLD_NAMES = """
+OLD_HEADING = """
 ## Old names
 
 These names keep working; the command on the right is the one to use.
@@ -40,9 +40,8 @@ These names keep working; the command on the right is the one to use.
 
 def reference() -> str:
     """Return the whole page."""
-    moved = {old: f"{group} {name}" for old, (group, name) in MOVED.items()}
-    rows = (f"| `tacit {old}` | `tacit {new}` |\n" for old, new in (moved | REPLACED).items())
-    pages = [*_pages(cli, "tacit"), LESS_USED, *_less_used_pages(), OLD_NAMES, *rows]
+    rows = (f"| `tacit {old}` | `tacit {new}` |\n" for old, new in (OLD_NAMES | REPLACED).items())
+    pages = [*_pages(cli, "tacit"), LESS_USED, *_less_used_pages(), OLD_HEADING, *rows]
     return INTRODUCTION + "".join(pages)
 
 

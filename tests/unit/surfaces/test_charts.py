@@ -1,4 +1,4 @@
-"""Forest plots: bars where the numbers lie, the line that matters in sight, files that open, errors with a next step."""
+"""Plots: files that open, errors with a next step; and the figures that programs get."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ import pytest
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.evidence.lift import Lift, LiftDifference, Measure
-from tacit.surfaces.cli.charts import (
-    Axis,
-    ChartRow,
-    Scale,
-    draw,
-    in_points,
-    known_reliability,
-    lift_fields,
-    line,
-    reliability_fields,
-    ruler,
-)
-from tacit.surfaces.cli.output import to_json
+from tacit.surfaces.cli.charts import Axis, ChartRow, draw
+from tacit.surfaces.cli.report import to_json
+from tacit.surfaces.cli.stats import _lift_fields, _points
+from tacit.surfaces.cli.views import known_reliability, reliability_fields
 from tests.raising import raises
 
 GOOD = ChartRow(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
@@ -32,55 +23,10 @@ OPEN = ChartRow(label="unclear", value=0.0, low=-0.2, high=0.2)
 AXIS = Axis(title="points")
 
 
-def test_a_bar_reaches_from_the_low_to_the_high_end_with_the_estimate_in_it() -> None:
-    scale = Scale([GOOD, BAD], AXIS, width=41)
-    drawn = line(GOOD, AXIS, scale).plain
-    assert len(drawn) == 41
-    assert (drawn.index("├"), drawn.index("●"), drawn.index("┤")) == tuple(
-        scale.column(value) for value in (GOOD.low, GOOD.value, GOOD.high)
-    )
-    assert drawn.index("┊") == scale.column(0.0) < drawn.index("├")
-
-
-def test_an_interval_that_holds_the_line_crosses_it() -> None:
-    drawn = line(ChartRow(label="x", value=0.1, low=-0.2, high=0.2), AXIS, Scale([GOOD, BAD], AXIS, width=61)).plain
-    assert "┼" in drawn
-    assert "┊" not in drawn
-
-
-def test_plain_terminals_get_plain_characters() -> None:
-    scale = Scale([OPEN], AXIS, width=31)
-    for row in (GOOD, BAD, OPEN):
-        assert line(row, AXIS, scale, plain=True).plain.isascii()
-    assert ruler(AXIS, scale).plain.isascii()
-
-
-@pytest.mark.parametrize(
-    ("row", "better", "colour"), [(GOOD, True, "green"), (GOOD, False, "red"), (BAD, False, "green")]
-)
-def test_only_what_is_clear_is_coloured_and_less_may_be_better(row: ChartRow, better: bool, colour: str) -> None:
-    drawn = line(row, Axis(more_is_better=better), Scale([row], AXIS, width=31))
-    assert [str(span.style) for span in drawn.spans] == [f"not dim {colour}"]
-    unclear = line(OPEN, Axis(more_is_better=better), Scale([OPEN], AXIS, width=31))
-    assert [str(span.style) for span in unclear.spans] == ["not dim default"]
-
-
-def test_the_scale_always_holds_the_line_that_matters_and_is_never_empty() -> None:
-    far = Scale([GOOD], Axis(reference=0.6), width=31)
-    assert far.low <= GOOD.low
-    assert far.high >= 0.6
-    point = ChartRow(label="x", value=0.0, low=0.0, high=0.0)
-    assert Scale([point], AXIS, width=1).width >= 21
-    assert line(point, AXIS, Scale([point], AXIS, width=31)).plain.strip() == "●"
-    assert Scale([], AXIS, width=31).ticks
-
-
-def test_the_numbers_under_the_bars_stand_under_their_places_without_touching() -> None:
-    scale = Scale([GOOD, BAD], AXIS, width=25)
-    told = ruler(AXIS, scale).plain
-    assert len(told) == 25
-    assert "+0.00" in told
-    assert all(word.startswith(("+", "-")) for word in told.split())
+def test_only_what_is_clear_is_coloured_and_less_may_be_better() -> None:
+    fewer = Axis(more_is_better=False)
+    assert AXIS.colour(GOOD) == fewer.colour(BAD) != AXIS.colour(BAD) == fewer.colour(GOOD)
+    assert AXIS.colour(OPEN) == fewer.colour(OPEN) not in (AXIS.colour(GOOD), AXIS.colour(BAD))
 
 
 @pytest.mark.parametrize(("name", "begins"), [("lift.png", b"\x89PNG"), ("lift.SVG", b"<?xml")])
@@ -123,14 +69,14 @@ def test_the_worst_skills_have_a_lower_bound_too() -> None:
 def test_what_is_not_known_is_nothing_or_says_so() -> None:
     assert known_reliability(Reliability()) is None
     assert reliability_fields(Reliability())["known"] is False
-    assert lift_fields(Lift()) is None
+    assert _lift_fields(Lift()) is None
 
 
 def test_a_lift_of_nothing_is_told_whole() -> None:
     none = Lift(differences={Measure.SUCCESS: LiftDifference(value=0.0, low=-0.1, high=0.1)})
-    assert json.loads(to_json(lift_fields(none))) == {"value": 0.0, "low": -0.1, "high": 0.1}
+    assert json.loads(to_json(_lift_fields(none))) == {"value": 0.0, "low": -0.1, "high": 0.1}
 
 
 @pytest.mark.parametrize(("value", "told"), [(0.28, "+28"), (-0.051, "-5"), (0.001, "0")])
-def test_differences_of_shares_are_told_in_points(value: float, told: str) -> None:
-    assert in_points(value) == told
+def test_differences_of_shares_are_told__points(value: float, told: str) -> None:
+    assert _points(value) == told

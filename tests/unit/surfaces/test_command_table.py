@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from tacit.surfaces.authority import NOT_FOR_AGENTS, PERSON_ONLY
 from tacit.surfaces.cli import cli, table
-from tacit.surfaces.cli.table import COMMANDS, HIDDEN, MOVED, REPLACED, SECTIONS
+from tacit.surfaces.cli.table import COMMANDS, HIDDEN, OLD_NAMES, REPLACED, SECTIONS
 from tacit.surfaces.clients.client_files import PERSONS_COMMANDS
 
 
@@ -21,12 +21,22 @@ def test_help_lists_every_command_by_section_on_one_full_line() -> None:
     assert [line.rstrip(":") for line in shown if line.rstrip(":") in SECTIONS] == list(SECTIONS)
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *HIDDEN, *MOVED])
+@pytest.mark.parametrize("name", [*COMMANDS, *HIDDEN])
 def test_every_name_leads_to_a_command(name: str) -> None:
     context = click.Context(cli)
     command = cli.get_command(context, name)
     assert command is not None
     assert (name in cli.list_commands(context)) == (name in COMMANDS)
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_an_old_name_runs_the_present_command(old: str) -> None:
+    expected = OLD_NAMES[old].split()
+    name, command, rest = cli.resolve_command(click.Context(cli), [*old.split(), "x"])
+    assert (name, rest) == (expected[0], [*expected[1:], "x"])
+    assert command is not None
+    shown = CliRunner().invoke(cli, [*old.split(), "--help"])
+    assert (shown.exit_code, "Usage:" in shown.output) == (0, True)
 
 
 def test_subcommands_have_short_help_that_is_not_cut() -> None:
@@ -54,11 +64,12 @@ def test_the_help_of_a_group_names_its_less_used_commands() -> None:
 def test_what_only_people_may_do_is_denied_to_agents_under_every_name() -> None:
     """What is denied as `index` is denied as `store index` too, and so for every command that has moved."""
     denied = set(PERSONS_COMMANDS)
-    for old, (group, name) in MOVED.items():
-        rules = {words for words in denied if words[0] == old}
-        assert {(group, name, *words[1:]) for words in rules} <= denied, old
-        assert {(old, *words[2:]) for words in denied if words[:2] == (group, name)} <= denied, old
-    for old, new in REPLACED.items():
+    for old, new in OLD_NAMES.items():
+        name = tuple(new.split())
+        if len(name) == 2 and not name[1].startswith("--") and " " not in old:
+            assert {(*name, *words[1:]) for words in denied if words[0] == old} <= denied, old
+            assert {(old, *words[2:]) for words in denied if words[:2] == name} <= denied, old
+    for old, new in (OLD_NAMES | REPLACED).items():
         if tuple(old.split()) in denied:
             words = tuple(new.replace(" NAME", "").split())
             assert any(words[: len(rule)] == rule for rule in denied), f"{old} is denied, {new} is not"

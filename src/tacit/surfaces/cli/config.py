@@ -8,7 +8,6 @@ from tacit.config.settings import Setting
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.report import Column, Columns
-from tacit.surfaces.cli.table import SuggestingGroup
 
 _SETTINGS: Columns[Setting] = Columns(
     Column("key", lambda setting: setting.key, "setting"),
@@ -17,7 +16,7 @@ _SETTINGS: Columns[Setting] = Columns(
 )
 
 
-@click.group(cls=SuggestingGroup, invoke_without_command=True)
+@click.command()
 @click.option("--new-token", is_flag=True, help="Make a person's token for reviews outside a terminal.")
 @command_options
 def config(ctx: CommandContext, *, new_token: bool) -> None:
@@ -25,8 +24,6 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
 
     With --new-token it makes a token that stands for a person, as TACIT_TOKEN. It is shown once and replaces the old one.
     """
-    if click.get_current_context().invoked_subcommand:
-        return
     if new_token:
         _make_token(ctx)
         return
@@ -38,13 +35,6 @@ def config(ctx: CommandContext, *, new_token: bool) -> None:
     }
     store = Setting(key="store", value=place.database, source=place.chosen_by)
     ctx.report(document, lambda: _SETTINGS.table([store, *settings]))
-
-
-@config.command(hidden=True)
-@command_options
-def token(ctx: CommandContext) -> None:
-    """Make a person's token; the same as `tacit config --new-token`."""
-    _make_token(ctx)
 
 
 def _make_token(ctx: CommandContext) -> None:

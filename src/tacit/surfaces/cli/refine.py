@@ -1,4 +1,4 @@
-"""`tacit refine`: what runs ran into at each step of a skill, and the next version that they suggest.
+"""`tacit tend NAME`: what runs ran into at each step of a skill, and the next version that they suggest.
 
 It shows, and with --propose puts the next version through the gate. It never changes a skill.
 """
@@ -8,31 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
-
 from tacit.domain.candidate import Verdict
 from tacit.domain.skill import SkillVersion
 from tacit.evidence.friction import MADE_BY, Friction, place_name
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.revision import ParentComparison, SkillFindings
-from tacit.surfaces.cli.charts import reliability_fields
-from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, counted, one_line
 from tacit.surfaces.cli.propose import VERDICT, verdict_lines
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
-from tacit.surfaces.cli.views import colored_difference, difference, reliability_text
+from tacit.surfaces.cli.views import colored_difference, difference, reliability_fields, reliability_text
 
 SHOWN_FRICTION = 3
 """Examples of friction at one step; --json lists all."""
 SHOWN_RUNS = 6
-
-
-@click.command(hidden=True)
-@click.argument("name", required=False, metavar="[NAME]")
-@click.option("--propose", is_flag=True, help="Propose the next version; it waits until a person approves it.")
-@command_options
-def refine(ctx: CommandContext, *, name: str | None, propose: bool) -> None:
-    """Show what runs ran into when they used a skill; the same as `tacit tend NAME`. Without NAME: every skill in use."""
-    report_refinements(ctx, name, propose=propose)
 
 
 def report_refinements(ctx: CommandContext, name: str | None, *, propose: bool) -> None:
@@ -218,7 +206,7 @@ def _comparison_lines(compared: ParentComparison) -> Iterator[str]:
         runs = f"[dim]({each.failed.id[:12]}, {each.solved.id[:12]})[/dim]"
         yield f"[red]Regression:[/red] fails a task that an earlier version solved {runs}"
     if compared.regressions:
-        yield f"  [bold]tacit skills rollback {parent}[/bold] goes back to it"
+        yield f"  [bold]tacit undo {parent} --to {parent}[/bold] goes back to it"
 
 
 def _step_name(friction: Friction, version: SkillVersion) -> str:

@@ -73,7 +73,9 @@ _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (
 @click.option(
     "--invalidate", is_flag=True, help="Take all versions out of use because the skill is wrong (needs --reason)."
 )
-@click.option("--pin/--unpin", default=None, help="Exclude it from automatic maintenance, or include it again.")
+@click.option(
+    "--pin/--unpin", " /--off", default=None, help="Exclude it from automatic maintenance, or include it again."
+)
 @by_option()
 @click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")

@@ -54,44 +54,42 @@ The function in the module has the name of the command.
 HIDDEN = {
     "mcp": "tacit.surfaces.cli.mcp",
     "hook": "tacit.surfaces.cli.mcp",
-    "feedback": "tacit.surfaces.cli.record",
     "compose": "tacit.surfaces.cli.propose",
-    "refine": "tacit.surfaces.cli.refine",
     "train": "tacit.features.train.commands",
     "consolidate": "tacit.features.train.commands",
 }
-"""Commands that work but are not listed: those that clients start, and old names."""
-MOVED = {
-    "history": ("skills", "history"),
-    "stats": ("skills", "stats"),
-    "lift": ("skills", "lift"),
-    "verify": ("store", "verify"),
-    "backup": ("store", "backup"),
-    "restore": ("store", "restore"),
-    "purge": ("store", "purge"),
-    "index": ("store", "index"),
-    "backport": ("cards", "backport"),
-    "forecast": ("moments", "forecast"),
-    "intake": ("moments", "intake"),
-}
-"""Old name of a command → the group and the command that it is now. The old names keep working."""
-REPLACED = {
-    "feedback": "record --helpful / --not-helpful",
-    "refine": "tend NAME",
-    "compose": "propose NAME --part PART",
-    "train": "adapters train --no-test",
-    "consolidate": "adapters train",
+"""Commands that work but are not listed: those that clients start, and some that others replace."""
+OLD_NAMES = {
+    "history": "skills history",
+    "stats": "skills stats",
+    "lift": "skills stats --lift",
+    "verify": "store verify",
+    "backup": "store backup",
+    "restore": "store restore",
+    "purge": "store purge",
+    "index": "store index",
+    "backport": "cards backport",
+    "forecast": "moments forecast",
+    "intake": "moments intake",
+    "feedback": "record",
+    "refine": "tend --runs",
     "skills list": "skills",
     "skills diff": "skills show --diff",
     "skills lift": "skills stats --lift",
-    "skills pin": "review NAME --pin",
-    "skills invalidate": "review NAME --invalidate",
-    "skills rollback": "undo NAME --to VERSION",
+    "skills pin": "review --pin",
+    "skills invalidate": "review --invalidate",
+    "skills rollback": "undo --rollback",
     "config token": "config --new-token",
+}
+"""Old name of a command → the words that take its place. The old names keep working."""
+REPLACED = {
+    "compose": "propose NAME --part PART",
+    "train": "adapters train --no-test",
+    "consolidate": "adapters train",
     "adapters list": "adapters",
     "adapters rollback": "adapters activate --previous",
 }
-"""Hidden command → what does the same now. The old names keep working."""
+"""Hidden command → what does the same now."""
 
 
 class SuggestingGroup(click.Group):
@@ -126,11 +124,7 @@ class LazyGroup(SuggestingGroup):
         return [name for name, (module, *_) in COMMANDS.items() if _is_installed(module)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command; also by its old name."""
-        if cmd_name in MOVED:
-            group, name = MOVED[cmd_name]
-            found = self.get_command(ctx, group)
-            return found.get_command(ctx, name) if isinstance(found, click.Group) else None
+        """Import and return one command."""
         module = HIDDEN.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
         if not module or not _is_installed(module):
             return None
@@ -138,6 +132,20 @@ class LazyGroup(SuggestingGroup):
         if cmd_name in COMMANDS:
             command.short_help = COMMANDS[cmd_name][2]
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, also by its old name."""
+        words = [word for word in args if not word.startswith("-")]
+        for old in (words[:2], words[:1]):
+            if new := OLD_NAMES.get(" ".join(old)):
+                rest = args.copy()
+                for word in old:
+                    rest.remove(word)
+                args = [*new.split(), *rest]
+                break
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section, one full line each. Imports none of them."""

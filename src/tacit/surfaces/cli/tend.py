@@ -48,6 +48,7 @@ _RESULT_STYLE: Mapping[str, str] = {CareReason.PASSED: "green", CareReason.FAILE
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option("--propose", is_flag=True, help="Propose the next version that runs suggest; it waits for review.")
+@click.option("--runs", is_flag=True, hidden=True, help="What runs ran into, for every skill in use.")
 @click.option("--apply", "apply", is_flag=True, help="Apply the suggestions, after asking.")
 @click.option(
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
@@ -61,6 +62,7 @@ def tend(
     *,
     name: str | None,
     propose: bool,
+    runs: bool,
     apply: bool,
     only: tuple[str, ...],
     revalidate: bool,
@@ -80,7 +82,7 @@ def tend(
     denied calls, missing files, calls that only worked differently, corrections and detours. A next version needs two
     sessions, or one in which a person said so; only verified successes change anything. Agents may propose it.
     """
-    if name is not None or propose:
+    if name is not None or propose or runs:
         report_refinements(ctx, name, propose=propose)
         return
     if apply:

@@ -1,4 +1,4 @@
-"""`tacit undo`, and the decisions about a whole skill: `tacit skills pin`, `invalidate` and `rollback`."""
+"""`tacit undo`, and the decisions about a whole skill: pin it, or take it out of use."""
 
 from __future__ import annotations
 
@@ -17,34 +17,24 @@ from tacit.surfaces.cli.report import safe
 @click.command()
 @click.argument("reference", metavar="SKILL")
 @click.option("--to", default="", metavar="VERSION", help="Make this earlier version current again.")
+@click.option(
+    "--rollback", is_flag=True, hidden=True, help="Make the version SKILL, or the one before it, current again."
+)
 @by_option()
 @command_options
-def undo(ctx: CommandContext, *, reference: str, to: str, by: str) -> None:
+def undo(ctx: CommandContext, *, reference: str, to: str, rollback: bool, by: str) -> None:
     """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
 
     `tacit skills show SKILL --history` shows what it was. With --to it goes back further, to any version that was in use: later
     versions are retired, not deleted.
     """
-    if to:
-        _roll_back(ctx, to, by=by)
+    if to or rollback:
+        _roll_back(ctx, to or reference, by=by)
         return
     ctx.caller.require_person("undo")
     name = ctx.memory.version(reference).version.name
     moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
     ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
-
-
-@click.command(hidden=True)
-@click.argument("reference", metavar="SKILL")
-@click.option("--reason", required=True, help="What is wrong with it; stored with the decision.")
-@by_option()
-@command_options
-def invalidate(ctx: CommandContext, *, reference: str, reason: str, by: str) -> None:
-    """Take a whole skill out of use because it is wrong; the same as `tacit review SKILL --invalidate`.
-
-    Nothing is deleted: `tacit review SKILL --restore` restores a version, `tacit undo SKILL` the last one.
-    """
-    invalidate_skill(ctx, reference, by=by, reason=reason)
 
 
 def invalidate_skill(ctx: CommandContext, reference: str, *, by: str, reason: str) -> None:
@@ -55,17 +45,6 @@ def invalidate_skill(ctx: CommandContext, reference: str, *, by: str, reason: st
     ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
 
 
-@click.command(hidden=True)
-@click.argument("reference", metavar="SKILL")
-@click.option("--off", is_flag=True, help="Include it again.")
-@click.option("--reason", default="", help="Why, stored with it.")
-@by_option()
-@command_options
-def pin(ctx: CommandContext, *, reference: str, off: bool, reason: str, by: str) -> None:
-    """Exclude a skill from automatic maintenance; the same as `tacit review SKILL --pin`."""
-    pin_skill(ctx, reference, by=by, reason=reason, off=off)
-
-
 def pin_skill(ctx: CommandContext, reference: str, *, by: str, reason: str, off: bool) -> None:
     """Pin a skill or, with `off`, unpin it, and report it."""
     ctx.caller.require_person("pin")
@@ -73,18 +52,6 @@ def pin_skill(ctx: CommandContext, reference: str, *, by: str, reason: str, off:
     remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=off)
     state = "is no longer pinned" if off else "is pinned"
     ctx.report({"name": name, "pinned": not off, "remark": remark}, f"[bold]{safe(name)}[/bold] {state}")
-
-
-@click.command(hidden=True)
-@click.argument("reference")
-@by_option()
-@command_options
-def rollback(ctx: CommandContext, *, reference: str, by: str) -> None:
-    """Make an earlier version current again: the one before for a NAME, or a version id.
-
-    Later versions are retired, not deleted. Same as `tacit undo SKILL --to VERSION`.
-    """
-    _roll_back(ctx, reference, by=by)
 
 
 def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:

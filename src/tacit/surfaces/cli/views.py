@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.syntax import Syntax
 
@@ -102,6 +103,25 @@ def reliability_text(known: Reliability) -> str:
     if not known.known:
         return "reliability unknown"
     return f"{known.worked:g} of {known.votes} verified uses worked; reliability {known.low:.0%} to {known.high:.0%}"
+
+
+def known_reliability(known: Reliability) -> dict[str, Any] | None:
+    """Return an interval with its counts; None where too little is verified."""
+    return reliability_fields(known) if known.known else None
+
+
+def reliability_fields(known: Reliability) -> dict[str, Any]:
+    """Return all figures of a reliability, known or not."""
+    return {
+        "known": known.known,
+        "low": round(known.low, 4),
+        "high": round(known.high, 4),
+        "votes": known.votes,
+        "worked": known.worked,
+        "successes": round(known.successes, 4),
+        "trials": round(known.trials, 4),
+        "self_reported": known.self_reported,
+    }
 
 
 def whole_text(content: SkillContent) -> str:

@@ -1,0 +1,315 @@
+"""`tacit skills stats`: what is stored, how each skill does, and with --lift what skills add, compared with control runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from rich.markup import escape
+
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Following
+from tacit.domain.holdout import CHANCE_MOST
+from tacit.domain.identity import plain
+from tacit.domain.stored import Counts
+from tacit.evidence.control_runs import MeasuredLift
+from tacit.evidence.lift import LEAST_RUNS, Lift, LiftDifference, Measure
+from tacit.evidence.skill_history import SkillRecord
+from tacit.surfaces.cli import charts
+from tacit.surfaces.cli.charts import Axis, ChartRow
+from tacit.surfaces.cli.context import CommandContext, command_options, counted
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs, safe
+from tacit.surfaces.cli.views import STATUS_STYLE, known_reliability, reliability_text
+
+_ROWS = 15
+"""How many skills are shown without --all."""
+_RELIABILITY_AXIS = Axis(
+    title="share that worked, later results weigh more (95 % one-sided bounds)",
+    written="{:.0%}".format,
+    reference=0.7,
+)
+
+
+@click.command(short_help="Count what is stored, and how each skill does")
+@click.argument("skills", nargs=-1, metavar="[SKILL]...")
+@click.option("--all", "everything", is_flag=True, help="Every recallable skill, not only the most used.")
+@click.option("--lift", is_flag=True, help="Show what skills add, compared with control runs.")
+@click.option("--model", default="", help="With --lift: only runs of this language model.")
+@click.option(
+    "--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg."
+)
+@command_options
+def stats(
+    ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, lift: bool, model: str, plot: Path | None
+) -> None:
+    """Count what is stored, and show how each skill does: uses, verified results, reliability, lift.
+
+    Reliability is an interval over verified results of runs that followed the skill; later results weigh more. "Unknown" is a
+    normal answer. If nobody recorded what was followed, a result is shared by all skills that were shown.
+
+    With --lift it compares runs that saw a skill with control runs that did not, with 95 % intervals. For one SKILL it shows
+    success, steps, retries and tokens, by model and by scope. There are control runs only if `policy.hold_out` is set.
+    """
+    if lift:
+        if len(skills) > 1:
+            raise Mistake("--lift takes one skill, or none for all", code="one_skill", hint="name one")
+        _report_lift(ctx, skills[0] if skills else "", model=model, plot=plot)
+        return
+    archive = ctx.memory.archive
+    counts = archive.stats()
+    asked = [ctx.version(each).version.id for each in skills]
+    records = [each for each in archive.records(asked) if ctx.may_show(each.stored)]
+    document = plain(counts) | {"store": ctx.place.database, "records": _RECORDS.documents(records)}
+    if plot is not None:
+        _draw_reliability(records, plot)
+
+    def parts() -> Iterator[ReportPart]:
+        if not skills:
+            yield _counts_table(ctx, counts)
+        kept = records if everything or skills else records[:_ROWS]
+        if kept:
+            yield ""
+            yield from _record_lines(kept)
+        if len(kept) < len(records):
+            yield f"[dim]and {len(records) - len(kept)} more: tacit skills stats --all[/dim]"
+        yield f"wrote {safe(str(plot))}" if plot is not None else None
+
+    ctx.report(document, parts)
+
+
+def _lift_fields(measured: Lift) -> dict[str, float] | None:
+    gain = measured.success
+    return None if gain is None else {"value": gain.value, "low": gain.low, "high": gain.high}
+
+
+_RECORDS: Columns[SkillRecord] = Columns(
+    Column("name", lambda record: record.stored.version.name),
+    Column("version_id", lambda record: record.stored.version.id),
+    Column("status", lambda record: record.stored.status),
+    Column("pinned", lambda record: record.pinned),
+    Column("shown", lambda record: record.shown),
+    Column("held_back", lambda record: record.held_back),
+    Column("followed", lambda record: {str(kind): n for kind, n in record.followed.items()}),
+    Column("worked", lambda record: record.worked),
+    Column("failed", lambda record: record.failed),
+    Column("claimed", lambda record: record.claimed),
+    Column("reliability", lambda record: known_reliability(record.reliability)),
+    Column("models", lambda record: {model: known_reliability(known) for model, known in record.models.items()}),
+    Column("lift", lambda record: _lift_fields(record.lift)),
+    Column("used_at", lambda record: record.used_at),
+)
+
+
+def _draw_reliability(records: Sequence[SkillRecord], plot: Path) -> None:
+    """Draw the skills with known reliability: weighted as the interval is; the note counts every result once."""
+    rows = [
+        ChartRow(
+            label=record.stored.version.name,
+            value=known.successes / known.trials,
+            low=known.low,
+            high=known.high,
+            note=f"{known.worked:g} of {known.votes} results",
+        )
+        for record in records
+        if (known := record.reliability).known
+    ]
+    if not rows:
+        message = "no skill has enough verified results to be drawn"
+        raise Mistake(message, code="nothing_to_draw", hint="see `tacit skills stats`")
+    missing = len(records) - len(rows)
+    left = f" (not drawn: {counted(missing, 'skill')} with too few verified results)" if missing else ""
+    charts.draw([(_RELIABILITY_AXIS, rows)], plot, heading=f"Reliability of skills{left}")
+
+
+def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
+    """Yield two lines for each skill: its whole name, with its scope if several have that name, and its figures."""
+    names = Counter(record.stored.version.name for record in records)
+    for record in records:
+        stored = record.stored
+        pin = "  [blue]pinned[/blue]" if record.pinned else ""
+        scope = f" ({safe(str(stored.skill.scope))})" if names[stored.version.name] > 1 else ""
+        yield (
+            f"[bold]{safe(stored.version.name)}[/bold]{scope}  "
+            f"[{STATUS_STYLE[stored.status]}]{stored.status}[/]{pin}  [dim]{reliability_text(record.reliability)}[/dim]"
+        )
+        followed = record.followed.get(Following.FOLLOWED, 0) if record.followed else "?"
+        gain = f"{_interval(record.lift.success, _points)} points" if record.lift.success else "unknown"
+        counts = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"
+        yield f"  {counts}, lift {escape(gain)}"
+
+
+def _counts_table(ctx: CommandContext, counts: Counts) -> ReportPart:
+    outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
+    statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
+    rows = {
+        "trajectories": f"{counts.trajectories} ({outcomes})" if outcomes else str(counts.trajectories),
+        "learned from": str(counts.learned),
+        "skills": statuses or "none yet",
+        "kinds": ", ".join(f"{n} {kind}" for kind, n in counts.kinds.items()) or "none yet",
+        "versions": str(counts.versions),
+        "uses": str(counts.uses),
+        "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
+        "audit entries": str(counts.audit),
+        "size": f"{counts.bytes / 1_048_576:.1f} MiB",
+        "store": safe(ctx.place.database),
+    }
+    return pairs(rows)
+
+
+# --- lift -----------------------------------------------------------------------------------------------------------
+
+
+def _points(value: float) -> str:
+    """Return a difference of shares in points, with its sign."""
+    return f"{round(100 * value):+d}" if round(100 * value) else "0"
+
+
+def _percent(value: float) -> str:
+    return f"{_points(value)} %"
+
+
+def _plain(value: float) -> str:
+    return f"{value:+.1f}" if round(value, 1) else "0"
+
+
+_AXES = {
+    Measure.SUCCESS: Axis(title="points of success", written=_points),
+    Measure.STEPS: Axis(title="steps", written=_percent, more_is_better=False),
+    Measure.TOKENS: Axis(title="tokens", written=_percent, more_is_better=False),
+    Measure.RETRIES: Axis(title="retries a run", written=_plain, more_is_better=False),
+}
+
+
+class _LiftRow(NamedTuple):
+    """One difference between runs with a skill and without it; None if it is not known yet."""
+
+    label: str
+    axis: Axis
+    difference: LiftDifference | None
+    runs: Lift
+
+
+def _adds_cell(row: _LiftRow) -> str:
+    if row.difference is None:
+        done = min(row.runs.shown, LEAST_RUNS) + min(row.runs.held_back, LEAST_RUNS)
+        return f"[dim]unknown yet ({done} of {2 * LEAST_RUNS} runs)[/dim]"
+    return f"{escape(_interval(row.difference, row.axis.written))} [dim]{row.axis.title}[/dim]"
+
+
+_LIFTS: Columns[_LiftRow] = Columns(
+    Column("", lambda row: row.label, "of"),
+    Column("", lambda row: row.difference, "what it adds \\[95 % interval]", _adds_cell),
+    Column("", lambda row: row.runs.shown, "runs with it"),
+    Column("", lambda row: row.runs.held_back, "without it"),
+)
+
+
+def _interval(difference: LiftDifference, written: Any) -> str:
+    return f"{written(difference.value)} [{written(difference.low)}, {written(difference.high)}]"
+
+
+def _report_lift(ctx: CommandContext, skill: str, *, model: str, plot: Path | None) -> None:
+    chosen = [ctx.memory.version(skill)] if skill else ctx.memory.skills()
+    found = [ctx.memory.archive.lift(stored, model=model) for stored in chosen]
+    if not skill:
+        found = sorted((each for each in found if each.was_drawn), key=_order)
+    hold_out = ctx.settings[0].policy.hold_out
+    document: dict[str, Any] = {
+        "hold_out": hold_out,
+        "model": model,
+        "least_runs": LEAST_RUNS,
+        "skills": [_measured_document(measured) for measured in found],
+    }
+    success = _AXES[Measure.SUCCESS]
+    rows = [_LiftRow(each.stored.version.name, success, each.lift.success, each.lift) for each in found]
+    if skill:
+        rows = _rows_of_one(found[0]) or rows
+    if plot is not None:
+        what = f"What {found[0].stored.version.name} adds" if skill else "What skills add to success"
+        _draw_lift(rows, plot, heading=f"{what}{f', with {model}' if model else ''} (95 % intervals)")
+        document["plot"] = str(plot)
+
+    def parts() -> Iterator[ReportPart]:
+        drawn = any(measured.was_drawn for measured in found)
+        if drawn and skill:
+            yield f"[bold]{safe(found[0].stored.version.name)}[/bold]"
+        yield _LIFTS.table(rows) if drawn else _how_to_measure(hold_out)
+        yield f"Drawn into {safe(str(plot))}." if plot is not None else None
+
+    ctx.report(document, parts)
+
+
+def _order(measured: MeasuredLift) -> tuple[bool, float, str]:
+    """Sort known lifts first, the largest first."""
+    known = measured.lift.success
+    return known is None, -known.value if known else 0.0, measured.stored.version.name
+
+
+def _rows_of_one(measured: MeasuredLift) -> list[_LiftRow]:
+    """Return all measures of a skill; its success over all versions, and by model and scope where there are several."""
+    rows = [_LiftRow(key.value, _AXES[key], value, measured.lift) for key, value in measured.lift.differences.items()]
+    others = {} if measured.of_all == measured.lift else {"all versions": measured.of_all}
+    for sort, keyed in (("model", measured.models), ("scope", measured.scopes)):
+        if len(keyed) > 1:
+            others |= {f"{sort} {key or 'unknown'}": own for key, own in keyed.items()}
+    axis = _AXES[Measure.SUCCESS]
+    return rows + [_LiftRow(f"success, {key}", axis, own.success, own) for key, own in others.items() if own.success]
+
+
+def _draw_lift(rows: Sequence[_LiftRow], plot: Path, *, heading: str) -> None:
+    """Draw what is known, a panel for each axis."""
+    panels: dict[Axis, list[ChartRow]] = {}
+    for label, axis, known, runs in rows:
+        if known is not None:
+            note = f"{runs.shown} with, {runs.held_back} without"
+            row = ChartRow(label=label, value=known.value, low=known.low, high=known.high, note=note)
+            panels.setdefault(axis, []).append(row)
+    if not panels:
+        hint = "see `tacit skills stats --lift`"
+        raise Mistake("there is nothing to draw yet", code="nothing_to_draw", hint=hint)
+    charts.draw(list(panels.items()), plot, heading=heading)
+
+
+def _how_to_measure(hold_out: float) -> str:
+    """Return why there is nothing to compare, how to change that and what it costs."""
+    if hold_out > 0:
+        return (
+            f"Unknown yet: there is no verified control run. Control runs are on (policy.hold_out = {hold_out:g}); each "
+            f"skill needs at least {counted(LEAST_RUNS, 'verified run')} with it and as many without it."
+        )
+    return (
+        "Unknown: what a skill adds is measured against control runs without it, and there are none. To have some, write into "
+        "~/.tacit/tacit.toml:\n\n  \\[policy]\n  hold_out = 0.2\n\n"
+        "Then one in five fitting sessions runs without a skill whose effect is unknown, fewer later; norms, preferences, "
+        "warnings, fixes for errors, pinned skills and whatever deletes, sends, publishes or pays are always given. The "
+        f"cost is the help that those sessions miss; the share is at most {CHANCE_MOST:g}, and a project's own file may "
+        f"lower it. A result needs {LEAST_RUNS} verified runs with a skill and {LEAST_RUNS} without it."
+    )
+
+
+def _measured_document(measured: MeasuredLift) -> dict[str, Any]:
+    stored = measured.stored
+    return {
+        "name": stored.version.name,
+        "skill_id": stored.skill.id,
+        "version_id": stored.version.id,
+        **_lift_document(measured.lift),
+        "all_versions": _lift_document(measured.of_all),
+        "models": {key: _lift_document(own) for key, own in measured.models.items()},
+        "scopes": {key: _lift_document(own) for key, own in measured.scopes.items()},
+    }
+
+
+def _lift_document(measured: Lift) -> dict[str, Any]:
+    return {
+        "known": measured.known,
+        "shown": measured.shown,
+        "held_back": measured.held_back,
+        "differences": {
+            measure.value: {"value": round(d.value, 4), "low": round(d.low, 4), "high": round(d.high, 4)}
+            for measure, d in measured.differences.items()
+        },
+    }
