@@ -33,7 +33,7 @@ from tacit.domain.errors import Outage
 from tacit.evidence.statistics import wilson
 from tacit.features.scan.commands import check_skill
 from tacit.gate.checks import identities, run_checks
-from tacit.render.inspection import Inspected, inspect
+from tacit.features.scan.inspection import Inspected, inspect
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}
 TWO_SIDED_95 = 1.959963984540054

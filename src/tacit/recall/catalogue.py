@@ -26,7 +26,7 @@ def offered(
     """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones seen from here."""
     static = render.scan(project=project, home=home)
     learned = [
-        render.LearnedSkill(
+        render.Entry(
             content=stored.version.content,
             version_id=stored.version.id,
             status=stored.status,
@@ -38,5 +38,5 @@ def offered(
         for stored in current(store, statuses=RECALLABLE)
         if may_see(stored)
     ]
-    found = render.merge(static.skills, learned)
+    found = render.merge(static.entries, learned)
     return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))

@@ -1,6 +1,6 @@
 """A selection of skills → what the agent sees: SKILL.md folders, one catalogue in three tiers, and the context block."""
 
-from tacit.render.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
+from tacit.render.catalogue import Catalogue, Entry, merge, scan
 from tacit.render.context import (
     ITEM_TOKENS_MAX,
     crowded_line,
@@ -22,11 +22,8 @@ __all__ = [
     "Catalogue",
     "Entry",
     "GatedTools",
-    "LearnedSkill",
     "Parsed",
     "Problem",
-    "Scan",
-    "StaticSkill",
     "body_of",
     "crowded_line",
     "file_block",

@@ -37,6 +37,14 @@ def is_there(path: Path) -> bool:
     return _mode(path, follow=True) != 0
 
 
+def folder_entries(folder: Path) -> list[Path]:
+    """What a folder holds, sorted; nothing where it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
 def shown(path: Path | str) -> str:
     """A path as text that every output can carry; a very long one is cut."""
     text = str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
@@ -72,19 +80,14 @@ def swap_in(target: Path, data: bytes, *, mode: int) -> None:
 
 
 def _check_way(root: Path, relative: Path) -> None:
-    """Refuse links at every place below the root, and anything but folders on the way to the file."""
-    here = root
-    for part in relative.parts:
-        here = here / part
-        if here.is_symlink():
-            raise NotPermitted(
-                f"{shown(here)} lies behind a link",
-                code="behind_link",
-                hint="remove the link, or choose another folder",
-            )
-    if here.is_dir():
+    """Refuse links at every place below the root, and a folder in place of the file."""
+    require_no_links(root, relative)
+    target = root / relative
+    if target.is_dir():
         raise Mistake(
-            f"{shown(here)} is a folder, not a file", code="is_a_folder", hint="move it away, or choose another folder"
+            f"{shown(target)} is a folder, not a file",
+            code="is_a_folder",
+            hint="move it away, or choose another folder",
         )
 
 

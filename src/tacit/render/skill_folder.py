@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.render.frontmatter import BYTES_MAX, Problem, invalid, too_large
-from tacit.render.safe_files import is_file, is_folder, is_link, place, shown
+from tacit.render.safe_files import is_file, is_folder, is_link, open_plain, place, shown
 from tacit.render.skill_md import Parsed, examine, parse, render
 from tacit.render.validation import SKIPPED_NAMES, check_content, path_fault
+from tacit.text.bundled_files import bytes_of
 from tacit.text.safe_markdown import inert, inert_line
 
 T = TypeVar("T")
@@ -118,7 +119,7 @@ def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> d
     problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule in ("size", "encoding")]
     if any(problem.severity == "error" for problem in problems):
         raise invalid(content.name or "skill", problems)
-    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
+    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: bytes_of(file) for file in content.files}
 
 
 def unpack(
@@ -252,12 +253,9 @@ def _take(path: Path, name: str, *, room: int) -> tuple[bytes, bool] | str:
         return f"it {fault}"
     if is_link(path):
         return "it is a link"
-    try:  # neither follows a link nor waits for a pipe, even one that was put there just now
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            known = os.fstat(handle)
-            if not stat.S_ISREG(known.st_mode):
-                return "it is no readable file"
+    try:
+        with os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
+            known = os.fstat(file.fileno())
             if known.st_size > min(FILE_BYTES_MAX, room):
                 return f"it has {known.st_size} bytes"
             return file.read(min(FILE_BYTES_MAX, room)), bool(known.st_mode & 0o100)
@@ -271,22 +269,17 @@ def _skill_files(
     encodings = {path: encoding for path, encoding in listed if path in data}
     ordered = [*encodings, *(path for path in sorted(data) if path not in encodings)]
     return tuple(
-        _skill_file(path, data[path], binary=encodings.get(path) == "base64", executable=path in executable)
+        skill_file(path, data[path], binary=encodings.get(path) == "base64", executable=path in executable)
         for path in ordered
     )
 
 
-def _skill_file(path: str, data: bytes, *, binary: bool, executable: bool) -> SkillFile:
-    try:
-        text = "" if binary else data.decode("utf-8")
-    except UnicodeDecodeError:
-        binary = True
-    if binary:
-        return SkillFile(
-            path=path, content=base64.b64encode(data).decode("ascii"), encoding="base64", executable=executable
-        )
-    return SkillFile(path=path, content=text, executable=executable)
-
-
-def _bytes_of(file: SkillFile) -> bytes:
-    return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")
+def skill_file(path: str, data: bytes, *, binary: bool = False, executable: bool = False) -> SkillFile:
+    """Make a bundled file of bytes: as text if they are UTF-8 and not to be `binary`, else in base64."""
+    if not binary:
+        try:
+            return SkillFile(path=path, content=data.decode("utf-8"), executable=executable)
+        except UnicodeDecodeError:
+            pass
+    text = base64.b64encode(data).decode("ascii")
+    return SkillFile(path=path, content=text, encoding="base64", executable=executable)

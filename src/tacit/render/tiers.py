@@ -6,7 +6,6 @@ tier 3 reads one bundled file and refuses every path that leads out of the skill
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,10 @@ from pathlib import Path
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.render.catalogue import Entry
 from tacit.render.context import evidence_line
-from tacit.render.safe_files import is_file, is_folder, is_link
+from tacit.render.safe_files import folder_entries, is_file, is_folder, is_link
 from tacit.render.sections import instructions
 from tacit.render.validation import path_fault
+from tacit.text.bundled_files import bytes_of
 from tacit.text.safe_markdown import attribute, clean, shown, shown_line
 from tacit.text.words import estimate_tokens
 
@@ -63,7 +63,7 @@ def file_paths(entry: Entry) -> tuple[str, ...]:
     found: list[str] = []
     pending = [folder]
     while pending and len(found) < LISTED_FILES_MAX:
-        for path in _inside(pending.pop(0)):
+        for path in folder_entries(pending.pop(0)):
             name = path.relative_to(folder).as_posix()
             if path_fault(name) or path == entry.path or is_link(path):
                 continue
@@ -77,13 +77,6 @@ def file_paths(entry: Entry) -> tuple[str, ...]:
 def _folder(entry: Entry) -> Path | None:
     """Where a static skill's files lie. Those of a learned one are what was approved, whatever lies beside its export."""
     return entry.path.parent if entry.path and not entry.version_id else None
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:  # what cannot be listed cannot be read either
-        return []
 
 
 def file_block(entry: Entry, relative_path: str, data: bytes) -> str:
@@ -118,7 +111,7 @@ def read_file(entry: Entry, relative_path: str) -> bytes:
 def _stored(entry: Entry, relative_path: str) -> bytes:
     for file in entry.content.files:
         if file.path == relative_path:
-            return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")
+            return bytes_of(file)
     raise _absent(entry.name, relative_path)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render import catalogue
-from tacit.render.catalogue import Entry, LearnedSkill, merge, roots, scan
+from tacit.render.catalogue import Entry, merge, roots, scan
 from tacit.render.skill_folder import save
 
 
@@ -18,8 +18,8 @@ def skill(name: str, *, extends: str = "", body: str = "Do it.") -> SkillContent
     return SkillContent(kind=Kind.PROCEDURE, name=name, description=f"About {name}.", extends=extends, body=body)
 
 
-def learned(content: SkillContent) -> LearnedSkill:
-    return LearnedSkill(content=content, version_id=f"v_{content.name}", status=Status.TRIAL)
+def learned(content: SkillContent) -> Entry:
+    return Entry(content=content, version_id=f"v_{content.name}", status=Status.TRIAL)
 
 
 @pytest.fixture
@@ -43,29 +43,23 @@ class TestScanning:
         for number, root in enumerate(roots(project=project, home=home)):
             save(skill(f"s{number}"), root)
         found = scan(project=project, home=home)
-        assert [item.name for item in found.skills] == [f"s{number}" for number in range(10)]
+        assert [item.name for item in found.entries] == [f"s{number}" for number in range(10)]
         assert found.shadowed == ()
-        assert found.skipped == ()
 
     def test_no_folders_at_all_are_no_fault(self, project: Path) -> None:
-        assert scan(project=project, home=None).skills == ()
-        assert scan(project=None, home=None).skills == ()
+        assert scan(project=project, home=None).entries == ()
+        assert scan(project=None, home=None).entries == ()
 
-    def test_a_place_that_cannot_be_searched_is_told_and_stops_nothing(self, project: Path, tmp_path: Path) -> None:
+    def test_a_place_that_cannot_be_searched_stops_nothing(self, project: Path, tmp_path: Path) -> None:
         save(skill("tidy"), project / ".claude/skills")
         (project / ".claude/skills/ring").symlink_to("ring")
-        assert [item.name for item in scan(project=project, home=tmp_path / ("x" * 300)).skills] == ["tidy"]
-        assert {item.reason for item in scan(project=project, home=tmp_path / ("x" * 300)).skipped} == {
-            "the link leads nowhere", "cannot be read: File name too long",
-        }  # fmt: skip
+        assert [item.name for item in scan(project=project, home=tmp_path / ("x" * 300)).entries] == ["tidy"]
 
     def test_the_project_beats_the_user_and_shadowing_is_told(self, project: Path, home: Path) -> None:
         mine = save(skill("tidy", body="mine"), home / ".agents/skills")
         ours = save(skill("tidy", body="ours"), project / ".claude/skills")
         found = scan(project=project, home=home)
-        assert [(item.content.body, item.path, item.root) for item in found.skills] == [
-            ("ours", ours, project / ".claude/skills")
-        ]
+        assert [(item.content.body, item.path) for item in found.entries] == [("ours", ours)]
         assert [(s.name, s.path, s.by, s.identical) for s in found.shadowed] == [("tidy", str(mine), str(ours), False)]
 
     def test_copies_for_several_clients_are_told_as_identical(self, project: Path) -> None:
@@ -78,74 +72,70 @@ class TestScanning:
         (project / ".claude/skills").mkdir(parents=True)
         (project / ".claude/skills/tidy").symlink_to(path.parent)
         found = scan(project=project, home=None)
-        assert len(found.skills) == 1
+        assert len(found.entries) == 1
         assert found.shadowed == ()
 
     def test_a_link_to_a_folder_elsewhere_is_followed(self, project: Path, tmp_path: Path) -> None:
         path = save(skill("tidy"), tmp_path / "elsewhere")
         (project / ".agents/skills").mkdir(parents=True)
         (project / ".agents/skills/tidy").symlink_to(path.parent)
-        assert [item.name for item in scan(project=project, home=None).skills] == ["tidy"]
+        assert [item.name for item in scan(project=project, home=None).entries] == ["tidy"]
 
     def test_cycles_end(self, project: Path) -> None:
         root = project / ".agents/skills"
         save(skill("tidy"), root / "group")
         (root / "group/up").symlink_to(root)
         (root / "group/self").symlink_to(root / "group")
-        assert [item.name for item in scan(project=project, home=None).skills] == ["tidy"]
+        assert [item.name for item in scan(project=project, home=None).entries] == ["tidy"]
 
-    def test_a_dangling_link_is_told_and_stops_nothing(self, project: Path) -> None:
+    def test_a_dangling_link_stops_nothing(self, project: Path) -> None:
         root = project / ".agents/skills"
         save(skill("tidy"), root)
         (root / "gone").symlink_to(root / "nowhere")
         found = scan(project=project, home=None)
-        assert [item.name for item in found.skills] == ["tidy"]
-        assert [(item.path, item.code) for item in found.skipped] == [(root / "gone", "dead_link")]
+        assert [item.name for item in found.entries] == ["tidy"]
 
-    def test_a_broken_skill_is_told_with_its_reason_and_stops_nothing(self, project: Path) -> None:
+    def test_a_broken_skill_stops_nothing(self, project: Path) -> None:
         root = project / ".agents/skills"
         save(skill("tidy"), root)
         (root / "broken").mkdir()
         (root / "broken/SKILL.md").write_text("---\nname: broken\n---\n", encoding="utf-8")
         found = scan(project=project, home=None)
-        assert [item.name for item in found.skills] == ["tidy"]
-        assert [item.code for item in found.skipped] == ["description-missing"]
-        assert found.skipped[0].hint.startswith("add 'description:")
+        assert [item.name for item in found.entries] == ["tidy"]
 
     def test_an_odd_skill_is_loaded_with_warnings(self, project: Path) -> None:
         folder = project / ".agents/skills/odd"
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text("---\nname: Odd\ndescription: x\n---\n", encoding="utf-8")
-        (item,) = scan(project=project, home=None).skills
+        (item,) = scan(project=project, home=None).entries
         assert {warning.rule for warning in item.warnings} == {"name-case", "name-directory"}
 
     def test_skills_are_found_in_groups_down_to_five_levels(self, project: Path) -> None:
         root = project / ".agents/skills"
         save(skill("near"), root / "a/b/c/d")
         save(skill("far"), root / "a/b/c/d/e")
-        assert [item.name for item in scan(project=project, home=None).skills] == ["near"]
+        assert [item.name for item in scan(project=project, home=None).entries] == ["near"]
 
     def test_a_skill_inside_a_skill_and_a_dependency_are_not_skills(self, project: Path) -> None:
         root = project / ".agents/skills"
         save(skill("outer"), root)
         save(skill("inner"), root / "outer/references")
         save(skill("package"), root / "node_modules")
-        assert [item.name for item in scan(project=project, home=None).skills] == ["outer"]
+        assert [item.name for item in scan(project=project, home=None).entries] == ["outer"]
 
     def test_the_number_of_folders_is_limited(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(catalogue, "DIRECTORIES_MAX", 5)
         for number in range(9):
             save(skill(f"s{number}"), project / ".agents/skills")
         found = scan(project=project, home=None)
-        assert [item.name for item in found.skills] == ["s0", "s1", "s2", "s3"]
-        assert "more than 5 folders" in found.skipped[0].reason
+        assert [item.name for item in found.entries] == ["s0", "s1", "s2", "s3"]
 
 
 class TestMerging:
-    def static(self, project: Path, *contents: SkillContent) -> tuple[catalogue.StaticSkill, ...]:
+    def static(self, project: Path, *contents: SkillContent) -> tuple[Entry, ...]:
         for content in contents:
             save(content, project / ".agents/skills")
-        return scan(project=project, home=None).skills
+        return scan(project=project, home=None).entries
 
     def test_static_and_learned_skills_stand_in_one_list(self, project: Path) -> None:
         found = merge(self.static(project, skill("b")), [learned(skill("c")), learned(skill("a"))])
@@ -157,34 +147,33 @@ class TestMerging:
 
     def test_an_overlay_is_attached_to_what_it_extends(self, project: Path) -> None:
         static = self.static(project, skill("sql"))
-        before = static[0].path.read_bytes()
+        path = static[0].path
+        assert path
+        before = path.read_bytes()
         overlay = replace(skill("sql-here", extends="sql"), allowed_tools=("Read",))
         found = merge(static, [learned(overlay)])
         assert [entry.name for entry in found.entries] == ["sql"]
         assert [entry.name for entry in found.entries[0].overlays] == ["sql-here"]
         assert found.entries[0].tools == ("Read",)
-        assert found.orphans == ()
-        assert static[0].path.read_bytes() == before
+        assert path.read_bytes() == before
 
     def test_a_file_of_the_project_adds_nothing_to_what_was_approved(self, project: Path) -> None:
         found = merge(self.static(project, skill("sql-more", extends="sql")), [learned(skill("sql"))])
         assert [(entry.name, entry.overlays) for entry in found.entries] == [("sql", ()), ("sql-more", ())]
-        assert [entry.name for entry in found.orphans] == ["sql-more"]
 
     def test_an_overlay_of_an_overlay_reaches_the_skill(self, project: Path) -> None:
         overlays = [learned(skill("one", extends="sql")), learned(skill("two", extends="one"))]
         found = merge(self.static(project, skill("sql")), overlays)
         assert [entry.name for entry in found.entries[0].overlays] == ["one", "two"]
 
-    def test_an_overlay_without_its_skill_stands_alone_and_is_told(self) -> None:
+    def test_an_overlay_without_its_skill_stands_alone(self) -> None:
         found = merge([], [learned(skill("sql-here", extends="sql"))])
         assert [entry.name for entry in found.entries] == ["sql-here"]
-        assert [entry.extends for entry in found.orphans] == ["sql"]
 
-    def test_overlays_in_a_circle_stand_alone_and_are_told(self) -> None:
+    def test_overlays_in_a_circle_stand_alone(self) -> None:
         found = merge([], [learned(skill("a", extends="b")), learned(skill("b", extends="a"))])
         assert [entry.name for entry in found.entries] == ["a", "b"]
-        assert len(found.orphans) == 2
+        assert not any(entry.overlays for entry in found.entries)
 
     def test_a_static_skill_hides_a_learned_one_that_says_something_else(self, project: Path) -> None:
         found = merge(self.static(project, skill("tidy", body="a person's")), [learned(skill("tidy"))])

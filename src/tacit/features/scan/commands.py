@@ -23,13 +23,13 @@ from tacit.domain.sandbox import Sandbox
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import SKIP_SENTENCES, Detonation, SkipReason, detonate
+from tacit.features.scan.inspection import Inspected, inspect
 from tacit.gate import checks
 from tacit.gate.content_checks import needed_capabilities_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
 from tacit.gate.reviews import BY_ITSELF, Rechecked
 from tacit.maintain.exports import export
-from tacit.render.inspection import Inspected, inspect
 from tacit.render.frontmatter import Problem
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import NotFound
-from tacit.render import inspection
-from tacit.render.inspection import inspect
+from tacit.features.scan import inspection
+from tacit.features.scan.inspection import inspect
 from tests.raising import raises
 
 SKILL = "---\nname: a\ndescription: Does a thing. # note\n---\n\nThe body.\n"

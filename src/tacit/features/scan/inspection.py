@@ -6,10 +6,8 @@ breaks the format is still given with its text: malware does not keep to the rul
 
 from __future__ import annotations
 
-import base64
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,8 +17,8 @@ from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.archive import PackedFolder, SkillArchive, is_archive, open_archive
 from tacit.render.frontmatter import Problem
-from tacit.render.safe_files import is_file, is_folder, is_link, shown
-from tacit.render.skill_folder import FILE_NAMES, find_skill_md
+from tacit.render.safe_files import folder_entries, is_file, is_folder, is_link, open_plain, shown
+from tacit.render.skill_folder import FILE_NAMES, find_skill_md, skill_file
 from tacit.render.skill_md import examine
 from tacit.text.bundled_files import FileKind, file_kind, read_as_text
 
@@ -54,7 +52,7 @@ def inspect(path: Path) -> Iterator[Inspected]:
     elif is_file(path):
         yield _of_file(path)
     elif is_folder(path):
-        inner = [] if find_skill_md(path) else [p for p in _inside(path) if is_folder(p) and find_skill_md(p)]
+        inner = [] if find_skill_md(path) else [p for p in folder_entries(path) if is_folder(p) and find_skill_md(p)]
         for folder in inner or [path]:
             yield _of_folder(folder)
     else:
@@ -134,13 +132,6 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             yield path
 
 
-def _inside(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:  # told by the walk through it
-        return []
-
-
 def _left(files: Sequence[tuple[str, FileKind]]) -> Iterator[Problem]:
     """One problem for what could run or be read, and one for plain data, which weighs little."""
     for rule, kept in (
@@ -177,13 +168,9 @@ def _may_run(path: Path) -> bool:
 
 def _read(path: Path, most: int, *, whole: bool = True) -> bytes | None:
     """A plain file's bytes; nothing where it is none, or larger than that and wanted as a whole."""
-    try:  # neither follows a link nor waits for a pipe
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            known = os.fstat(handle)
-            if not stat.S_ISREG(known.st_mode) or (whole and known.st_size > most):
-                return None
-            return file.read(most)
+    try:
+        with os.fdopen(open_plain(path, os.O_RDONLY, follow=True), "rb") as file:
+            return None if whole and os.fstat(file.fileno()).st_size > most else file.read(most)
     except (OSError, ValueError):
         return None
 
@@ -197,21 +184,13 @@ def _inspected(
     if not own:
         problems = [Problem(rule="file-missing", message="there is no SKILL.md", severity="warning")]
     content = parsed.content if parsed else SkillContent(kind=Kind.PROCEDURE, name=name, description="", body=text)
-    listed = [_file(path, data, executable=path in executable) for path, data in files.items() if path != own]
+    listed = [skill_file(path, data, executable=path in executable) for path, data in files.items() if path != own]
     front = _FRONT.match(text)
     if parsed and front and "#" in front[1]:  # comments there are no part of any field, and agents may read them
         listed.append(SkillFile(path="SKILL.md (front matter)", content=front[1]))
     return Inspected(
         path=source, content=replace(content, files=tuple(listed)), text=text, problems=tuple(_kept(problems))
     )
-
-
-def _file(path: str, data: bytes, *, executable: bool) -> SkillFile:
-    try:
-        return SkillFile(path=path, content=data.decode("utf-8"), executable=executable)
-    except UnicodeDecodeError:
-        text = base64.b64encode(data).decode("ascii")
-        return SkillFile(path=path, content=text, encoding="base64", executable=executable)
 
 
 def _kept(problems: list[Problem]) -> Iterator[Problem]:
