@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 from pathlib import PureWindowsPath
 from typing import Any
 
@@ -60,15 +61,11 @@ class Circumstances:
     model: str = ""
     branch: str = ""
 
-    def note(
-        self, *, session_id: str = "", workspace: str = "", version: str = "", model: str = "", branch: str = ""
-    ) -> None:
+    def note(self, **said: str) -> None:
         """Take in what a record says; what is empty says nothing."""
-        self.session_id = self.session_id or session_id
-        self.workspace = self.workspace or workspace
-        self.version = self.version or version
-        self.model = self.model or model
-        self.branch = self.branch or branch
+        for name, value in said.items():
+            if not getattr(self, name):
+                setattr(self, name, value)
 
 
 class Attempts:
@@ -81,66 +78,124 @@ class Attempts:
         self._client = client
         self._source = source
         self._agent_id = agent_id
-        self._open = _Attempt()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the next attempt: its first steps are kept, and its last ones as far as they fit."""
+        self.mark: Mark | None = None
+        """Where the record stands that the open attempt begins with; nothing if none is open."""
+        self._goal = ""
+        self._segmenter = Segmenter()  # a fresh one, so that reading from the mark comes to the same judgement
+        self._own = Circumstances()
+        self._calls: dict[str, Draft] = {}
+        self._first: list[Draft] = []
+        self._last: deque[Draft] = deque()
+        self._size = self._left_out = 0
+        self._acted = False
+        self._spent: dict[str, Usage] = {}
+        self._folded = Usage()
 
     @property
-    def mark(self) -> Mark | None:
-        """Where the record stands that the open attempt begins with; nothing if none is open."""
-        return self._open.mark
+    def _is_begun(self) -> bool:
+        """Whether the attempt is more than what the host says before the first prompt."""
+        return self._acted or bool(self._goal)
 
     def say(self, drafts: list[Draft], mark: Mark) -> Trajectory | None:
         """Take in what one record says in the user's place; gives the attempt that it ends, if it begins another."""
         goal = "\n".join(draft.goal for draft in drafts if draft.goal)
         finished = None
-        if goal and not self._agent_id and self._open.segmenter.is_new_task(goal, drafts[0].at) and self._open.is_begun:
+        if goal and not self._agent_id and self._segmenter.is_new_task(goal, drafts[0].at) and self._is_begun:
             finished = self.finish(reply=goal)
-            self._open.segmenter.is_new_task(goal, drafts[0].at)
-        self._open.goal = self._open.goal or goal.strip()
+            self._segmenter.is_new_task(goal, drafts[0].at)
+        self._goal = self._goal or goal.strip()
         for draft in drafts:
             if self._agent_id and draft.role is Role.USER:
                 draft.role = Role.CONTEXT  # an agent's words, not a person's
-            self._open.add(draft, mark)
+            self._add(draft, mark)
         return finished
 
     def act(self, draft: Draft, mark: Mark) -> None:
         """Take in what the agent says or calls, or what the host says beside it."""
-        self._open.act(draft, mark)
+        if draft.role is Role.AGENT:
+            self._acted = True
+            self._segmenter.note(draft.text)
+            for value in draft.arguments.values():
+                if isinstance(value, str):
+                    self._segmenter.note(value[:_NOTED_CHARACTERS])
+        before = self._last or self._first
+        if draft.tool and before and _is_one_message(before[-1], draft):
+            message = before.pop()
+            draft.text, draft.at = message.text, message.at or draft.at
+            self._size -= _size(message)
+        self._add(draft, mark)
+        if draft.call_id:
+            self._calls[draft.call_id] = draft
+
+    def _add(self, draft: Draft, mark: Mark) -> None:
+        self.mark = self.mark or mark
+        if draft.role is Role.CONTEXT:
+            draft.text = without_echo(draft.text)
+        self._size += _size(draft)
+        if not self._last and len(self._first) < MAX_STEPS // 2 and self._size < MAX_CHARACTERS // 2:
+            self._first.append(draft)
+        else:
+            self._last.append(draft)
+            self._fit()
+
+    def _fit(self) -> None:
+        while self._last and (len(self._last) > MAX_STEPS // 2 or self._size > MAX_CHARACTERS):
+            draft = self._last.popleft()
+            self._size -= _size(draft)
+            self._left_out += 1
+            self._calls.pop(draft.call_id, None)
+
+    def waiting(self, call_id: str) -> Draft | None:
+        """The call that waits for its result under this id."""
+        return self._calls.get(call_id)
 
     def resolve(
         self, call_id: str, *, observation: str, result: StepResult, exit_code: int | None = None
     ) -> Draft | None:
         """Give a call its result; the draft, or nothing if no such call is waiting."""
-        return self._open.resolve(call_id, observation, result, exit_code)
-
-    def waiting(self, call_id: str) -> Draft | None:
-        """The call that waits for its result under this id."""
-        return self._open.calls.get(call_id)
+        draft = self._calls.pop(call_id, None)
+        if draft is not None:
+            draft.observation = observed(draft.tool, draft.arguments, observation)
+            draft.result, draft.exit_code = result, exit_code
+            self._size += len(draft.observation)
+            self._fit()
+        return draft
 
     def interrupt(self) -> None:
         """Note that work was stopped: no call that still waits will get its result."""
-        for draft in self._open.calls.values():
+        for draft in self._calls.values():
             draft.result = StepResult.INTERRUPTED
-        self._open.calls.clear()
+        self._calls.clear()
 
-    def note(self, *, version: str = "", model: str = "", branch: str = "", session_id: str = "") -> None:
+    def note(self, **said: str) -> None:
         """Take in the circumstances of the open attempt."""
-        self._open.circumstances.note(version=version, model=model, branch=branch, session_id=session_id)
+        self._own.note(**said)
 
     def spend(self, message_id: str, usage: Usage) -> None:
         """Take in what a message cost; said again for the same message, the last word counts."""
-        self._open.spend(message_id, usage)
+        self._spent[message_id] = usage
+        if len(self._spent) > _MESSAGES_APART:
+            self._folded = _sum(self._folded, self._spent.pop(next(iter(self._spent))))
 
     def finish(self, *, reply: str = "") -> Trajectory | None:
         """Close the open attempt and give it, if anything was asked or done in it."""
-        attempt, self._open = self._open, _Attempt()
-        return self._trajectory(attempt, reply) if attempt.is_begun else None
+        trajectory = self._trajectory(reply) if self._is_begun else None
+        self._begin()
+        return trajectory
 
-    def _trajectory(self, attempt: _Attempt, reply: str) -> Trajectory:
-        own, whole = attempt.circumstances, self.session
+    def _trajectory(self, reply: str) -> Trajectory:
+        own, whole = self._own, self.session
         session_id = own.session_id or whole.session_id
+        drafts = [*self._first, *self._last]
+        if self._left_out:
+            drafts.insert(len(self._first), Draft(Role.CONTEXT, f"{CUT}{self._left_out} steps left out …]"))
         return Trajectory(
-            task=Task(text=attempt.goal, project=project_of(whole.workspace), by="agent" if self._agent_id else ""),
-            steps=attempt.steps(),
+            task=Task(text=self._goal, project=project_of(whole.workspace), by="agent" if self._agent_id else ""),
+            steps=tuple(_step(index, draft) for index, draft in enumerate(drafts)),
             environment=Environment(
                 client=self._client,
                 client_version=own.version or whole.version,
@@ -151,98 +206,9 @@ class Attempts:
             session_id=self._agent_id or session_id,
             parent_session_id=session_id if self._agent_id else "",
             reply=reply.strip(),
-            usage=attempt.usage(),
+            usage=reduce(_sum, self._spent.values(), self._folded),
             source=self._source,
         )
-
-
-class _Attempt:
-    """One attempt while it is being read: its first steps, and its last ones as far as they fit."""
-
-    def __init__(self) -> None:
-        self.goal = ""
-        self.mark: Mark | None = None
-        self.segmenter = Segmenter()  # a fresh one, so that reading from the mark comes to the same judgement
-        self.circumstances = Circumstances()
-        self.calls: dict[str, Draft] = {}
-        self._first: list[Draft] = []
-        self._last: deque[Draft] = deque()
-        self._size = 0
-        self._left_out = 0
-        self._acted = False
-        self._spent: dict[str, Usage] = {}
-        self._folded = Usage()
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether it is more than what the host says before the first prompt."""
-        return self._acted or bool(self.goal)
-
-    def add(self, draft: Draft, mark: Mark) -> None:
-        if self.mark is None:
-            self.mark = mark
-        if draft.role is Role.CONTEXT:
-            draft.text = without_echo(draft.text)
-        self._size += _size(draft)
-        if not self._last and len(self._first) < MAX_STEPS // 2 and self._size < MAX_CHARACTERS // 2:
-            self._first.append(draft)
-            return
-        self._last.append(draft)
-        self._fit()
-
-    def act(self, draft: Draft, mark: Mark) -> None:
-        if draft.role is Role.AGENT:
-            self._acted = True
-            self._note(draft)
-        before = self._last or self._first
-        if draft.tool and before and _is_one_message(before[-1], draft):
-            message = before.pop()
-            draft.text, draft.at = message.text, message.at or draft.at
-            self._size -= _size(message)
-        self.add(draft, mark)
-        if draft.call_id:
-            self.calls[draft.call_id] = draft
-
-    def resolve(self, call_id: str, observation: str, result: StepResult, exit_code: int | None) -> Draft | None:
-        draft = self.calls.pop(call_id, None)
-        if draft is None:
-            return None
-        draft.observation = observed(draft.tool, draft.arguments, observation)
-        draft.result, draft.exit_code = result, exit_code
-        self._size += len(draft.observation)
-        self._fit()
-        return draft
-
-    def spend(self, message_id: str, usage: Usage) -> None:
-        self._spent[message_id] = usage
-        if len(self._spent) > _MESSAGES_APART:
-            self._folded = _sum(self._folded, self._spent.pop(next(iter(self._spent))))
-
-    def usage(self) -> Usage:
-        total = self._folded
-        for usage in self._spent.values():
-            total = _sum(total, usage)
-        return total
-
-    def steps(self) -> tuple[Step, ...]:
-        drafts = [*self._first, *self._last]
-        if self._left_out:
-            drafts.insert(len(self._first), Draft(Role.CONTEXT, f"{CUT}{self._left_out} steps left out …]"))
-        return tuple(_step(index, draft) for index, draft in enumerate(drafts))
-
-    def _fit(self) -> None:
-        while self._last and (len(self._last) > MAX_STEPS // 2 or self._size > MAX_CHARACTERS):
-            draft = self._last.popleft()
-            self._size -= _size(draft)
-            self._left_out += 1
-            self.calls.pop(draft.call_id, None)
-
-    def _note(self, draft: Draft) -> None:
-        if draft.text:
-            self.segmenter.note(draft.text)
-        for value in draft.arguments.values():
-            if isinstance(value, str):
-                self.segmenter.note(value[:_NOTED_CHARACTERS])
 
 
 def project_of(workspace: str) -> str:
