@@ -59,6 +59,13 @@ _NO_PROGRAM = re.compile(
     rf"|[^\s:]{{0,200}}(?:sh|<path>): (?:(?:line )?(?:\d+|<n>): )?{_NAME.format(2)}: not found"
     rf"|(?:\S{{1,200}}: )?command not found: {_NAME.format(3)}"
 )
+_SHOWN_FAILURE = re.compile(
+    r"command not found|not recognized as|No module named|Cannot find module|unknown (?:command|option|flag)|\berror TS\d+|"
+    r"^(?:error|fatal)(?:\[\w+\])?: |^FAIL\b|^npm (?:ERR!|error)|^Traceback \(most recent|ELIFECYCLE|panicked at|"
+    r"exited with code [1-9]|^make(?:\[\d+\])?: \*\*\*|\b[1-9]\d* (?:failed|failing)\b|^[A-Z]\w*(?:Error|Exception):|"
+    r"[Bb]uild failed|No such file or directory$|[Pp]ermission denied",
+    re.MULTILINE,
+)
 _HERE = "\x00"  # keeps a name from being masked
 _NO_MODULE = re.compile(
     r"(?:No module named|Cannot find module|there is no package called|cannot load such file --) "
@@ -89,6 +96,22 @@ def error_signature(text: str, *, command: str = "") -> str:
     if command and ran_out_of_time(signature):
         return _signature(f"{_program_in(command)}: {signature}".removeprefix(": "))
     return signature
+
+
+def output_lines(text: str) -> list[str]:
+    """Return the lines of an output without escapes and wrapping, each with single blanks."""
+    bounded = _WRAPPING.sub("", _ESCAPE.sub("", _bounded(text)))
+    return [clean for line in bounded.splitlines() if (clean := _clean(line))]
+
+
+def masked_line(line: str) -> str:
+    """Return one line without what differs from run to run."""
+    return _signature(_clean(line))
+
+
+def shows_failure(output: str) -> bool:
+    """Whether an output shows beyond doubt that what ran before a pipe or `|| true` failed."""
+    return _SHOWN_FAILURE.search(output) is not None
 
 
 def tells(signature: str) -> bool:

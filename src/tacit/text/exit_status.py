@@ -97,6 +97,8 @@ def _pipe_passes(commands: tuple[Command, ...], at: int, *, pipe: int) -> bool:
 
 def _passes_on(rest: tuple[Command, ...], kind: str) -> bool:
     """Whether what follows passes the status on, directly or in a variable."""
+    if not rest:
+        return False
     passed = _PASSES_STATUS.fullmatch(rest[-1].text.strip(" (){}") if rest[-1].text.endswith(")") else rest[-1].text)
     if not passed or any(command.connector != ";" for command in rest[:-1]):
         return False

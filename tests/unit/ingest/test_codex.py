@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.origin import Origin
-from tacit.domain.session import Mark
+from tacit.domain.trajectory import Origin
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.codex import CodexReader
@@ -413,15 +413,19 @@ def test_a_broken_program_is_a_step(
 
 
 @pytest.mark.parametrize(
-    ("printed", "found"), [('{"exit_code":1,"output":"read-only"}', [("touch x", 1)]), ("read-only", [])]
+    ("printed", "found"),
+    [
+        ('{"exit_code":1,"output":"read-only"}', [("touch x", 1, StepResult.FAILED)]),
+        ("read-only", [("touch x", None, StepResult.UNKNOWN)]),
+    ],
 )
 def test_a_command_that_left_no_item_is_known_by_its_exit_code(
-    tmp_path: Path, printed: str, found: list[tuple[str, int]]
+    tmp_path: Path, printed: str, found: list[tuple[str, int | None, StepResult]]
 ) -> None:
     told = output("p", parts("Script completed\nOutput:\n", printed))
     code = "const r = await tools.exec_command({cmd: 'touch x'}); text(JSON.stringify(r));"
     actions = steps(tmp_path, program("p", code), told)
-    assert [(step.arguments["command"], step.exit_code) for step in actions] == found
+    assert [(step.arguments["command"], step.exit_code, step.result) for step in actions] == found
 
 
 def test_waiting_for_a_program_is_no_step_of_its_own(tmp_path: Path) -> None:

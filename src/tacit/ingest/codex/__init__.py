@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.ingest.codex.codex_records import CodexRecord
 from tacit.ingest.codex.codex_session import NAME, CodexThread
 from tacit.ingest.log_files import Line, Part, Parts, Place, decode, holds_json, numbered_lines

@@ -130,7 +130,8 @@ _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _COMMAND = re.compile(
     r"""\bcmd["']?\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.){0,4000})"|'((?:[^'\\]|\\.){0,4000})'|`([^`$]{0,4000})`)"""
 )
-_EXIT_CODE = re.compile(r'"exit_code":(\d{1,9})\b')
+_EXIT_CODE = re.compile(r'\\?"exit_code\\?":\s{0,4}(\d{1,9})\b')
+_OUTPUT = "Output:\n"
 _VERIFIED = "apply_patch verification failed"
 _BROKEN = "Script failed"
 _ERROR = "Script error:\n"
@@ -160,32 +161,47 @@ class Untold:
     exit_code: int | None = None
 
 
-def untold(program: Program, output: str) -> Untold | None:
-    """The call that failed without an item, if the output tells of one."""
+def untold(program: Program, output: str) -> list[Untold]:
+    """The calls of a program that left no items: one that failed, or all of a program of which the log holds no item."""
     patches = list(_patches(program.code))[program.patches :]
     if _VERIFIED in output and patches:
         messages = output[output.index(_VERIFIED) :]
-        return Untold(result_of_words(messages), messages, patch=patches[0])
+        return [Untold(result_of_words(messages), messages, patch=patches[0])]
     commands = [command for command in _commands(program.code) if command not in program.commands]
     if not output.startswith(_BROKEN):
-        return _unseen(program, commands[0], output) if commands else None
+        if not program.commands and not program.patches:
+            return _calls_of_code(patches, commands, output)
+        return _unseen(program, commands[0], output) if commands else []
     _, found, messages = output.partition(_ERROR)
     messages = messages if found else output
     result = result_of_words(messages)
     if messages.startswith("patch ") and patches:
-        return Untold(result, messages, patch=patches[0])
+        return [Untold(result, messages, patch=patches[0])]
     if result is StepResult.DENIED and commands:
-        return Untold(result, messages, command=commands[0])
-    return Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, messages)
+        return [Untold(result, messages, command=commands[0])]
+    return [Untold(StepResult.FAILED if result is StepResult.UNKNOWN else result, messages)]
 
 
-def _unseen(program: Program, command: str, output: str) -> Untold | None:
+def _unseen(program: Program, command: str, output: str) -> list[Untold]:
     """A command of a program that went through; it may never have come to it, unless the output shows its exit code."""
     codes = _EXIT_CODE.findall(output)
     if len(codes) <= len(program.commands):
-        return None
+        return []
     code = int(codes[-1])
-    return Untold(StepResult.OK if code == 0 else StepResult.FAILED, output, command=command, exit_code=code)
+    return [Untold(StepResult.OK if code == 0 else StepResult.FAILED, output, command=command, exit_code=code)]
+
+
+def _calls_of_code(patches: list[str], commands: list[str], output: str) -> list[Untold]:
+    """The calls that stand in a program's code; how they ended is known where every exit code was printed."""
+    body = output.partition(_OUTPUT)[2] or output
+    codes = [int(code) for code in _EXIT_CODE.findall(output)]
+    known = codes if len(codes) == len(commands) else [None] * len(commands)
+    found = [Untold(StepResult.OK, "", patch=patch) for patch in patches]
+    for number, (command, code) in enumerate(zip(commands, known, strict=True)):
+        result = StepResult.UNKNOWN if code is None else StepResult.FAILED if code else StepResult.OK
+        observation = body if code or number == len(commands) - 1 else ""
+        found.append(Untold(result, observation, command=command, exit_code=code))
+    return found
 
 
 def _patches(code: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
 from tacit.ingest.codex.codex_records import (
@@ -533,17 +533,16 @@ class CodexThread:
             self._resolve(call_id, outcome)
 
     def _end_program(self, program: Program, output: str) -> None:
-        failed = untold(program, output)
-        if failed is None:
-            return
-        if failed.patch:
-            calls = patch_calls(failed.patch, workspace=self._workspace)
-        elif failed.command:
-            calls = [command_call(failed.command, cwd=self._cwd, workspace=self._workspace)]
-        else:
-            calls = [(_PROGRAM, {"code": program.code})]
-        self._act(calls, program.call_id, program.message_id)
-        self._resolve(program.call_id, CodexOutcome(failed.result, failed.observation, failed.exit_code))
+        for number, call in enumerate(untold(program, output)):
+            if call.patch:
+                calls = patch_calls(call.patch, workspace=self._workspace)
+            elif call.command:
+                calls = [command_call(call.command, cwd=self._cwd, workspace=self._workspace)]
+            else:
+                calls = [(_PROGRAM, {"code": program.code})]
+            call_id = f"{program.call_id}.{number}" if number else program.call_id
+            self._act(calls, call_id, program.message_id)
+            self._resolve(call_id, CodexOutcome(call.result, call.observation, call.exit_code))
 
     def _resolve(self, call_id: str, outcome: CodexOutcome) -> None:
         number = 0

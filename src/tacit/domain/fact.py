@@ -1,0 +1,38 @@
+"""Facts about a project that sessions confirm or contradict: counted, dated, ageing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tacit.domain.trajectory import Span
+
+
+class Purpose(StrEnum):
+    """What a command of a project is for."""
+
+    TEST = "test"
+    CHECK = "check"
+    FORMAT = "format"
+    BUILD = "build"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A command that sessions use in a project."""
+
+    command: str
+    purpose: Purpose | None = None
+    folder: str = ""
+    """Where it is run, if mostly not in the project's root."""
+    sessions: int = 0
+    """Sessions in which it was used and not seen to fail."""
+    failed: int = 0
+    """Sessions in which it failed."""
+    likelihood: float = 0.0
+    """The share of sessions that use it, recent ones counting more."""
+    last_used: datetime | None = None
+    sources: tuple[Span, ...] = ()
+    """The newest calls that show it."""

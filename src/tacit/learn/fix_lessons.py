@@ -1,0 +1,148 @@
+"""Makes a lesson of a counted fix: which call fails, what mends it, in how many sessions, and what the agent said about it.
+
+The error's own words are left out of the text: the agent sees them anyway, and they come from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.skill import Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.fixes import CountedFix, FixKind, Mending, SourcedCall
+from tacit.learn.values import FieldOrigins, Timeline, action_spans
+from tacit.learn.wording import code, shorten, slug
+from tacit.text.tool_calls import ToolCall, tool_calls
+
+MADE_BY = "tacit.fixes/1"
+CALL_TAG = "call:"
+"""The tag that names the form of the call that fails."""
+BEFORE_TAG = "before"
+"""The tag of a lesson that is worth showing before the call runs."""
+MAX_CITED = 5
+"""Attempts that a lesson cites."""
+_MAX_FORM = 60
+_MAX_SHOWN = 110
+
+
+def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) -> Candidate | None:
+    """Make a lesson of a counted fix; nothing where the calls behind it are gone."""
+    cited = _cited(counted.mendings)
+    ids = tuple(dict.fromkeys(each.again.trajectory_id for each in cited))
+    trajectories = {identity: trajectory_of(identity) for identity in _all_ids(cited)}
+    first = cited[0].fixes[counted.fix].call
+    action = _action(trajectories[first.trajectory_id], first)
+    if action is None:
+        return None
+    trajectory = trajectories[first.trajectory_id]
+    step = _step(counted, action)
+    origins = FieldOrigins(*trajectories.values())
+    timeline = Timeline(trajectory)
+    done = action_spans(action, timeline, arguments=step.arguments, workspace=trajectory.environment.workspace)
+    calls = [_span(each.failed) for each in cited] + [_span(each.again) for each in cited]
+    reason = first.record.reason
+    for path in ("name", "description", "tags", "steps.0", "steps.0.arguments"):
+        origins.add_spans(path, [*done, *calls])
+    origins.add_spans("signature", [Span(cited[0].failed.trajectory_id, cited[0].failed.record.step, "observation")])
+    origins.add_spans("body", [*done, *calls, *_reason_spans(trajectory, first, reason)])
+    origins.add_spans("category", calls)
+    return Candidate(
+        content=_content(counted, step, reason),
+        scope=trajectory.task.scope,
+        origins=origins.origins,
+        provenance=Provenance(trajectory_ids=ids, grounding=origins.spans, made_by=MADE_BY),
+        assessment=_assessment(cited[0]),
+    )
+
+
+def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
+    fails, advice = code(shorten(_failing(counted), _MAX_FORM)), _advice(counted)
+    seen = f"In {counted.sessions} of {counted.met} sessions that met this error."
+    why = f"\n\n**Why.** {reason}" if reason else ""
+    return SkillContent(
+        kind=Kind.LESSON,
+        name=_name(counted),
+        description=f"{_subject(counted, fails)} {advice}. ({_support(counted)})",
+        category="debugging",
+        tags=(f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.before else ())),
+        steps=(step,),
+        signature=counted.signature,
+        body=f"**Problem.** {fails} fails.\n\n**Fix.** {advice[:1].upper()}{advice[1:]}.\n\n**Seen.** {seen}{why}",
+    )
+
+
+def _failing(counted: CountedFix) -> str:
+    return counted.goal.text if counted.fix.kind is not FixKind.TARGET else counted.goal.typed
+
+
+def _subject(counted: CountedFix, fails: str) -> str:
+    return f"{fails} fails here:" if counted.before else f"If {fails} fails with this error:"
+
+
+def _support(counted: CountedFix) -> str:
+    return "once" if counted.sessions == 1 else f"{counted.sessions} sessions"
+
+
+def _advice(counted: CountedFix) -> str:
+    shown = code(shorten(counted.typed, _MAX_SHOWN))
+    match counted.fix.kind:
+        case FixKind.RUN_FIRST:
+            return f"run {shown} first"
+        case FixKind.EDIT:
+            return f"correct {shown} first"
+        case FixKind.FOLDER:
+            return f"run it in {code(counted.fix.what)}"
+        case FixKind.TARGET:
+            return f"use {code(counted.fix.what.rpartition(' → ')[2])}"
+        case _:
+            return f"use {shown}"
+
+
+def _name(counted: CountedFix) -> str:
+    verb = {FixKind.EDIT: "correct", FixKind.RUN_FIRST: "run"}.get(counted.fix.kind, "use")
+    what = counted.fix.what.rpartition(" → ")[2].replace("/", " ").replace("=", " ").split()
+    return slug([verb, *what[:5], "for", *counted.goal.goal.replace("/", " ").split()[:4]])
+
+
+def _step(counted: CountedFix, action: ToolCall) -> SkillStep:
+    if counted.fix.kind is FixKind.EDIT or not action.command:
+        return SkillStep(text=f"{_advice(counted)[:1].upper()}{_advice(counted)[1:]}", tool=action.step.tool)
+    key = next((key for key, value in action.step.arguments.items() if value == action.command), "command")
+    return SkillStep(
+        text=f"Run {code(shorten(counted.typed, _MAX_SHOWN))}", tool=action.step.tool, arguments={key: counted.typed}
+    )
+
+
+def _cited(mendings: Sequence[Mending]) -> list[Mending]:
+    """Return the newest mendings, one of each session."""
+    newest = {each.session: each for each in mendings}
+    return list(newest.values())[-MAX_CITED:]
+
+
+def _all_ids(mendings: Sequence[Mending]) -> list[str]:
+    calls = (call for each in mendings for call in (each.failed, each.again, *(t.call for t in each.fixes.values())))
+    return list(dict.fromkeys(call.trajectory_id for call in calls))
+
+
+def _action(trajectory: Trajectory, call: SourcedCall) -> ToolCall | None:
+    return next((each for each in tool_calls(trajectory) if each.index == call.record.step), None)
+
+
+def _span(call: SourcedCall) -> Span:
+    return Span(call.trajectory_id, call.record.step, "arguments")
+
+
+def _reason_spans(trajectory: Trajectory, call: SourcedCall, reason: str) -> list[Span]:
+    """Return where the agent wrote its reason: the last step with text before the call."""
+    if not reason:
+        return []
+    before = [step.index for step in trajectory.steps if step.text.strip() and step.index <= call.record.step]
+    return [Span(call.trajectory_id, before[-1], "text")] if before else []
+
+
+def _assessment(mending: Mending) -> Assessment:
+    step = mending.again.record.step
+    reason = f"step {mending.failed.record.step} failed and step {step} for the same goal ended with exit status 0"
+    return Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="exit code", reason=reason, step=step)

@@ -1,0 +1,420 @@
+"""Finds what mends an error by counting over all sessions: a failure, the next call for the same goal, and what lies between.
+
+Everything between that changed something is a candidate: another form of the call (behind a wrapper, with an option or a
+variable, in another folder, with another file), a command, an edit. What mends is what several sessions agree on, and what
+makes a difference: it works after this error, the same call without it fails again, and it is not done all the time
+anyway. One session is enough where the error itself names the fix or says that a program is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import prod
+
+from tacit.domain.outline import CallRecord
+from tacit.learn.call_records import acts, edits_files, line_digest
+from tacit.text.command_forms import CommandForm, command_forms, same_goal, wrapper_of
+from tacit.text.error_signatures import masked_line, missing_name, tells
+from tacit.text.shell import Command
+
+MIN_SESSIONS = 2
+MIN_SHARE = 0.5
+"""Of the sessions that met the error and got past it, the share that must have used the fix."""
+MAX_CHANCE = 0.01
+"""How likely it may be that a command or an edit lay between failures and successes by chance, as often as it was done."""
+MAX_TYPED = 160
+MAX_BETWEEN = 40
+"""Calls within which the goal must be tried again."""
+_TRANSIENT = re.compile(
+    r"timed? ?out|temporar|could not resolve host|connection (?:reset|refused)|network is unreachable|too many requests|"
+    r"rate limit|\b50[234]\b|could not get lock|index\.lock",
+    re.IGNORECASE,
+)
+_INSTALLS = frozenset("install add i ci require sync get restore bootstrap".split())
+_CODE = re.compile(
+    r"\.(?:py|pyi|go|rs|[cm]?[jt]sx?|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|ex|exs|lua|vue|svelte|astro|css|scss|html|sql)$"
+)
+_OUTSIDE = re.compile(r"[/~$]|[A-Za-z]:|\.\.|.*[\n*{}]|tmp/")
+_MOVED = re.compile(r"no such file|not found|cannot find|does not exist|can't open|cannot open|ENOENT", re.IGNORECASE)
+
+
+class FixKind(StrEnum):
+    """How a fix mends."""
+
+    RUN_FIRST = "run_first"
+    """Another command, then the same call."""
+    WRAPPED = "wrapped"
+    """The same call behind a wrapper, or without one."""
+    OPTION = "option"
+    SETTING = "setting"
+    FOLDER = "folder"
+    TARGET = "target"
+    """The same call on another file."""
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One thing that may have mended a failure, without what differs between sessions."""
+
+    kind: FixKind
+    what: str
+    """The form of the command, the wrapper, the option, the folder or the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedCall:
+    """A call of a session, and the attempt that it belongs to."""
+
+    trajectory_id: str
+    record: CallRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A possible fix as it was typed, and the call that did it."""
+
+    typed: str
+    call: SourcedCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mending:
+    """One failure, what lay between it and the next call for the same goal, and whether that worked."""
+
+    session: str
+    calls_between: int
+    goal: CommandForm
+    failed: SourcedCall
+    again: SourcedCall
+    """The next call for the same goal."""
+    fixes: Mapping[Fix, Tried]
+
+    @property
+    def worked(self) -> bool:
+        """Whether the next call worked."""
+        return bool(self.again.record.worked)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the failed call printed."""
+        return self.failed.record.lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedFix:
+    """What mends an error of a command, with its support."""
+
+    goal: CommandForm
+    fix: Fix
+    typed: str
+    """The fix as it was typed most often."""
+    signature: str
+    """The masked line that tells the error."""
+    error: str
+    """That line as it was."""
+    mendings: tuple[Mending, ...]
+    sessions: int
+    met: int
+    """Sessions that met this error."""
+    before: bool
+    """Whether the call mostly fails this way unless the fix comes first: worth saying before it runs."""
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What all sessions say about one error of one goal."""
+
+    met: set[str] = field(default_factory=set)
+    past: set[str] = field(default_factory=set)
+    mended: dict[Fix, list[Mending]] = field(default_factory=lambda: defaultdict(list))
+    useless: dict[Fix, set[str]] = field(default_factory=lambda: defaultdict(set))
+    example: str = ""
+
+
+class FixCounter:
+    """Counts failures and what mended them over the calls of all sessions."""
+
+    def __init__(self, sessions: Iterable[tuple[str, Sequence[SourcedCall]]]) -> None:
+        self._errors: dict[tuple[str, str], _Evidence] = {}
+        self._printed: dict[str, set[str]] = defaultdict(set)
+        self._done: Counter[Fix] = Counter()
+        self._calls = 0
+        self._outcomes: dict[str, list[tuple[str, CommandForm, bool]]] = defaultdict(list)
+        kept = [(session, list(calls)) for session, calls in sessions]
+        for session, calls in kept:
+            self._count_outcomes(session, calls)
+        for session, calls in kept:
+            for mending in mendings_of(session, calls):
+                self._count(mending)
+
+    def fixes(self) -> list[CountedFix]:
+        """Return what mends what, best supported first; at most one fix for one error."""
+        found: dict[tuple[str, Fix], CountedFix] = {}
+        for (goal, signature), evidence in self._errors.items():
+            for fix, mended in evidence.mended.items():
+                counted = self._judge(goal, signature, evidence, fix, mended)
+                if counted is None:
+                    continue
+                known = found.get((goal, fix))
+                if known is None or _specific(counted) > _specific(known):
+                    found[goal, fix] = counted
+        best: dict[tuple[str, str], CountedFix] = {}
+        for counted in found.values():
+            key = (counted.goal.goal, counted.signature)
+            if key not in best or _strength(counted) > _strength(best[key]):
+                best[key] = counted
+        return sorted(best.values(), key=_strength, reverse=True)
+
+    def _count_outcomes(self, session: str, calls: Sequence[SourcedCall]) -> None:
+        for sourced in calls:
+            call = sourced.record
+            self._calls += 1
+            self._done.update({Fix(FixKind.EDIT, path) for path in call.edited})
+            forms = forms_of(call)
+            self._done.update({Fix(FixKind.RUN_FIRST, _run_key(form)) for form in forms})
+            for form in forms:
+                if call.worked is not None:
+                    self._outcomes[form.goal].append((session, form, call.worked))
+                if call.worked:
+                    self._printed[form.goal].update(call.seen)
+
+    def _count(self, mending: Mending) -> None:
+        goal = mending.goal.goal
+        for line in mending.lines:
+            if line_digest(line) in self._printed[goal]:
+                continue  # printed when it works, too
+            signature = masked_line(line)
+            if not signature or not tells(signature) or len(signature) < 8:
+                continue
+            evidence = self._errors.setdefault((goal, signature), _Evidence(example=line))
+            evidence.met.add(mending.session)
+            if mending.worked:
+                evidence.past.add(mending.session)
+                for fix in mending.fixes:
+                    evidence.mended[fix].append(mending)
+            else:
+                for fix in mending.fixes:
+                    evidence.useless[fix].add(mending.session)
+
+    def _judge(
+        self, goal: str, signature: str, evidence: _Evidence, fix: Fix, mended: list[Mending]
+    ) -> CountedFix | None:
+        sessions = {mending.session for mending in mended}
+        named = any(_error_names(mending, fix) for mending in mended)
+        if len(sessions) < MIN_SESSIONS and not named:
+            return None
+        if any(len(mending.fixes[fix].typed) > MAX_TYPED or "\n" in mending.fixes[fix].typed for mending in mended):
+            return None  # a script: content, not a way of calling something
+        if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
+            return None
+        if _TRANSIENT.search(signature) or not self._makes_a_difference(fix, mended):
+            return None
+        if fix.kind is FixKind.EDIT and _CODE.search(fix.what):
+            return None  # mending code is the work itself
+        typed = _common_typing(fix, [mending.fixes[fix].typed for mending in mended])
+        return CountedFix(
+            goal=mended[-1].goal,
+            fix=fix,
+            typed=typed,
+            signature=signature,
+            error=evidence.example,
+            mendings=tuple(mended),
+            sessions=len(sessions),
+            met=len(evidence.met),
+            before=len(sessions) >= MIN_SESSIONS and self._mostly_fails(goal, fix, sessions),
+        )
+
+    def _makes_a_difference(self, fix: Fix, mended: Sequence[Mending]) -> bool:
+        """Whether the fix is done because of this error and not just often, or the call fails without it."""
+        if fix.kind in (FixKind.RUN_FIRST, FixKind.EDIT):
+            rate = max(0, self._done[fix] - len(mended)) / max(1, self._calls)
+            shortest: dict[str, int] = {}
+            for mending in mended:
+                length = mending.calls_between + 1
+                shortest[mending.session] = min(length, shortest.get(mending.session, length))
+            return prod(1 - (1 - rate) ** length for length in shortest.values()) <= MAX_CHANCE
+        without = [worked for _, form, worked in self._outcomes[mended[0].goal.goal] if not _has(form, fix)]
+        worked = sum(without)
+        return worked * 2 <= len(without) or worked <= len({m.session for m in mended}) / 2
+
+    def _mostly_fails(self, goal: str, fix: Fix, sessions: set[str]) -> bool:
+        """Whether the goal's first call in a session mostly fails where the fix did not come first."""
+        first: dict[str, bool] = {}
+        for session, form, worked in self._outcomes[goal]:
+            if fix.kind in (FixKind.RUN_FIRST, FixKind.EDIT) or not _has(form, fix):
+                first.setdefault(session, worked)
+        failed = sum(not worked for worked in first.values())
+        return failed >= MIN_SESSIONS and 2 * failed > len(first) and bool(sessions)
+
+
+def forms_of(call: CallRecord) -> tuple[CommandForm, ...]:
+    """Return the commands of a call in normal form; a plain tool call counts as one command."""
+    if call.command:
+        return command_forms(call.command)
+    if not call.tool:
+        return ()
+    typed = f"{call.tool}({', '.join(call.arguments)})"
+    return (
+        CommandForm(
+            text=call.tool,
+            goal=call.tool,
+            options=frozenset(call.arguments),
+            settings=frozenset(),
+            targets=(),
+            directory="",
+            tokens=(call.tool,),
+            typed=typed,
+            command=Command(program=call.tool, text=typed),
+        ),
+    )
+
+
+def mendings_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Mending]:
+    """Yield every failure with the next call for the same goal."""
+    for at, failed in enumerate(calls):
+        if failed.record.worked is not False:
+            continue
+        line = forms_of(failed.record)
+        goal = _blamed(line, failed.record.lines)
+        if goal is None or edits_files(goal):
+            continue
+        for later in range(at + 1, min(len(calls), at + 1 + MAX_BETWEEN)):
+            call = calls[later].record
+            again = next((form for form in forms_of(call) if same_goal(form, goal)), None)
+            if again is None or call.worked is None:
+                continue
+            if not call.worked and not _same_error(failed.record, call):
+                break  # another error: something was mended, nobody knows by what
+            yield Mending(
+                session=session,
+                calls_between=later - at - 1,
+                goal=goal,
+                failed=failed,
+                again=calls[later],
+                fixes=_between(calls[at + 1 : later], calls[later], again, goal, line),
+            )
+            break
+
+
+def _blamed(line: Sequence[CommandForm], output: Sequence[str]) -> CommandForm | None:
+    """Return the command that failed: the last one that acts, unless the output names another of the line."""
+    text = "\n".join(output)[:2000]
+    named = [form for form in line if re.search(rf"(?<![\w/.-]){re.escape(form.program)}(?![\w/-])", text)]
+    if len({form.goal for form in named}) == 1:
+        return named[0]
+    acting = [form for form in line if acts(form)]
+    return acting[-1] if acting else line[-1] if line else None
+
+
+def _same_error(one: CallRecord, other: CallRecord) -> bool:
+    return not {masked_line(line) for line in one.lines}.isdisjoint(masked_line(line) for line in other.lines)
+
+
+def _between(
+    calls: Sequence[SourcedCall], last: SourcedCall, again: CommandForm, goal: CommandForm, line: Sequence[CommandForm]
+) -> dict[Fix, Tried]:
+    """Return everything that may have made the difference."""
+    found = {fix: Tried(typed, last) for fix, typed in _differences(goal, again)}
+    if not acts(goal):  # what only looks is mended by nothing but another place to look
+        return {fix: tried for fix, tried in found.items() if fix.kind is FixKind.TARGET}
+    tried = {form.goal for form in line}
+    for call in (*calls, last):
+        for path in call.record.edited if call is not last else ():
+            if not _OUTSIDE.match(path):
+                found.setdefault(Fix(FixKind.EDIT, path), Tried(path, call))
+        forms = forms_of(call.record) if call.record.worked or call is last else ()
+        for form in forms[: forms.index(again)] if call is last else forms:
+            if acts(form) and not edits_files(form) and form.goal not in tried and not same_goal(form, goal):
+                found.setdefault(Fix(FixKind.RUN_FIRST, _run_key(form)), Tried(form.typed, call))
+    return found
+
+
+def _run_key(form: CommandForm) -> str:
+    """Return what makes a command that is run first the same in two sessions: installers also by what they install."""
+    words = form.goal.split()
+    modes = [word for word in words if word.startswith("-")]
+    names = form.targets if words[-1] in _INSTALLS else ()
+    return " ".join([form.text, *modes, *names])
+
+
+def _differences(failed: CommandForm, worked: CommandForm) -> Iterator[tuple[Fix, str]]:
+    """Yield how a call that worked differs from the same call that failed."""
+    if around := wrapper_of(worked, failed):
+        yield Fix(FixKind.WRAPPED, around), worked.typed
+        return
+    if wrapper_of(failed, worked):
+        yield Fix(FixKind.WRAPPED, worked.text), worked.typed
+        return
+    if failed.text != worked.text:
+        yield Fix(FixKind.WRAPPED, worked.text), worked.typed
+    for option in sorted(worked.options - failed.options):
+        yield Fix(FixKind.OPTION, option), worked.typed
+    for setting in sorted(worked.settings - failed.settings):
+        yield Fix(FixKind.SETTING, setting), worked.typed
+    if worked.directory and worked.directory != failed.directory and not _OUTSIDE.match(worked.directory):
+        yield Fix(FixKind.FOLDER, worked.directory), f"cd {worked.directory} && {worked.typed}"
+    gone = [target for target in failed.targets if target not in worked.targets]
+    new = [target for target in worked.targets if target not in failed.targets]
+    if len(gone) == len(new) == 1 and len(failed.targets) == len(worked.targets) and not _OUTSIDE.match(new[0]):
+        yield Fix(FixKind.TARGET, f"{gone[0]} → {new[0]}"), worked.typed
+
+
+def _common_typing(fix: Fix, typed: Sequence[str]) -> str:
+    """Return the fix as most sessions typed it; what all have in common where they differ."""
+    best, count = Counter(typed).most_common(1)[0]
+    if 2 * count > len(typed) or len(typed) == 1 or fix.kind is not FixKind.RUN_FIRST:
+        return best
+    common = [word for word in best.split() if all(word in other.split() for other in typed)]
+    return " ".join(common) if len(common) >= len(fix.what.split()) else fix.what
+
+
+def _has(form: CommandForm, fix: Fix) -> bool:
+    """Whether a call was made in the way of the fix."""
+    if fix.kind is FixKind.WRAPPED:
+        return form.text == fix.what or form.text.startswith(f"{fix.what} ")
+    if fix.kind is FixKind.OPTION:
+        return fix.what in form.options
+    if fix.kind is FixKind.SETTING:
+        return fix.what in form.settings
+    if fix.kind is FixKind.FOLDER:
+        return form.directory == fix.what
+    return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.targets
+
+
+def _error_names(mending: Mending, fix: Fix) -> bool:
+    """Whether the error itself names the fix, or says that something is missing which the fix brings or wraps."""
+    if not mending.worked:
+        return False
+    text = "\n".join(mending.lines)
+    alone = len(mending.fixes) == 1
+    if fix.kind is FixKind.RUN_FIRST:
+        words = " ".join(word for word in fix.what.split() if not word.startswith("-"))
+        missing = missing_name(text).split("/")[0].split(".")[0]
+        installs = not _INSTALLS.isdisjoint(fix.what.split())
+        return (" " in words and words in text) or (bool(missing) and installs and missing in mending.fixes[fix].typed)
+    if fix.kind is FixKind.WRAPPED:
+        return alone and missing_name(text) == mending.goal.program
+    if fix.kind is FixKind.TARGET:
+        old, _, new = fix.what.partition(" → ")
+        same_name = old.rsplit("/", 1)[-1] == new.rsplit("/", 1)[-1]
+        return alone and same_name and bool(_MOVED.search(text)) and old.rsplit("/", 1)[-1] in text
+    return fix.kind in (FixKind.OPTION, FixKind.SETTING) and alone and fix.what.partition("=")[0] in text
+
+
+def _specific(counted: CountedFix) -> tuple[int, int, str]:
+    """Prefer the line that most sessions share, then the one that says most."""
+    return counted.sessions, len(re.sub(r"<\w+>", "", counted.signature).split()), counted.signature
+
+
+_ORDER = list(FixKind)
+
+
+def _strength(counted: CountedFix) -> tuple[int, float, int, str]:
+    """Order fixes of one error: by sessions, then by how alone they stood, then by kind."""
+    alone = sum(len(mending.fixes) == 1 for mending in counted.mendings) / len(counted.mendings)
+    return counted.sessions, alone, -_ORDER.index(counted.fix.kind), counted.fix.what
