@@ -14,7 +14,7 @@ from functools import reduce
 from pathlib import PureWindowsPath
 from typing import Any
 
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import CUT
 from tacit.ingest.segmentation import Segmenter, observed, without_echo

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.text.redaction import redact
 
@@ -151,6 +151,9 @@ def numbered_lines(
                     data = data.removeprefix(_BOM)
                 if data.strip():
                     yield Line(number, data, data.endswith(b"\n"), offset)
+                else:
+                    lines, size = _skip_blank(stream, limit=max_file_bytes - taken)
+                    number, taken = number + lines, taken + size
             if taken >= max_file_bytes and stream.peek(1):
                 yield _too_large(Place(str(path), number), limit=max_file_bytes)
     except InvalidTrajectory as problem:
@@ -192,6 +195,19 @@ def _skip_line(stream: _Stream, *, limit: int) -> int:
         if chunk.endswith(b"\n"):
             break
     return skipped
+
+
+def _skip_blank(stream: _Stream, *, limit: int) -> tuple[int, int]:
+    """Read on over blank lines, a buffer at a time; returns how many lines and bytes that were."""
+    lines = skipped = 0
+    while skipped < limit and (ahead := stream.peek(_CHUNK_BYTES)):
+        blank = ahead[: len(ahead) - len(ahead.lstrip())]
+        end = blank.rfind(b"\n") + 1
+        if not end:
+            break
+        stream.read(end)
+        lines, skipped = lines + blank.count(b"\n"), skipped + end
+    return lines, skipped
 
 
 def _without_waiting(path: str, flags: int) -> int:
