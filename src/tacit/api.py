@@ -24,19 +24,18 @@ from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.ports import Embedder, LanguageModel, Verifier
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.evidence import Followed, capture, control_runs, parse_outcome
 from tacit.evidence.verifiers import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
-from tacit.recall import catalogue, publishing, reasons, retrieval
+from tacit.recall import publishing, reasons, retrieval
 from tacit.store import Store, open_store, queries
 from tacit.store.context import StoreContext
 from tacit.text.capabilities import allowance
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from tacit.gate.review_rules import Review
     from tacit.learn import origin_limits, pipeline
     from tacit.maintain import exports, maintenance, promotion
-    from tacit.maintain.library_view import Progress
+    from tacit.maintain.status_changes import Progress
 else:  # most commands use few of them; none should wait for all
     admission, content_checks = LazyModule("tacit.gate.admission"), LazyModule("tacit.gate.content_checks")
     reviews, promotion = LazyModule("tacit.gate.reviews"), LazyModule("tacit.maintain.promotion")
@@ -282,7 +281,7 @@ class Tacit:
     def catalogue(self, home: Path | None = None) -> render.Catalogue:
         """Return everything an agent could be offered: skill folders of project and person, and the learned skills."""
         context = self.context
-        return catalogue.offered(
+        return retrieval.offered(
             context.store, context.may_see, project=context.project, home=home, reliability=self.library.reliability
         )
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import punctuation
 
-from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import FoundPassage, StoredVersion
+from tacit.domain.stored import ABSTRACT, REFERENCES, FoundPassage, Passage, StoredVersion
 from tacit.recall.signals import (
     CLEAR_MATCH_NATS,
     SHARE_OF_BEST_MIN,

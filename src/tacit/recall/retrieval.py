@@ -7,12 +7,14 @@ where it was used (see `recall.plan`). `selection` decides; this module only rea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from tacit import evidence, render
 from tacit.domain.errors import NotFound, StoreOutage, TacitError
+from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, Remark, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
@@ -26,6 +28,7 @@ from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
 from tacit.store import Store
+from tacit.store.queries import current
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 
@@ -325,3 +328,30 @@ def _write(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_to
     if not text or not content.sub_skills:
         return text  # if it does not fit without its parts, they need not be fetched
     return render_item(parts={part.name: part.content for part in parts_of(store, item.version)})
+
+
+def offered(
+    store: Store,
+    may_see: Callable[[StoredVersion], bool],
+    *,
+    project: Path | None,
+    home: Path | None,
+    reliability: Callable[[str], Reliability],
+) -> render.Catalogue:
+    """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones seen from here."""
+    static = render.scan(project=project, home=home)
+    learned = [
+        render.Entry(
+            content=stored.version.content,
+            version_id=stored.version.id,
+            status=stored.status,
+            reliability=reliability(stored.version.id),
+            source=render.source_line(
+                stored.version, record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
+            ),
+        )
+        for stored in current(store, statuses=RECALLABLE)
+        if may_see(stored)
+    ]
+    found = render.merge(static.entries, learned)
+    return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))

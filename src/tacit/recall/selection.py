@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
@@ -16,14 +17,21 @@ from tacit.domain.selection import Budget, Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.recall import reasons
-from tacit.recall.composites import replace_parts
 from tacit.recall.filters import current_only, filter_reason, foreign_reason, stored_left_out, unshadowed
 from tacit.recall.passages import is_document
-from tacit.recall.ranking import VISIBLE_RELEVANCE_MIN, Rejected, Row, TokenBudget, cut, sort_rows, why_nothing
-from tacit.recall.signals import SHARE_OF_BEST_MIN, QueryTerms, best_of, sort_key
-from tacit.recall.ties import MatchBounds, could_swap, rarity_shifts
+from tacit.recall.ranking import (
+    VISIBLE_RELEVANCE_MIN,
+    Rejected,
+    Row,
+    TokenBudget,
+    cut,
+    replaces_parts,
+    sort_rows,
+    why_nothing,
+)
+from tacit.recall.signals import SHARE_OF_BEST_MIN, UNMATCHED_TERM_NATS, WEIGHTS, QueryTerms, best_of, slope, sort_key
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, skill_terms, violated_precondition
-from tacit.store.lexical_search import version_words
+from tacit.store.lexical_search import VERSION_WEIGHTS, occurrences, rarity, version_words
 from tacit.text.near_duplicates import jaccard
 from tacit.text.words import term_set
 
@@ -228,7 +236,7 @@ def _mark_ties(
         ahead = keys[two.version_id][1] - keys[one.version_id][1]
         if keys[one.version_id][0] != keys[two.version_id][0]:
             continue
-        if ahead <= TIE_NATS or could_swap(ahead, word_match(one.version_id), word_match(two.version_id), shifts):
+        if ahead <= TIE_NATS or ahead <= max_shift(word_match(one.version_id), word_match(two.version_id), shifts):
             tied.setdefault(one.version_id, []).append(two.name)
             tied.setdefault(two.version_id, []).append(one.name)
     for row in relevant:
@@ -366,3 +374,156 @@ def _all_terms(content: SkillContent) -> frozenset[str]:
 def _terms(text: str) -> frozenset[str]:
     """Cached: every item is compared with all that are given before it."""
     return term_set(text)
+
+
+# --- composites -----------------------------------------------------------------------------------------------------
+# Each step is shown once: a part whose steps a composite shows is not given in addition. This is only for composites that
+# copied the steps of their parts; one that merely names its parts does not show how they are done. A single part that fits
+# better than the composite keeps its place: the task asks for it and not for the rest.
+
+Fitting = Callable[[Sequence[Row]], Sequence[Row]]
+"""Relevant rows, in order → those that are given, with their texts."""
+
+
+def replace_parts(
+    relevant: Sequence[Row], fitting: Fitting, *, planned: Collection[str] = ()
+) -> tuple[list[Row], list[Rejected]]:
+    """Return the relevant rows without parts that a composite shows, and those parts.
+
+    The composite takes the place of the first of them. What a plan names is not touched.
+    """
+    rows, gone = list(relevant), list[Rejected]()
+    while found := _composite_with_parts(rows, fitting, planned):
+        composite, parts = found
+        gone += [Rejected(part, ReasonCode.PART_OF_COMPOSITE, composite=composite.name) for part in parts]
+        together = {composite.version_id, *(part.version_id for part in parts)}
+        first = next(position for position, each in enumerate(rows) if each.version_id in together)
+        others = [each for each in rows if each.version_id not in together]
+        rows = [*others[:first], composite, *others[first:]]
+    return rows, gone
+
+
+def _composite_with_parts(
+    rows: Sequence[Row], fitting: Fitting, planned: Collection[str]
+) -> tuple[Row, list[Row]] | None:
+    """Return the first composite that fits with all its steps, and its parts that are not needed in addition."""
+    if not any(_parts(row, rows, planned) for row in rows):
+        return None
+    shown = {row.version_id for row in fitting(rows) if _shows_steps(row)}
+    for position, row in enumerate(rows):
+        parts = _parts(row, rows, planned) if row.version_id in shown else []
+        if replaces_parts(parts, rows[position:]):
+            return row, parts
+    return None
+
+
+def _parts(row: Row, among: Sequence[Row], planned: Collection[str]) -> list[Row]:
+    """Return the rows that a composite copied as they are now."""
+    item: Item = row.source
+    parents, named = item.version.parents, item.version.content.sub_skills
+    return [
+        each
+        for each in (among if named else ())
+        if each.version_id in parents and each.name in named and each.version_id not in planned
+    ]
+
+
+def _shows_steps(row: Row) -> bool:
+    """Return whether the text has all steps; a short one may leave them out."""
+    item: Item = row.source
+    text = " ".join(row.text.split())
+    return all(" ".join(step.text.split()) in text for step in item.steps)
+
+
+# --- ties -----------------------------------------------------------------------------------------------------------
+# Two skills are tied where one more skill in the library could reverse their order. A word weighs by its rarity, and rarity
+# is counted in the library itself, so every stored skill moves the weights a little. Example: 2 of 12 skills contain
+# "rotate", which is then worth 5.99 nats. If a 13th skill contained it too, it would be worth 5.66. For a task with "rotate"
+# in it, skill A contains the word, skill B does not, and A leads by 0.2 nats. That one skill could cost A up to 0.34 nats and
+# B nothing, so the order of A and B is chance: they are tied. A lead of 1 nat would be safe.
+
+_ROUNDING = 1e-9
+
+
+def rarity_shifts(asked: Iterable[str], frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """Return by how many nats each term's weight changes at most if one more skill is stored, with the term or without it."""
+    found = ((term, frequency.get(term, 0)) for term in asked)
+    return {
+        term: max(abs(rarity(count, total, term=term) - rarity(count + more, total + 1, term=term)) for more in (0, 1))
+        for term, count in found
+    }
+
+
+class MatchBounds:
+    """The part of a skill's match score that depends on the rarity of words, and how far one more skill could move it.
+
+    `words` are the skill's terms by field, `examples` those of its example queries.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_shifts",
+        "example_drop",
+        "example_rise",
+        "examples",
+        "slope_range",
+        "term_weights",
+    )
+
+    def __init__(
+        self,
+        words: Sequence[Sequence[str]],
+        examples: Iterable[Iterable[str]],
+        *,
+        asked: QueryTerms,
+        shifts: Mapping[str, float],
+    ) -> None:
+        self._asked, self._shifts = asked, shifts
+        self.term_weights = occurrences(words, shifts, weights=VERSION_WEIGHTS)
+        plain = [(term, share) for term, share in self.term_weights.items() if term not in asked.names]
+        nats = math.fsum(asked.worth[term] * share for term, share in plain)
+        plain_move = math.fsum(shifts[term] * share for term, share in plain)
+        self.slope_range = slope(max(0.0, nats - plain_move), asked.chance), slope(nats + plain_move, asked.chance)
+        """The least and the most that one more nat by words adds to the match score here."""
+        self.examples = frozenset(frozenset(example) for example in examples)
+        alike = [self._example_range(example) for example in self.examples] or [(0.0, 0.0, 0.0)]
+        least, now, most = (max(each) for each in zip(*alike, strict=True))
+        self.example_drop: float = WEIGHTS["example"] * (now - least)
+        self.example_rise: float = WEIGHTS["example"] * (most - now)
+        """In nats, how much less or more its example queries could count."""
+
+    def is_name(self, term: str) -> bool:
+        """Return whether a term is an identifier, which counts fully whatever else is found."""
+        return term in self._asked.names
+
+    def _example_range(self, example: frozenset[str]) -> tuple[float, float, float]:
+        """Return how similar an example and the query are: at least, now, and at most."""
+        both, rest = example & self._asked.terms, self._asked.terms - example
+        unasked = UNMATCHED_TERM_NATS * len(example - both)
+        here, elsewhere = (math.fsum(self._asked.worth[term] for term in some) for some in (both, rest))
+        here_move, elsewhere_move = (math.fsum(self._shifts[term] for term in some) for some in (both, rest))
+
+        def ratio(shared: float, other: float) -> float:
+            return shared / (shared + max(0.0, other) + unasked) if shared > 0 else 0.0
+
+        return (
+            ratio(here - here_move, elsewhere + elsewhere_move),
+            ratio(here, elsewhere),
+            ratio(here + here_move, elsewhere - elsewhere_move),
+        )
+
+
+def max_shift(one: MatchBounds, two: MatchBounds, shifts: Mapping[str, float]) -> float:
+    """Return by how many nats one more skill could move two skills against each other, at most."""
+    by_words = math.fsum(
+        shifts[term] * max(_against(one, two, term), _against(two, one, term))
+        for term in one.term_weights.keys() | two.term_weights.keys()
+    )
+    if one.examples == two.examples:
+        return by_words + _ROUNDING
+    return by_words + max(one.example_rise + two.example_drop, one.example_drop + two.example_rise) + _ROUNDING
+
+
+def _against(one: MatchBounds, two: MatchBounds, term: str) -> float:
+    most, least = (1.0, 1.0) if one.is_name(term) else (one.slope_range[1], two.slope_range[0])
+    return most * one.term_weights.get(term, 0.0) - least * two.term_weights.get(term, 0.0)

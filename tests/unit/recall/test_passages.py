@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.document import ABSTRACT, REFERENCES, Passage
+from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import FoundPassage, StoredVersion

@@ -12,7 +12,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing

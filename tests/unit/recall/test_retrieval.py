@@ -15,7 +15,7 @@ from tacit.domain.errors import Refusal
 from tacit.domain.evidence import Grade, Outcome, Reliability
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind

@@ -11,9 +11,9 @@ from tacit import render
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment, account_name
 from tacit.domain.candidate import Relation
-from tacit.domain.document import ABSTRACT, Passage
+from tacit.domain.stored import ABSTRACT, Passage
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection

@@ -66,14 +66,10 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
     for client in (CLIENTS[name] for name in names or CLIENTS):
         findings += _client(ctx, client, places, asked=bool(names))
     if all(finding.about in ("store", MEANING) for finding in findings):
-        findings.append(
-            ClientCheck(about="clients", state="note", message="no client is connected", remedy="run `tacit init`")
-        )
+        findings.append(ClientCheck("clients", "note", "no client is connected", "run `tacit init`"))
     for name, file in ctx.environment.ignored:
         text = f"{name} is ignored because {file} sets it"
-        findings.append(
-            ClientCheck(about="environment", state="note", message=text, remedy=f"remove {name} from that file")
-        )
+        findings.append(ClientCheck("environment", "note", text, f"remove {name} from that file"))
     findings += _faults(ctx)
     ok = all(finding.state != "fault" for finding in findings)
     ctx.report({"ok": ok, "findings": _FINDINGS.documents(findings)}, lambda: _finding_lines(findings))
@@ -86,31 +82,27 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
 def _store(ctx: CommandContext) -> Iterator[ClientCheck]:
     place = ctx.place
     if not Path(place.database).exists():
-        yield ClientCheck(
-            about="store", state="note", message=f"no store yet at {place.database}", remedy="tacit learn"
-        )
+        yield ClientCheck("store", "note", f"no store yet at {place.database}", "tacit learn")
         return
     try:
         damage = ctx.memory.archive.verify(quick=True)
         counts = None if damage else ctx.memory.archive.stats()
     except TacitError as error:
-        yield ClientCheck(about="store", state="fault", message=error.message, remedy=error.hint)
+        yield ClientCheck("store", "fault", error.message, error.hint)
         return
     for item in damage[:_SHOWN_DAMAGE]:
         text = f"{place.database}: {item.subject}: {item.problem}"
-        yield ClientCheck(about="store", state="fault", message=text, remedy=_DAMAGE_REMEDY)
+        yield ClientCheck("store", "fault", text, _DAMAGE_REMEDY)
     if counts:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
         text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
-        yield ClientCheck(about="store", state="ok", message=text)
+        yield ClientCheck("store", "ok", text)
     if place.paused_until is not None:
-        yield ClientCheck(
-            about="store", state="note", message="paused: hooks do nothing", remedy="tacit pause --resume"
-        )
+        yield ClientCheck("store", "note", "paused: hooks do nothing", "tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{SET_ASIDE}")))
     if failed:
         text = f"{counted(failed, 'session')} could not be learned from after several tries"
-        yield ClientCheck(about="store", state="note", message=text, remedy="run `tacit learn`, and read the hook log")
+        yield ClientCheck("store", "note", text, "run `tacit learn`, and read the hook log")
 
 
 def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
@@ -128,23 +120,18 @@ def _meaning(ctx: CommandContext) -> Iterator[ClientCheck]:
         embedder = ctx.memory.context.embedder
         if embedder is None:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
-            yield ClientCheck(about=MEANING, state="off", message=f"keyword search only: {why}")
+            yield ClientCheck(MEANING, "off", f"keyword search only: {why}")
             return
         if is_light := _is_light(embedder):
             embedder.embed(["a word"])  # an encoder takes long to load, and its files were checked
         waiting = ctx.memory.library.without_vectors()
     except TacitError as error:
-        yield ClientCheck(about=MEANING, state="fault", message=error.message, remedy=error.hint)
+        yield ClientCheck(MEANING, "fault", error.message, error.hint)
         return
     hooks = "hooks use it too" if is_light else "hooks use keyword search, because it takes too long to load"
-    yield ClientCheck(about=MEANING, state="ok", message=f"{embedder.identity}; {hooks}")
+    yield ClientCheck(MEANING, "ok", f"{embedder.identity}; {hooks}")
     if waiting:
-        yield ClientCheck(
-            about=MEANING,
-            state="note",
-            message=f"{counted(waiting, 'skill')} without vectors",
-            remedy="run `tacit store index`",
-        )
+        yield ClientCheck(MEANING, "note", f"{counted(waiting, 'skill')} without vectors", "run `tacit store index`")
 
 
 def _is_light(embedder: Embedder) -> bool:
@@ -161,10 +148,10 @@ def _client(ctx: CommandContext, client: Client, places: ClientFolders, *, asked
     connected = {files[0].path: (audience, files) for audience, files in audiences.items() if is_connected(files)}
     if not connected and asked and not unreadable:
         remedy = f"tacit init --client {client.name}"
-        yield ClientCheck(about=client.name, state="fault", message=f"{client.title} is not connected", remedy=remedy)
+        yield ClientCheck(client.name, "fault", f"{client.title} is not connected", remedy)
     if len(connected) > 1:
         text = f"{client.title} is connected more than once, so its hooks fire twice: {', '.join(map(str, connected))}"
-        yield ClientCheck(about=client.name, state="note", message=text, remedy="tacit uninstall, then tacit init")
+        yield ClientCheck(client.name, "note", text, "tacit uninstall, then tacit init")
     record = InstallationRecord.load(ctx.environment.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
@@ -187,7 +174,7 @@ def _probes(
             if command != launcher.hook(client.name):  # another program wrote it, so it is not run
                 text = f"{command}: not written by this installation, so it was not run"
                 remedy = "run `tacit init` again if it should use this installation"
-                yield ClientCheck(about=f"{client.name}: hook command", state="note", message=text, remedy=remedy)
+                yield ClientCheck(f"{client.name}: hook command", "note", text, remedy)
                 continue
             nonce = secrets.token_hex(6)
             ran = probe_hook(command, client.name, folder=folder, environment=around, nonce=nonce)
@@ -195,16 +182,14 @@ def _probes(
             yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
         if not can_serve():
             text = "not installed; hooks work without it"
-            yield ClientCheck(
-                about=f"{client.name}: MCP server", state="note", message=text, remedy="pip install 'tacit[mcp]'"
-            )
+            yield ClientCheck(f"{client.name}: MCP server", "note", text, "pip install 'tacit[mcp]'")
             return
         command, arguments = launcher.server(client.name)
         ran = probe_server(command, arguments, folder=folder, environment=around)
         about = f"{client.name}: MCP server"
         if ran.offers_nothing:
             text = "the shell that starts it finds no Tacit with an MCP server, so it offers nothing"
-            yield ClientCheck(about=about, state="note", message=text, remedy=_SHARED_REMEDY)
+            yield ClientCheck(about, "note", text, _SHARED_REMEDY)
         else:
             yield _probed(about, f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
 
@@ -217,8 +202,8 @@ def _make_store(folder: Path) -> None:
 
 def _probed(about: str, command: str, ran: ProbeResult, *, remedy: str) -> ClientCheck:
     if ran.problem:
-        return ClientCheck(about=about, state="fault", message=f"{command}: {ran.problem}", remedy=remedy)
-    return ClientCheck(about=about, state="ok", message=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
+        return ClientCheck(about, "fault", f"{command}: {ran.problem}", remedy)
+    return ClientCheck(about, "ok", f"{command}: answered after {ran.seconds * 1000:.0f} ms")
 
 
 def _fired(
@@ -230,9 +215,7 @@ def _fired(
     silent = []
     for event in dict.fromkeys(hook.event for hook in hooks):
         if at := fired.get(moment_of(event)):
-            yield ClientCheck(
-                about=f"{client.name}: {event}", state="ok", message=f"last fired {at:%Y-%m-%d %H:%M:%S} UTC"
-            )
+            yield ClientCheck(f"{client.name}: {event}", "ok", f"last fired {at:%Y-%m-%d %H:%M:%S} UTC")
         elif event in _ANY_SESSION:
             silent.append(event)
     if silent:
@@ -242,13 +225,13 @@ def _fired(
             if fired
             else f"start a new session of {client.title} here, ask it something, then run `tacit doctor` again"
         )
-        yield ClientCheck(about=f"{client.name}: events", state="note", message=text, remedy=remedy)
+        yield ClientCheck(f"{client.name}: events", "note", text, remedy)
 
 
 def _faults(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield the last errors of hooks."""
     for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
-        yield ClientCheck(about="hook log", state="note", message=line)
+        yield ClientCheck("hook log", "note", line)
 
 
 _FINDINGS: Columns[ClientCheck] = Columns(

@@ -15,10 +15,10 @@ from tacit import render
 from tacit.domain.candidate import SEVERITY_RANK, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.skill import SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.gate.imports import expected_verdict, resolve_import, stored_version
+from tacit.domain.trajectory import Origin
+from tacit.gate.admission import expected_verdict, resolve_import, stored_version
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import ReportPart, safe

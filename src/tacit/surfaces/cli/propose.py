@@ -11,8 +11,8 @@ import click
 from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
+from tacit.domain.trajectory import Origin
 from tacit.surfaces.cli.context import CommandContext, by_option, command_options
 from tacit.surfaces.cli.report import Column, Columns, safe
 from tacit.surfaces.cli.views import DECISION_TEXT

@@ -15,9 +15,9 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence

@@ -16,8 +16,8 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.evidence import Reliability
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.store import queries

@@ -20,9 +20,9 @@ from tacit.ingest import journal
 from tacit.maintain import exports
 from tacit.maintain.mirroring import purged_but_at_home
 from tacit.maintain.source_project import home_database
-from tacit.store import purge_plan
+from tacit.store import restore as purge_plan
 from tacit.store import restore as restore_backups
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import StoreDamaged
 from tacit.surfaces.cli.context import (
     CommandContext,
     by_option,

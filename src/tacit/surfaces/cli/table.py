@@ -105,7 +105,11 @@ class SuggestingGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a name that does not exist is an error with the nearest name."""
+        """Find the command, also by its old name; a name that does not exist is an error with the nearest name."""
+        group = "" if ctx.parent is None else f"{ctx.info_name} "
+        new, root = OLD_NAMES.get(f"{group}{args[0]}") if args else None, ctx.find_root()
+        if new and isinstance(root.command, click.Group):
+            return root.command.resolve_command(root, [*new.split(), *args[1:]])
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -132,20 +136,6 @@ class LazyGroup(SuggestingGroup):
         if cmd_name in COMMANDS:
             command.short_help = COMMANDS[cmd_name][2]
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, also by its old name."""
-        words = [word for word in args if not word.startswith("-")]
-        for old in (words[:2], words[:1]):
-            if new := OLD_NAMES.get(" ".join(old)):
-                rest = args.copy()
-                for word in old:
-                    rest.remove(word)
-                args = [*new.split(), *rest]
-                break
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section, one full line each. Imports none of them."""

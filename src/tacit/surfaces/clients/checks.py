@@ -38,7 +38,7 @@ _TRUSTED = "trusted"
 _TRUST = "start `codex`, type /hooks, and trust those of Tacit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ClientCheck:
     """The result of one check."""
 
@@ -69,9 +69,7 @@ def check_readable(files: Iterable[ClientFile]) -> dict[Path, ClientCheck]:
         except Mistake as error:
             message = error.message if str(file.path) in error.message else f"{file.path}: {error.message}"
             remedy = "correct it: the client ignores the file or does not start"
-            found[file.path] = ClientCheck(
-                about=f"{file.client}: {file.path.name}", state="fault", message=message, remedy=remedy
-            )
+            found[file.path] = ClientCheck(f"{file.client}: {file.path.name}", "fault", message, remedy)
     return found
 
 
@@ -82,9 +80,9 @@ def check_files(files: Sequence[ClientFile]) -> Iterator[ClientCheck]:
         content = read(file.path)
         if content is None or not file.piece.is_complete(content.decode("utf-8", "replace")):
             message = "is not what `tacit init` writes" if parts_in(file) else "is not there"
-            yield ClientCheck(about=about, state="note", message=f"{file.path}: Tacit's part {message}", remedy=_AGAIN)
+            yield ClientCheck(about, "note", f"{file.path}: Tacit's part {message}", _AGAIN)
         else:
-            yield ClientCheck(about=about, state="ok", message=str(file.path))
+            yield ClientCheck(about, "ok", str(file.path))
 
 
 def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
@@ -125,7 +123,7 @@ def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
             continue  # reported with the files
         if value_at(document, ("disableAllHooks",)):
             message = f"{path} sets disableAllHooks, so no hook fires"
-            yield ClientCheck(about="claude-code: hooks", state="fault", message=message, remedy="remove it")
+            yield ClientCheck("claude-code: hooks", "fault", message, "remove it")
 
 
 def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:
@@ -133,22 +131,18 @@ def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience
     settings = codex.settings(places.codex_home)
     if value_at(settings, ("features", "hooks")) is False:
         message = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
-        yield ClientCheck(about="codex: hooks", state="fault", message=message, remedy="remove it")
+        yield ClientCheck("codex: hooks", "fault", message, "remove it")
     trusted = value_at(settings, ("projects", str(places.project), "trust_level")) == "trusted"
     if audience is Audience.SHARED and not trusted:
         message = "this project is not trusted, so Codex reads none of its settings"
-        yield ClientCheck(
-            about="codex: trust", state="fault", message=message, remedy="start `codex` here and trust the folder"
-        )
+        yield ClientCheck("codex: trust", "fault", message, "start `codex` here and trust the folder")
     trust: dict[str, list[str]] = {}
     for hook in hooks:
         trust.setdefault(_trust(settings, hook), []).append(hook.event)
     for message, events in trust.items():
         state: State = "ok" if message == _TRUSTED else "fault"
         remedy = "" if state == "ok" else _TRUST
-        yield ClientCheck(
-            about="codex: trust of hooks", state=state, message=f"{', '.join(events)}: {message}", remedy=remedy
-        )
+        yield ClientCheck("codex: trust of hooks", state, f"{', '.join(events)}: {message}", remedy)
 
 
 def _trust(settings: Mapping[str, Any], hook: ConfiguredHook) -> str:
