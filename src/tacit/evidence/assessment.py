@@ -2,30 +2,180 @@
 
 Machine-verified success needs a check (tests, build, linter, a condition that the user named) that ran after the last
 change, ended with exit status 0 that nothing could mask, was not rewritten by the agent, and leaves no earlier failure
-open. A check that failed last is a verified failure; one that could not run is no evidence. A clear rejection by the user
-outweighs a passing check; a clear acceptance does not outweigh a check that still fails. Everything else is unknown. An
-outcome in an imported document counts only if the importing person trusts it.
+open. Writing tests is part of the work: then a check must pass that does not rest on them (types, a build, a linter, or
+tests of files that the agent did not touch). A check that failed last is a verified failure; one that could not run is no
+evidence. A clear rejection by the user outweighs a passing check; a clear acceptance does not outweigh a check that still
+fails. Everything else is unknown. An outcome in an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.check_strength import checks_in, filled_in, hollow, pointed_outside, reaches_for_the_tests, swaps
-from tacit.evidence.user_reply import checks_named_by_user, is_courtesy, only_command, stated_outcome
 from tacit.evidence.verifiers.test_results import count_results
-from tacit.evidence.workspace_changes import Reach, WorkspaceChange, changes, decides_checks, shell_changes
+from tacit.evidence.workspace_changes import (
+    Reach,
+    WorkspaceChange,
+    changes,
+    decides_checks,
+    shell_changes,
+    tests_written,
+)
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import BARE, Command, is_check, parse_command
 from tacit.text.tool_calls import command_of
+
+_HEAD = 400  # what comes later is about something else
+
+
+def stated_outcome(text: str) -> Outcome:
+    """Return the outcome that a message states for the work before it; unknown where it is not clear."""
+    message = text[:_HEAD].strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if _MOCKING.search(message):
+        return Outcome.UNKNOWN
+    found = Outcome.UNKNOWN
+    for clause, asks in _message_clauses(message):
+        if _MANNERS.fullmatch(clause):
+            continue
+        if found is Outcome.SUCCESS and _WISHING.match(clause):
+            break
+        if asks or _SUPPOSING.search(clause):
+            return Outcome.UNKNOWN
+        if found is not Outcome.SUCCESS and _REJECTING.match(clause):
+            return Outcome.FAILURE
+        if not _ACCEPTING.fullmatch(clause):
+            return Outcome.UNKNOWN  # ambiguous: "perfect, another crash"
+        found = Outcome.SUCCESS
+    return found
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether a message is only thanks, assent or "commit it"."""
+    message = text.strip().casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return len(message) <= _HEAD and all(
+        _MANNERS.fullmatch(clause) and not asks for clause, asks in _message_clauses(message)
+    )
+
+
+def _message_clauses(message: str) -> Iterator[tuple[str, bool]]:
+    """The clauses of a message, each with whether its sentence is a question."""
+    for sentence in _SENTENCE.findall(message):
+        asks = sentence.rstrip().endswith("?")
+        yield from ((clause, asks) for part in _BREAK.split(sentence) if (clause := part.strip(_EDGES)))
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?]+(?!\w)|\n|$)|[^\n]")
+_BREAK = re.compile(r"[,;:–—()]|\.(?=\s|$)|\s-+\s|\s(?=(?:thanks?|thx|but|and)\b)")
+_EDGES = " \t.,!?…*_~👍🎉✅🚀🙏😀😊🙂❤\N{VARIATION SELECTOR-16}❌👎"
+_MOCKING = re.compile(r"🙄|😒|🤦|/s\b|yeah,? right|thanks for nothing|\blol\b|\bhaha|[\"“]")
+_SUPPOSING = re.compile(r"\b(?:if|in case|when(?:ever)?|until|unless|whether|suppose|otherwise|before|should)\b")
+
+_IT = r"(?:it|that|this|everything|all of it|the (?:fix|change|patch|code|script|build|app|page|site|feature|command))"
+_IS = r"(?:'s| is| are| was)"
+_HOW = (
+    r"(?: (?:now|again|great|well|fine|perfectly|nicely|correctly|properly|as (?:expected|intended)|like a charm|for me|"
+    r"on my (?:machine|end|side)|locally|too|in production|everywhere|to me|here|indeed))*"
+)
+_MANNERS = _any_of(
+    r"(?:many |lots of |a million )?(?:thanks?|thx|ty|cheers)(?: you)?(?: so much| very much| a lot| again| a ton)?"
+    r"(?: for (?:the|your|all the|all your) (?:help|work|fix|effort))?",
+    r"(?:and |ok |oh )?(?:yes|yep|yeah|ok(?:ay)?|oh|ah|wow|great|cool|nice|awesome|excellent|good|amazing|fantastic|"
+    r"brilliant|sweet|wonderful)",
+    r"(?:no|nope|nah|hmm+|hm|sorry|unfortunately|ugh|wait|hey|hi|stop|damn|well|actually|please)",
+    r"i(?:'ve| have)? (?:just )?(?:tested|tried|checked|ran) (?:it|that|this)",
+    r"much appreciated|appreciate it|that's all|that is all",
+    r"(?:and |so |please )*(?:go ahead and )?(?:commit|push|deploy|release)"
+    r"(?: (?:it|this|that|them|everything|the changes?))?(?: (?:to (?:main|master)|please|then|now))*",
+)
+_ACCEPTING = _any_of(
+    rf"(?:and |yes |so )?(?:{_IT} )?(?:just |all |finally |now |really )*"
+    rf"(?:works?|worked|is working|are working|did the trick|does the trick){_HOW}",
+    rf"{_IT}'s working{_HOW}",
+    rf"{_IT} (?:has |really )?(?:fixed|solved|resolved|did) (?:it|(?:the|my) (?:problem|issue|bug|error)){_HOW}",
+    rf"(?:{_IT}{_IS} )?(?:all )?(?:fixed|solved|resolved|confirmed|verified|correct)(?: now)?",
+    r"(?:and )?(?:you (?:fixed|solved|nailed) it|problem solved|all green(?: now)?)",
+    rf"(?:all )?(?:the |my )?(?:tests?|checks?|build|ci|pipeline|suite){_IS}? (?:all )?(?:pass(?:es|ed|ing)?|green){_HOW}",
+    r"lgtm|approved|flawless|well done|(?:i )?love it",
+    rf"(?:(?:it|that|this|everything|all) )?looks? (?:good|great|perfect|excellent|right|correct){_HOW}",
+    rf"(?:(?:it|that|this){_IS} )?(?:just |absolutely |simply )?perfect",
+    rf"(?:(?:it|that|this){_IS} )?(?:exactly|just|precisely) "
+    r"(?:what (?:i|we) (?:wanted|needed|asked for|had in mind|meant)|right)",
+    r"(?:and )?(?:ship|merge) (?:it|this)|(?:all|everything(?:'s| is)) good(?: now)?",
+    r"(?:great|excellent|good|nice|amazing|fantastic|awesome|brilliant) (?:work|job)",
+)
+_WISHING = re.compile(
+    r"(?:and |so |ok )?(?:now|next|then|also|please|can you|could you|would you|let's|i'd like|i want|i need|we need|new task|"
+    r"one more thing)\b(?! (?:it|that|this|the|everything|nothing|my|i|we|there|they|you|all)\b)"
+)
+_NOT = r"(?:does not|doesn't|doesnt|did not|didn't|didnt|do not|don't|is not|isn't|isnt|was not|wasn't|won't|are not|aren't)"
+_BAD = r"(?:wrong|incorrect|broken|worse|nonsense|useless|a mess|not right|not correct|not working|not fixed)"
+_TESTS = r"(?:the |my |all )*(?:tests?|build|ci|pipeline|checks?|linter)"
+_REJECTING = _any_of(
+    rf"(?:no |but |and |now |unfortunately |sadly )*(?:(?:{_IT}|{_TESTS}){_IS}? )?still "
+    rf"(?:(?:fail|crash|break|hang|throw)(?:e?s|ing|ed)?|{_BAD}|{_NOT}|red|no luck|the same)\b",
+    r"(?:i(?:'m| am)? )?still (?:get(?:ting)?|see(?:ing)?|have|having) (?:the|that|this|an?|exactly) (?:\w+ ){0,3}"
+    r"(?:error|problem|issue|failure|bug|exception|traceback|crash)",
+    r"(?:exactly )?(?:the )?same (?:error|problem|issue|failure|bug|traceback)(?: again| as before| here)?$",
+    rf"{_IT} {_NOT} (?:work|help|fix|solve|compile|build|run|pass)(?:ing|ed)?\b",
+    rf"{_IT}{_IS}? (?:just |simply |completely |totally |all |even )*{_BAD}\b",
+    rf"(?:{_IT} (?:{_NOT}|is not|was not) |{_IT}'s not |not )(?:at all |really |quite )?what i (?:asked|wanted|meant)",
+    rf"{_IT} (?:broke|breaks|fails|failed|crashes|crashed|made (?:it|things) worse|is failing|is crashing)\b",
+    r"(?:wrong|no luck|doesn't work|does not work|didn't work|did not work|not working|not fixed)"
+    r"(?: again| at all| for me| either| yet)?$",
+    r"you (?:broke|ruined|messed up|misunderstood|overwrote|did the wrong)\b",
+    r"(?:please |just )*(?:revert|undo|roll back|rollback|back out|discard|scrap) "
+    r"(?:it|this|that|everything|all|your|those|these|the (?:changes?|last|commit|edits?))\b",
+    r"(?:please |just )*(?:undo|revert|roll back|rollback)$|put (?:it|that|everything) back\b",
+    rf"{_TESTS}{_IS}? (?:now )?(?:failing|red|broken|fails?)(?: again| now)?$",
+    rf"now (?:{_IT}|{_TESTS}){_IS}? (?:crash(?:es|ing)|broken|fail(?:s|ing)|worse|red)",
+)
+
+
+_LONGEST_MESSAGE = 20_000
+_CLAUSES_OF_MESSAGE = re.compile(r"(?:[^.!?\n`]|`[^`\n]{1,200}`|[.!?](?!\s|$))+")
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_DEMANDS = re.compile(
+    r"\b(?:pass(?:es)?|succeeds?|exits? (?:with )?(?:status |code )?(?:0|zero)|(?:must|should|needs? to|has to) (?:work|run)|"
+    r"verify with|check with|confirm with|make sure|ensure|is green|done when)\b",
+    re.IGNORECASE,
+)
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd"})
+_SAYS_NOTHING = frozenset({"echo", "printf", "true", ":", "exit", "pwd", "sleep"})
+
+
+def checks_named_by_user(trajectory: Trajectory) -> dict[str, int]:
+    """Return the commands that the user named as a condition, with the step of the first message that did."""
+    named: dict[str, int] = {}
+    if trajectory.task.by == "agent":
+        return named
+    messages = [(step.index, step.text) for step in trajectory.steps if step.role is Role.USER]
+    for index, text in ((-1, trajectory.task.text), *messages):
+        for sentence in _CLAUSES_OF_MESSAGE.findall(text[:_LONGEST_MESSAGE]):
+            for quoted in _QUOTED.findall(sentence) if _DEMANDS.search(_QUOTED.sub("", sentence)) else ():
+                command = only_command(parse_command(quoted))
+                if command and command.program not in _SAYS_NOTHING:
+                    named.setdefault(command.text, index)
+    return named
+
+
+def only_command(commands: Sequence[Command]) -> Command | None:
+    """Return the only command of a line that does something; None if there are several."""
+    real = [command for command in commands if command.program not in _SILENT]
+    return real[0] if len(real) == 1 else None
+
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
 """Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""
@@ -54,6 +204,17 @@ _TESTING = re.compile(
 _NARROWING = frozenset("-k -m -t -g -run --grep --testNamePattern --select --filter --only".split())
 _EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --testPathIgnorePatterns".split())
 
+_PASSED_PACKAGE = re.compile(r"^ok\s+(\S+)\s+(?:[\d.]+s|\(cached\))\s*$", re.MULTILINE)
+"""A package whose tests passed, as Go names it."""
+_PASSED_FILE = re.compile(r"^\s*(?:PASS|✓)\s+(\S+\.(?:test|spec)\.\w+)", re.MULTILINE)
+"""A file whose tests passed, as Jest and Vitest name it; each runs in a context of its own."""
+
+_WITHOUT_TESTS = re.compile(
+    r"(?:tsc|vue-tsc|mypy|pyright|basedpyright|eslint|flake8|pylint|golangci-lint|staticcheck|shellcheck|ruff)(?: \w+)?"
+    r"|(?:cargo|go|zig|swift|dotnet) (?:check|build|clippy|vet)"
+    r"|(?:npm|pnpm|yarn|bun|make|just|task)(?: run)? (?:lint|build|check-?types|type-?check)(?::\w+)?"
+)
+"""Checks that run no tests."""
 _SETTING = frozenset({"export", "declare", "typeset", "readonly"})
 _REPLACING = re.compile(r"\s*(?:alias\s+([\w.-]+)=|function\s+([\w.-]+)|([\w.-]+)\s*\(\)).*", re.DOTALL)
 """An alias or a function, with the name that it replaces."""
@@ -233,23 +394,44 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Expl
     if not checks:
         return _explained(coded(AssessmentCode.NO_CHECK))
     last = checks[-1]
-    command = _short(last.text)
     if last.step.failed:
         return _failed(last)
+    weakened, proof = _weakened(made, last, workspace), last
+    tests = tests_written(trajectory) if weakened and last.passed else {}
+    if independent := [check for check in checks if check.passed and _rests_on_others(check, tests)]:
+        weakened, proof = None, independent[-1]
     doubt = (
-        _changed_later(made, last)
-        or last.astray
-        or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=command) if not last.passed else None)
-        or _weakened(made, last, workspace)
+        _changed_later(made, proof)
+        or proof.astray
+        or (coded(AssessmentCode.EXIT_STATUS_PROVES_NOTHING, command=_short(proof.text)) if not proof.passed else None)
+        or weakened
         or _overrun(made, checks, workspace)
-        or _put_aside(made, last)
+        or _put_aside(made, proof)
         or _rigged(trajectory, made, last)
-        or _unanswered(made, checks)
+        or _unanswered(made, checks, tests)
     )
     if doubt:
-        return _explained(doubt, step=last.step.index)
-    reason = coded(AssessmentCode.PASSED, command=command)
-    return _explained(reason, Outcome.SUCCESS, Grade.MACHINE, verifier=last.text, step=last.step.index)
+        return _explained(doubt, step=proof.step.index)
+    reason = coded(AssessmentCode.PASSED, command=_short(proof.text))
+    return _explained(reason, Outcome.SUCCESS, Grade.MACHINE, verifier=proof.text, step=proof.step.index)
+
+
+def _rests_on_others(check: _Check, tests: Mapping[int, tuple[str, ...]]) -> bool:
+    """Whether a passing check shows something beside the tests that the agent wrote: it runs none, or others passed as well.
+
+    Only runners that keep test files apart count: in one process a test file may change what the others see.
+    """
+    if not tests or not check.label:
+        return False
+    if _WITHOUT_TESTS.fullmatch(check.label):
+        return True
+    files = [PurePosixPath(file) for step in tests.values() for file in step]
+    seen = check.step.observation[-_LONGEST_OUTPUT:]
+    if check.label == "go test":
+        packages = {package.rsplit("/", 1)[-1] for package in _PASSED_PACKAGE.findall(seen)}
+        return bool(packages - {file.parent.name for file in files})
+    names = {PurePosixPath(file).name for file in _PASSED_FILE.findall(seen)}
+    return bool(names - {file.name for file in files})
 
 
 def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
@@ -393,11 +575,13 @@ def _put_aside(made: _Made, last: _Check) -> CodedReason | None:
     return coded(AssessmentCode.WORK_SET_ASIDE) if aside else None
 
 
-def _unanswered(made: _Made, checks: Sequence[_Check]) -> CodedReason | None:
-    """An earlier failed check that no later one repeats."""
+def _unanswered(made: _Made, checks: Sequence[_Check], tests: Collection[int] = ()) -> CodedReason | None:
+    """An earlier failed check that no later one repeats; failed tests are answered only as they were when they failed."""
     for failed in checks:
+        later_tests = [index for index in tests if index > failed.step.index and _TESTING.search(failed.label)]
+        end = min(later_tests, default=checks[-1].step.index + 1)
         if failed.step.result is StepResult.FAILED and not any(
-            _answers(later, failed, made) for later in checks if later.step.index > failed.step.index
+            _answers(later, failed, made) for later in checks if failed.step.index < later.step.index < end
         ):
             return coded(AssessmentCode.FAILURE_UNANSWERED, command=_short(failed.text))
     return None

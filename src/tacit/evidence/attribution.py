@@ -13,29 +13,315 @@ says, and only a comparison with control runs shows what the skill adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tacit.domain.evidence import Following
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.evidence.operation_pairs import (
-    Alignment,
-    Divergence,
-    DoneOperation,
-    OperationPairs,
-    RunStretch,
-    WantedOperation,
-    forbidden_operations,
-    match,
-    wanted_operations,
-    wrong_ends,
-)
+from tacit.text.alignment import best_pairs
 from tacit.text.error_signatures import error_signature, without_name
 from tacit.text.near_duplicates import text_similarity
-from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values
+from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values, is_independent, is_specific
 from tacit.text.shell import shell_text
-from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of
+from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of, plain_name, shell_operations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Something that a run did instead of what the skill says."""
+
+    step: int
+    """Index of the step in the trajectory."""
+    instead_of: int | None = None
+    """The step of the skill that was due there; None where the skill only forbids it."""
+    what: str = ""
+    """A readable label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """How a run followed a skill, and what shows it."""
+
+    following: Following
+    adherence: float
+    """The weighted share of matchable operations that were done, 0 to 1; changes weigh more than checks, checks
+    more than reads."""
+    matched: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Step of the skill → steps of the trajectory that carried it out or tried to."""
+    missing: tuple[int, ...] = ()
+    """Required steps of the skill without a match in the run."""
+    diverged: tuple[Divergence, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why, in sentences without any words of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneOperation:
+    """One operation of a run, and its step."""
+
+    operation: Operation
+    step: Step
+
+
+class RunStretch:
+    """A part of a trajectory as operations in order, with the skills that the client names."""
+
+    def __init__(self, trajectory: Trajectory, *, start: int = 0, end: int | None = None) -> None:
+        self.trajectory = trajectory
+        self.start = start
+        workspace = trajectory.environment.workspace
+        inside = [step for step in trajectory.steps if step.index >= start and (end is None or step.index < end)]
+        self.actions = [step for step in inside if step.is_action]
+        self.done = [
+            DoneOperation(operation, step)
+            for step in self.actions
+            for operation in operations_of(step.tool, step.arguments, workspace=workspace)
+        ]
+        self._skilled = [step for step in inside if step.skill]
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the client recorded no arguments, so that values cannot be compared."""
+        return bool(self.actions) and not any(step.arguments for step in self.trajectory.actions)
+
+    def under(self, name: str) -> list[Step]:
+        """Return the steps that the client attributes to a skill, including loading it."""
+        wanted = plain_skill(name)
+        return [step for step in self._skilled if plain_skill(step.skill) == wanted]
+
+    def after(self, index: int) -> list[DoneOperation]:
+        """Return the operations after a step."""
+        return [done for done in self.done if done.step.index > index]
+
+
+def plain_skill(name: str) -> str:
+    """Return a skill's own name, without the plugin or folder that a client may prefix."""
+    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].strip().casefold()
+
+
+WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.WRITE: 1.0}
+"""How much an operation shows that a skill was followed: every run reads, and most check."""
+_SPAN = re.compile(r"`([^`\n]{2,300})`")
+_CALL = re.compile(r"([A-Za-z]\w*)\((.*)\)", re.DOTALL)
+_NOT = r"(?:do not|don['’]?t|never|avoid|instead of|rather than|not|without|no longer|stop)"
+_FILLING = r"(?:\s+(?:ever|just|to|do|the|an?|any|run|running|call|calling|use|using|edit|editing|write|writing))*"
+_FORBIDDING = re.compile(
+    rf"(?:\b{_NOT}{_FILLING}|^\s*(?:running|calling|using|editing|deleting|pushing|committing))\s*$", re.IGNORECASE
+)
+"""A negation right before what is named, or the beginning of a pitfall: "Running `x` first"."""
+_UNCLEAR = re.compile(rf"\b{_NOT}\b|^\s*(?:if|when|where|after|before|unless|once|until)\b", re.IGNORECASE)
+"""Code in a condition, or not right after a negation, is neither required nor forbidden."""
+_HANGING = re.compile(rf"\b{_NOT}\s*$", re.IGNORECASE)
+_FAILING = re.compile(
+    r"\s*(?:does not|doesn['’]?t|is not|isn['’]?t|cannot|can['’]?t|fails?|failed|no longer)\b", re.IGNORECASE
+)
+"""A statement right after the code that makes it no advice."""
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
+_CLAUSE_END = re.compile(r"[,:](?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedOperation:
+    """One operation that a skill requires or offers."""
+
+    operation: Operation
+    step: int
+    optional: bool = False
+
+    @property
+    def weight(self) -> float:
+        """Its weight."""
+        return WEIGHTS[self.operation.effect]
+
+
+def wanted_operations(content: SkillContent) -> tuple[WantedOperation, ...]:
+    """Return the operations of a skill in order; of its text where there are no steps."""
+    steps = content.steps or (SkillStep(text=_instruction_text(content)),)
+    return tuple(
+        WantedOperation(operation, number, step.optional)
+        for number, step in enumerate(steps)
+        for operation in _step_operations(step)
+        if is_specific(operation)
+    )
+
+
+def forbidden_operations(content: SkillContent) -> tuple[Operation, ...]:
+    """Return the operations that a skill forbids: in its rules, its steps, and pitfalls that a person wrote."""
+    texts = [step.text for step in content.steps if not step.tool]
+    if content.kind in (Kind.NORM, Kind.PREFERENCE) or not content.steps:
+        texts += [content.description, content.body]
+    written = [pitfall.text for pitfall in content.pitfalls if not pitfall.kind]
+    spoken = [
+        operation
+        for text in (*texts, *written)
+        for operation, is_wanted in _named_operations(text)
+        if is_wanted is False
+    ]
+    wanted = {(each.operation.name, each.operation.line) for each in wanted_operations(content)}
+    return tuple(operation for operation in spoken if (operation.name, operation.line) not in wanted)
+
+
+def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Iterator[tuple[str, int]]:
+    """Yield tools that runs wrongly ended with, and the step that was due."""
+    for pitfall in pitfalls:
+        if pitfall.kind == "wrong end" and pitfall.step is not None and pitfall.step < len(steps):
+            named = re.search(r"with `?([\w.-]+)`?", pitfall.text)
+            if named:
+                yield plain_name(named[1]), pitfall.step
+
+
+def _step_operations(step: SkillStep) -> tuple[Operation, ...]:
+    if step.tool:
+        return operations_of(step.tool, step.arguments)
+    return tuple(operation for operation, is_wanted in _named_operations(step.text) if is_wanted)
+
+
+def _instruction_text(content: SkillContent) -> str:
+    """The text that gives instructions: of a lesson only the fix, not the problem."""
+    fix = content.body.partition("**Fix.**")[2].partition("\n\n")[0] if content.kind is Kind.LESSON else ""
+    return fix or f"{content.description}\n{content.body}"
+
+
+def _named_operations(text: str) -> Iterator[tuple[Operation, bool | None]]:
+    """Operations that a text names as code, each with whether it is wanted or forbidden; None where that is not clear."""
+    before = 0
+    for span in _SPAN.finditer(text):
+        lead = _SENTENCE_END.split(text[before : span.start()])[-1]
+        before = span.end()
+        is_wanted = None if _FAILING.match(text, span.end()) else _is_wanted(_CLAUSE_END.split(lead))
+        yield from ((operation, is_wanted) for operation in _read(span[1].strip()))
+
+
+def _is_wanted(clauses: Sequence[str]) -> bool | None:
+    """What the words before a piece of code make of it; the last clause decides."""
+    if _FORBIDDING.search(clauses[-1]):
+        return False
+    hanging = any(_HANGING.search(clause) for clause in clauses[:-1])
+    return None if hanging or _UNCLEAR.search(clauses[-1]) else True
+
+
+def _read(code: str) -> tuple[Operation, ...]:
+    """What a piece of code does, if it is a call or a command; a file or a value is neither."""
+    called = _CALL.fullmatch(code)
+    if called or re.fullmatch(r"[a-z]+(?:_[a-z0-9]+)+", code):
+        return operations_of(called[1] if called else code, {})
+    if re.fullmatch(r"[a-z][\w.+-]*(?: .+)?", code, re.DOTALL) and not re.fullmatch(r"\S+\.\w{1,5}", code):
+        return shell_operations(code)
+    return ()
+
+
+_OPTIONAL = 0.3
+"""An optional operation never replaces a required one."""
+MAX_DONE = 4000
+"""How many operations of a run are matched."""
+MAX_DIVERGED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPairs:
+    """Which operation of the run matches each wanted one, by their positions."""
+
+    wanted: Sequence[WantedOperation]
+    done: Sequence[DoneOperation]
+    pairs: dict[int, int]
+
+    def weight(self, *, of: Effect | None = None, matched: bool = False) -> float:
+        """Return the weight of the required operations (optional ones count once they are done), or of the matched ones."""
+        return sum(
+            each.weight
+            for place, each in enumerate(self.wanted)
+            if (of is None or each.operation.effect is of) and (place in self.pairs or not (matched or each.optional))
+        )
+
+    def steps(self) -> dict[int, tuple[int, ...]]:
+        """Return step of the skill → steps of the run, with earlier attempts of the same between its neighbours."""
+        found: dict[int, set[int]] = {}
+        taken = sorted(self.pairs.values())
+        for place, at in self.pairs.items():
+            before = max((other for other in taken if other < at), default=-1)
+            tries = [
+                i
+                for i in range(before + 1, at)
+                if self.done[i].operation.retry_key == self.done[at].operation.retry_key
+            ]
+            found.setdefault(self.wanted[place].step, set()).update(self.done[i].step.index for i in (*tries, at))
+        return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
+
+    def missing(self) -> tuple[int, ...]:
+        """Return the required steps without a match: without a change where the step changes something."""
+        asked: dict[int, list[int]] = {}
+        for place, each in enumerate(self.wanted):
+            if not each.optional:
+                asked.setdefault(each.step, []).append(place)
+        lacking: list[int] = []
+        for step, places in asked.items():
+            changes = [place for place in places if self.wanted[place].operation.effect is Effect.WRITE] or places
+            lacking += [step] if not any(place in self.pairs for place in changes) else []
+        return tuple(sorted(lacking))
+
+    def opposed(self) -> list[tuple[int, int]]:
+        """Return required changes that were not made, each with the operation that did the opposite, by position."""
+        used, found = set(self.pairs.values()), []
+        for place, each in enumerate(self.wanted):
+            if each.optional or place in self.pairs or each.operation.effect is not Effect.WRITE:
+                continue
+            stands = [compare_operations(each.operation, done.operation) for done in self.done]
+            against = [i for i, stand in enumerate(stands) if stand is OperationMatch.OPPOSED and i not in used]
+            if against and OperationMatch.SAME not in stands:
+                found.append((place, against[0]))
+        return found
+
+    def diverged(self) -> list[Divergence]:
+        """Return changes that the run made in place of a step that it skipped."""
+        lacking = set(self.missing())
+        used, found = set(self.pairs.values()), []
+        for place, each in enumerate(self.wanted):
+            if each.step not in lacking:
+                continue
+            lacking.discard(each.step)
+            low = max((at for other, at in self.pairs.items() if other < place), default=-1)
+            high = min((at for other, at in self.pairs.items() if other > place), default=len(self.done))
+            for i in range(low + 1, high):
+                if i not in used and self.done[i].operation.effect is Effect.WRITE:
+                    step = self.done[i].step.index
+                    found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].operation.label[:80]))
+                    used.add(i)
+        return found[:MAX_DIVERGED]
+
+
+def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> OperationPairs:
+    """Match wanted operations with those that were done."""
+    done = done[:MAX_DONE]
+    same = [
+        [compare_operations(each.operation, other.operation) is OperationMatch.SAME for other in done]
+        for each in wanted
+    ]
+    worth = [each.weight * (_OPTIONAL if each.optional else 1.0) for each in wanted]
+    _, pairs = best_pairs([[value if fits else 0.0 for fits in row] for value, row in zip(worth, same, strict=True)])
+    used = set(pairs.values())
+    for place in range(len(wanted)):
+        if place in pairs:
+            continue
+        free = (i for i, fits in enumerate(same[place]) if fits and i not in used)
+        at = next((i for i in free if _may_match(wanted, done, pairs, place, i)), None)
+        if at is not None:
+            pairs[place] = at
+            used.add(at)
+    return OperationPairs(wanted, done, pairs)
+
+
+def _may_match(
+    wanted: Sequence[WantedOperation], done: Sequence[DoneOperation], pairs: Mapping[int, int], place: int, at: int
+) -> bool:
+    """Whether an operation may match a wanted one out of order: all changes in between must be independent of it."""
+    if wanted[place].operation.effect is not Effect.WRITE:
+        return True
+    passed = [other for mine, other in pairs.items() if (mine < place) != (other < at)]
+    changes = [other for other in passed if done[other].operation.effect is Effect.WRITE]
+    return all(is_independent(done[at].operation, done[other].operation) for other in changes)
+
 
 ENOUGH = 0.95
 """The share of required changes that must have been made; in a long skill one may not be recognised."""

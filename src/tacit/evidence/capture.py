@@ -1,4 +1,7 @@
-"""Capturing: an agent's trajectories → the store, with secrets redacted and the outcome assessed."""
+"""Capturing: an agent's trajectories → the store, with secrets redacted and the outcome assessed.
+
+Transcripts that clients left on this machine are captured each from where it was last read.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatch
+from pathlib import Path
 
 from tacit import ingest
 from tacit.domain.errors import GateRefusal
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
+from tacit.ingest.discovery import NewAttempts, bookmark_key, is_unchanged, transcript
+from tacit.ingest.sources import OnProblem
 from tacit.store import Store
+from tacit.store.context import StoreContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,4 +66,38 @@ def capture(
         else:
             counts["known"] += 1
             counts["vouched"] += store.vouch(clean.id, assessment, at=now())
+    return Captured(added=tuple(added), redacted=dict(redacted), **counts)
+
+
+def capture_transcript(
+    context: StoreContext, path: Path, *, on_problem: OnProblem = lambda problem: None
+) -> Captured | None:
+    """Capture what is new in one transcript and store how far it was read; return `None` if it has not changed.
+
+    A part that cannot be read goes to `on_problem`, and the rest is captured. A longer capture of the attempt at the
+    end supersedes the earlier one.
+    """
+    context.require_running()
+    found = transcript(path)
+    if found is None:
+        return None
+    before = context.store.bookmarks.get(bookmark_key(path))
+    if is_unchanged(found, before):
+        return None
+    attempts = NewAttempts(found, before, on_problem=on_problem)
+    exclude = context.config.store.exclude
+    captured = capture(context.store, attempts, exclude=exclude, trust_outcomes=False, now=context.now)
+    context.store.bookmarks.put(attempts.bookmark)
+    return captured
+
+
+def combined(parts: Iterable[Captured]) -> Captured:
+    """Add up several captures."""
+    added: list[str] = []
+    counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
+    redacted: Counter[str] = Counter()
+    for part in parts:
+        added += part.added
+        counts.update(known=part.known, vouched=part.vouched, excluded=part.excluded, purged=part.purged)
+        redacted.update(part.redacted)
     return Captured(added=tuple(added), redacted=dict(redacted), **counts)

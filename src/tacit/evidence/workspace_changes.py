@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from tacit.domain.trajectory import Step, StepResult
+from tacit.domain.trajectory import Step, StepResult, Trajectory
 from tacit.text.programs import CHECKERS, FORMATTERS, WITH_SUBCOMMAND
 from tacit.text.shell import Command, is_check, nested_script, parse_command
 from tacit.text.tool_calls import DELEGATING_TOOLS, command_of, plain_name
@@ -49,6 +49,17 @@ _SAMPLES = (
     "pytest.ini",
 )
 
+_TEST_FILE = re.compile(
+    r"(^|[/\\])(test_[^/\\]*|[^/\\]*_tests?|[^/\\]*[.-](test|spec)|[^/\\]*[a-z0-9](Tests?|Spec))\.\w+$"
+)
+"""A file of tests; helpers and fixtures, which other tests use, are none."""
+_MEDDLES = re.compile(
+    r"[.@](?:skip|only|todo|xfail|pending|failing)|\bskip\w*\(|\bmark\.(?:skip|xfail)|\b[xf](?:it|test|describe|context)\(|#\[ignore"
+    r"|\b(?:TestMain|setUpModule|conftest|autouse|globalThis|pytest_\w+|sys\.modules|process\.exit|_exit|sys\.exit|os\.Exit)\b"
+    r"|@(?:Ignore|Disabled)|\bfunc init\(|\*\*\* (?:Delete File|Move to)",
+    re.IGNORECASE,
+)
+"""Words with which a test leaves out others or changes the whole run."""
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _LONGEST_SCRIPT = 100_000
@@ -145,6 +156,33 @@ def decides_checks(path: str, workspace: str) -> bool:
     if len(base) > _LONGEST_NAME:
         return False
     return base.removesuffix(".py") in CHECKERS or ("." not in base and (is_check(base) or is_check(f"{base} test")))
+
+
+def tests_written(trajectory: Trajectory) -> dict[int, tuple[str, ...]]:
+    """Return the steps that wrote tests, with the files; nothing where the agent changed anything else that decides checks.
+
+    Only edits count that name their file. A deleted or moved test, a skipped one, and code that acts on the whole run do not.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    workspace = trajectory.environment.workspace
+    for step in trajectory.actions:
+        files = [change.file for change in changes(step) if change.file and decides_checks(change.file, workspace)]
+        if not files:
+            continue
+        is_edit = not command_of(step.tool, step.arguments) and all(_TEST_FILE.search(file) for file in files)
+        if not is_edit or _meddles(step.arguments):
+            return {}
+        found[step.index] = tuple(files)
+    return found
+
+
+def _meddles(arguments: Mapping[str, Any]) -> bool:
+    """Whether an edit adds a word with which a test leaves out others or changes the whole run."""
+    old = str(arguments.get("old_string", ""))
+    added = [str(value) for key, value in arguments.items() if key != "old_string"]
+    lines = [line for text in added for line in text.splitlines() if not line.startswith(("-", " "))]
+    text = "\n".join(lines if any("*** Begin Patch" in part for part in added) else added)
+    return len(_MEDDLES.findall(text)) > len(_MEDDLES.findall(old))
 
 
 def _files_named(value: Any, key: str = "") -> Iterator[str]:

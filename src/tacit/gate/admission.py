@@ -9,18 +9,17 @@ import dataclasses
 from collections.abc import Collection
 from datetime import datetime
 
+from tacit import render
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
-from tacit.gate.automatic_approval import independent_successes
-from tacit.gate.conflicts import disagreements, interference
-from tacit.gate.duplicates import includes_steps_of
+from tacit.gate.duplicates import disagreements, includes_steps_of, interference
 from tacit.gate.findings import finding
-from tacit.gate.formation_policy import composition
+from tacit.gate.formation_policy import composition, independent_successes
 from tacit.gate.judgement import GateResult, judge, matching_version, rejection
 from tacit.gate.origins import origins_of_edit
 from tacit.recall import publishing
@@ -136,3 +135,35 @@ def proposed(
     ]
     origins = origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
+
+
+def resolve_import(context: StoreContext, parsed: render.Parsed) -> tuple[SkillContent, StoredVersion | None]:
+    """Return the content to propose and the version it revises: of the skill it was exported from, or of its name.
+
+    A text that was only made inert for export comes back as the content that was exported.
+    """
+    store, content = context.store, parsed.content
+    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == context.scope]
+    stamped = parsed.stamp.get("skill-id", "")
+    if stamped and stamped in store.resolve(stamped):
+        same = store.versions(stamped)
+    copied = next((s.version.content for s in reversed(same) if render.is_copy(content, s.version.content)), None)
+    return copied or content, same[-1] if same else None
+
+
+def expected_verdict(
+    context: StoreContext, content: SkillContent, revises: StoredVersion | None, *, by: str, origin: Origin, source: str
+) -> Verdict:
+    """Return what the gate would decide on a content; stores nothing."""
+    if context.store.tombstones(content.hash()):
+        message = f"`{content.name}` was purged and is refused"
+        raise GateRefusal(message, code="purged", hint="see `tacit skills history`")
+    made = Provenance(made_by=by, source=source)
+    candidate = proposed(context.store, content, made=made, origin=origin, revises=revises, scope=context.scope)
+    return judge_against_store(context.store, candidate, policy=context.config.policy, at=context.now()).verdict
+
+
+def stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:
+    """Return a version if the store has it."""
+    known = bool(version_id) and version_id in context.store.resolve(version_id)
+    return context.store.version(version_id) if known else None

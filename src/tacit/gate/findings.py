@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.coded_reason import CodedReason, Value, parse_reasons
+from tacit.domain.lifecycle import CodedReason, Value, parse_reasons
 
 _INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
 

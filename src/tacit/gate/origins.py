@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.domain.identity import plain
-from tacit.domain.origin import Origin, lowest
+from tacit.domain.trajectory import Origin, lowest
 from tacit.domain.skill import SkillContent, SkillVersion, filled_fields
 from tacit.text.text_sources import TextLog, texts_in
 

@@ -13,10 +13,9 @@ from enum import StrEnum
 
 from tacit.config.settings import Policy
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
-from tacit.domain.coded_reason import CodedReason, coded, parse_reasons
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, check_transition, coded, parse_reasons
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination, ExternalValue

@@ -11,15 +11,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Decision, Relation, Verdict
-from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import digest
 from tacit.domain.ledger import About, Remark, pinned
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import Approval, Examination
-from tacit.gate.automatic_approval import reason_against_acceptance
 from tacit.gate.content_checks import (
     checks_in_use,
     examine_version,
@@ -28,6 +26,7 @@ from tacit.gate.content_checks import (
     is_quotation,
 )
 from tacit.gate.findings import GateReason, finding, reason_sentence
+from tacit.gate.formation_policy import reason_against_acceptance
 from tacit.gate.review_rules import (
     Review,
     approve,

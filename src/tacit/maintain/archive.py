@@ -8,16 +8,16 @@ from pathlib import Path
 
 from tacit.domain.archive import Anchor, Manifest, Purge, Source
 from tacit.domain.candidate import Verdict
-from tacit.domain.document import Passage
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Reliability, Use
 from tacit.domain.ledger import About, Remark, UsageSignal
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, StoredVersion
+from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
 from tacit.domain.trust import Approval
 from tacit.evidence import control_runs, reliability, skill_history
 from tacit.recall import publishing
-from tacit.store import purge_plan, queries
+from tacit.store import queries
+from tacit.store import restore as purge_plan
 from tacit.store.context import StoreContext
 from tacit.text.redaction import redact
 

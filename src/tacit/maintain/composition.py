@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import CodedReason, coded, joined_text, parse_reasons
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text, parse_reasons
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.recall.retrieval import parts_of

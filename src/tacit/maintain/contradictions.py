@@ -15,14 +15,13 @@ from itertools import chain, combinations
 
 from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import coded
 from tacit.domain.ledger import About, Remark
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, Status, coded
 from tacit.domain.scope import Scope
 from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reinforced
-from tacit.gate.conflicts import disagreement, disagreements, fixed_arguments
+from tacit.gate.duplicates import disagreement, disagreements, fixed_arguments
 from tacit.store import Store
 from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms

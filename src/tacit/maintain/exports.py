@@ -18,9 +18,9 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.store import queries
 from tacit.store.context import StoreContext
 

@@ -11,21 +11,21 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tacit.domain.candidate import Candidate, Decision, Finding, Verdict
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, pinned
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition, coded
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.trajectory import Origin
 from tacit.gate.admission import Admission, proposed
 from tacit.learn import friction_notes, skill_usage
 from tacit.maintain import composition, contradictions, mirroring, nomination, promotion, revalidation, revision
-from tacit.maintain.library_view import LibraryView, Progress
 from tacit.maintain.merging import merges, superseded
 from tacit.maintain.status_changes import (
+    LibraryView,
+    Progress,
     apply_status_changes,
     earned_changes,
     stale_skills,

@@ -15,15 +15,13 @@ from typing import TypeVar
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import CodedReason, coded, joined_text
-from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.skill import Kind, SkillContent, SkillVersion, with_default_origins
 from tacit.domain.stored import StoredVersion
-from tacit.gate.conflicts import disagreement
-from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, shapes, similarity
+from tacit.domain.trajectory import Origin
+from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
 from tacit.gate.judgement import merge_candidate
-from tacit.maintain.library_view import LibraryView
+from tacit.maintain.status_changes import LibraryView
 from tacit.store import Store, queries
 from tacit.text.near_duplicates import NeighbourIndex
 from tacit.text.shell import shell_text

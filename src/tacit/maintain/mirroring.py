@@ -16,10 +16,9 @@ from datetime import datetime
 from tacit.config.location import MEMORY
 from tacit.config.settings import Policy
 from tacit.domain.archive import Source, SourceKind, Tombstone
-from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, StoreOutage
 from tacit.domain.ledger import About, pinned
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
 from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
 from tacit.gate.content_checks import examine_version

@@ -9,10 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tacit.domain.care import Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import GateRefusal
 from tacit.domain.ledger import About, Remark, promotion_fields
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
 from tacit.domain.stored import StoredVersion

@@ -15,17 +15,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tacit.domain.candidate import Candidate, Decision, Relation
-from tacit.domain.coded_reason import CodedReason, coded, joined_text
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.ports import LanguageModel
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reliability
 from tacit.gate.admission import Admission
-from tacit.gate.conflicts import disagreement
+from tacit.gate.duplicates import disagreement
 from tacit.gate.portability import SECRET, ProjectFacts, portability, suggest
 from tacit.gate.review_rules import Review
 from tacit.gate.reviews import Reviews

@@ -14,10 +14,9 @@ from enum import StrEnum
 from operator import mul
 
 from tacit.config.settings import Policy
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import ModelOutage, TacitError
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
 from tacit.domain.ports import Embedder, LanguageModel
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tacit.domain.care import Advice, CareReason
-from tacit.domain.coded_reason import CodedReason, Value, parse_reasons
+from tacit.domain.lifecycle import CodedReason, Value, parse_reasons
 from tacit.gate.findings import REASON_SENTENCES
 from tacit.maintain.promotion_rules import PromotionReason
 

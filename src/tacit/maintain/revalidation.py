@@ -15,18 +15,17 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import CodedReason, coded, joined_text
-from tacit.domain.contract import FoundRequirements, Requirements
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Outcome
 from tacit.domain.identity import canonical, digest
 from tacit.domain.ledger import About, Remark
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded, joined_text
 from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
+from tacit.providers.ground import FoundRequirements, Requirements
 from tacit.store import Store
 from tacit.store.encoding import unpack
 from tacit.store.queries import newest_recallable

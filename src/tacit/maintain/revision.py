@@ -14,19 +14,26 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.care import Advice, Care, CareKind, CareReason
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded
 from tacit.domain.skill import Provenance, SkillStep
 from tacit.domain.stored import Episode, StoredVersion
-from tacit.evidence.friction import MADE_BY, Friction, FrictionKind, frictions_of, theme_of
+from tacit.evidence.friction import (
+    MADE_BY,
+    Friction,
+    FrictionKind,
+    RunCall,
+    SkillRun,
+    fits,
+    frictions_of,
+    label_of,
+    theme_of,
+)
 from tacit.evidence.reliability import reliability, votes
-from tacit.evidence.runs import RunCall, SkillRun, fits, label_of
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.origin_limits import OriginLimiter
-from tacit.maintain.revision_edits import Revision, RevisionContext, same_revision_content
-from tacit.maintain.revision_proposals import revisions
+from tacit.maintain.revision_proposals import Revision, RevisionContext, proposed_revision, same_revision_content
 from tacit.store import Store
 from tacit.store.queries import current
 from tacit.text.near_duplicates import jaccard
@@ -233,23 +240,21 @@ def _revision(
     known: Sequence[StoredVersion],
     library: _LibrarySteps,
 ) -> Revision | None:
-    """The first revision that the runs suggest and that was not proposed before."""
+    """The revision that the runs suggest, unless it was proposed before."""
     runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]
     if not any(run.proven for run in runs):
         return None
     rejected = [other.version.content for other in known if _refines(other, stored) and other.status in _REJECTED]
     frictions = {run.trajectory.id: frictions_of(run) for run in runs}
     context = RevisionContext(
-        word_step=friction_notes.call_sentence,
-        only_reads=friction_notes.only_reads_step,
         used_elsewhere=lambda call: library.includes(call, except_skill=stored.skill.id),
         frictions=frictions,
         rejected=rejected,
     )
-    for found in revisions(stored.version, runs, context):
-        if not any(same_revision_content(found.content, other.version.content) for other in known):
-            return found
-    return None
+    found = proposed_revision(stored.version, runs, context)
+    if found is None or any(same_revision_content(found.content, other.version.content) for other in known):
+        return None
+    return found
 
 
 def _run(store: Store, stored: StoredVersion, episode: Episode) -> SkillRun | None:

@@ -2,9 +2,8 @@
 
 What runs changed in the same way becomes an edit: another command where the old one does not work, a step that all
 successes added, one that all skipped, a pitfall where something was refused. Two sessions must show it, or one in which
-a person corrected it. Failed runs change nothing, and no text that was read is copied: only what agents did. A shorter
-way is a revision of its own: two sessions must have taken the very same one, with every check of the skill made and
-passed.
+a person corrected it. Failed runs change nothing, and no text that was read is copied: only what agents did. An unchanged
+field keeps its origin and sources; what agents did has the agent's origin.
 """
 
 from __future__ import annotations
@@ -12,39 +11,230 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tacit.domain.care import CareReason
-from tacit.domain.coded_reason import CodedReason, coded
-from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion
-from tacit.domain.trajectory import Span
-from tacit.evidence.friction import Friction, FrictionKind, place_name
-from tacit.evidence.runs import RunCall, SkillRun, command_in, edits_files, is_particular, step_key
-from tacit.maintain.revision_edits import (
-    MOST_SPANS,
-    Edit,
-    Revision,
-    RevisionContext,
-    applied,
-    moved_pitfalls,
-    revision,
-    same_revision_content,
-    step_of,
-    was_rejected,
+from tacit.domain.lifecycle import CodedReason, coded
+from tacit.domain.skill import Pitfall, SkillContent, SkillStep, SkillVersion, with_default_origins
+from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.evidence.friction import (
+    Friction,
+    FrictionKind,
+    RunCall,
+    SkillRun,
+    command_in,
+    edits_files,
+    is_particular,
+    place_name,
+    step_key,
 )
-from tacit.text.near_duplicates import text_similarity
+from tacit.learn.friction_notes import call_sentence, only_reads_step
 from tacit.text.shell import is_check
 from tacit.text.tool_calls import Effect
 
+MOST_SPANS = 6
+"""How many spans are added to the sources of one field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A proposed next version: its content, why, and the sources of each field."""
+
+    content: SkillContent
+    origins: Mapping[str, Origin]
+    grounding: Mapping[str, tuple[Span, ...]]
+    reasons: tuple[CodedReason, ...]
+    trajectory_ids: tuple[str, ...]
+    """The runs behind it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One change of the steps or pitfalls, with the runs behind it."""
+
+    reason: CodedReason
+    spans: tuple[Span, ...]
+    runs: tuple[SkillRun, ...]
+    step: int
+    """Number of the step in the present version; -1: before the first."""
+    made: SkillStep | None = None
+    """The new step; None removes the step."""
+    added: bool = False
+    """Whether the new step comes after that step, rather than in its place."""
+    pitfall: Pitfall | None = None
+    """A warning that is added instead of changing the step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionContext:
+    """What proposals need to know besides the runs."""
+
+    used_elsewhere: Callable[[RunCall], bool] = lambda call: False
+    """Whether another skill has this call as a step; then it is not specific to this skill."""
+    frictions: Mapping[str, tuple[Friction, ...]] = field(default_factory=dict)
+    """Trajectory → the friction in it."""
+    rejected: Sequence[SkillContent] = ()
+    """Revisions of the same version that a person rejected: none of their edits is made again."""
+
+    def met(self, run: SkillRun) -> tuple[Friction, ...]:
+        """Return the friction in a run."""
+        return self.frictions.get(run.trajectory.id, ())
+
+
+def same_revision_content(left: SkillContent, right: SkillContent) -> bool:
+    """Whether two contents differ in nothing but the counts of pitfalls."""
+    return _without_counts(left) == _without_counts(right)
+
+
+def step_of(before: SkillStep | None, call: RunCall) -> SkillStep:
+    """Return a step that describes a call; the words of the step it replaces are kept where they name its command."""
+    text = call_sentence(call.step, call.arguments)
+    old = command_in(before) if before else ""
+    if before and old and call.command and f"`{old}`" in before.text:
+        text = before.text.replace(f"`{old}`", f"`{call.command}`")
+    optional = before.optional if before else False
+    return SkillStep(text=text, tool=call.step.tool, arguments=call.arguments, optional=optional)
+
+
+def was_rejected(edit: Edit, content: SkillContent, rejected: Sequence[SkillContent]) -> bool:
+    """Whether a person rejected a revision with this edit."""
+    return any(_makes_edit(edit, content, other) for other in rejected)
+
+
+def _makes_edit(edit: Edit, content: SkillContent, other: SkillContent) -> bool:
+    theirs = {step_key(step) for step in other.steps}
+    if edit.pitfall:
+        return edit.pitfall.text in {each.text for each in other.pitfalls}
+    if edit.made is None:
+        return step_key(content.steps[edit.step]) not in theirs
+    key = step_key(edit.made)
+    if key in {step_key(step) for step in content.steps}:  # it became optional
+        return any(step.optional and step_key(step) == key for step in other.steps)
+    return key in theirs
+
+
+def _applied(version: SkillVersion, edits: Sequence[Edit], runs: Sequence[SkillRun]) -> Revision:
+    """Apply all edits at once; `runs` are also sources of the steps that stay."""
+    content = version.content
+    steps: list[SkillStep] = []
+    moved: dict[int, int] = {}
+    grounding: dict[str, tuple[Span, ...]] = {}
+
+    def put(step: SkillStep, spans: Iterable[Span]) -> None:
+        grounding[f"steps.{len(steps)}"] = _first_spans(spans)
+        steps.append(step)
+
+    for place in range(-1, len(content.steps)):
+        here = [edit for edit in edits if edit.step == place and edit.pitfall is None]
+        change = next((edit for edit in here if not edit.added), None)
+        if place >= 0 and (change is None or change.made is not None):
+            moved[place] = len(steps)
+            stays = content.steps[place], _spans_of_step(place, runs)
+            put(*((change.made, change.spans) if change and change.made else stays))
+        for edit in here:
+            if edit.added and edit.made:
+                put(edit.made, edit.spans)
+    changed = dataclasses.replace(content, steps=tuple(steps), pitfalls=_moved_pitfalls(content.pitfalls, moved))
+    changed = _with_pitfalls(changed, edits, moved, grounding)
+    changed = _corrected_body(changed, content, edits, grounding)
+    used = {run.trajectory.id: run for edit in edits for run in edit.runs}
+    return _revision(version, changed, moved, grounding, reasons=[e.reason for e in edits], runs=list(used.values()))
+
+
+def _revision(
+    version: SkillVersion,
+    content: SkillContent,
+    moved: Mapping[int, int],
+    grounding: Mapping[str, tuple[Span, ...]],
+    *,
+    reasons: Sequence[CodedReason],
+    runs: Sequence[SkillRun],
+) -> Revision:
+    """Return the next version with the origin of every field; `moved` maps old step numbers to new ones."""
+    stays = {now for old, now in moved.items() if content.steps[now] == version.content.steps[old]}
+    origins: dict[str, Origin] = {}
+    rests = dict(grounding)
+    for path, origin in with_default_origins(version.content, version.origins).items():
+        if now := _new_path(path, moved, stays):
+            origins[now] = origin
+    for path, spans in version.provenance.grounding.items():
+        if now := _new_path(path, moved, stays):
+            rests[now] = tuple(dict.fromkeys((*spans, *rests.get(now, ()))))[: len(spans) + MOST_SPANS]
+    for path in grounding:
+        if not (path.startswith("steps.") and int(path.removeprefix("steps.")) in stays):
+            origins[path] = lowest((Origin.AGENT, origins.get(path, Origin.AGENT)))
+    ids = tuple(dict.fromkeys(run.trajectory.id for run in runs))
+    return Revision(content=content, origins=origins, grounding=rests, reasons=tuple(reasons), trajectory_ids=ids)
+
+
+def _moved_pitfalls(pitfalls: Sequence[Pitfall], moved: Mapping[int, int]) -> tuple[Pitfall, ...]:
+    """Return the pitfalls with the new number of the step each refers to; None where the step is gone."""
+    return tuple(
+        dataclasses.replace(each, step=moved.get(each.step)) if each.step is not None else each for each in pitfalls
+    )
+
+
+def _new_path(path: str, moved: Mapping[int, int], stays: set[int]) -> str:
+    """The new path of an unchanged field; empty where it is gone or changed."""
+    name, _, rest = path.partition(".")
+    number, dot, tail = rest.partition(".")
+    if name != "steps" or not number.isdigit():
+        return path
+    now = moved.get(int(number))
+    return f"steps.{now}{dot}{tail}" if now in stays else ""
+
+
+def _with_pitfalls(
+    content: SkillContent, edits: Sequence[Edit], moved: Mapping[int, int], grounding: dict[str, tuple[Span, ...]]
+) -> SkillContent:
+    """The content with the pitfalls that the runs met, each once."""
+    pitfalls = list(content.pitfalls)
+    for edit in edits:
+        known = {each.text for each in pitfalls}
+        if edit.pitfall and edit.pitfall.text not in known:
+            grounding[f"pitfalls.{len(pitfalls)}"] = _first_spans(edit.spans)
+            pitfalls.append(dataclasses.replace(edit.pitfall, step=moved.get(edit.step)))
+    return dataclasses.replace(content, pitfalls=tuple(pitfalls))
+
+
+def _corrected_body(
+    changed: SkillContent, content: SkillContent, edits: Sequence[Edit], grounding: dict[str, tuple[Span, ...]]
+) -> SkillContent:
+    """The content with old commands replaced by working ones, where the body repeats them."""
+    body, spans = content.body, list[Span]()
+    for edit in edits:
+        if edit.made is None or edit.added:
+            continue
+        old, new = command_in(content.steps[edit.step]), command_in(edit.made)
+        if old and new and old != new and f"`{old}`" in body:
+            body = body.replace(f"`{old}`", f"`{new}`")
+            spans += edit.spans
+    if spans:
+        grounding["body"] = _first_spans(spans)
+    return dataclasses.replace(changed, body=body)
+
+
+def _spans_of_step(step: int, runs: Sequence[SkillRun]) -> list[Span]:
+    """Where the runs took a step as it is written."""
+    return [run.span(run_step) for run in runs for run_step in run.matched.get(step, ())[-1:]]
+
+
+def _first_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
+    return tuple(dict.fromkeys(spans))[:MOST_SPANS]
+
+
+def _without_counts(content: SkillContent) -> SkillContent:
+    return dataclasses.replace(content, pitfalls=tuple(dataclasses.replace(each, count=1) for each in content.pitfalls))
+
+
 SESSIONS = 2
-"""How many independent sessions must show an edit or a shorter way."""
+"""How many independent sessions must show an edit."""
 SESSIONS_TO_DROP = 3
 """With fewer sessions, a step that all skipped becomes optional instead of being removed."""
 MOST_ADDED = 3
 MOSTLY = 0.5
 """The share of a skill's changes and checks that a run must have made to show that one is missing, or not needed."""
-_SIMILAR_TASK = 0.5
-"""How similar a task must be to those of the skill."""
 _CODE_MAX = 160
 _STEP_FAULTS = frozenset(
     {
@@ -59,25 +249,20 @@ _STEP_FAULTS = frozenset(
 _FrictionInRun = tuple[SkillRun, Friction]
 
 
-def revisions(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> list[Revision]:
-    """Return the revisions that the verified successes suggest: first corrections, then a shorter way."""
-    proven = [run for run in runs if run.proven]
-    found = (_corrections(version, proven, context), shorter(version, proven, context))
-    return [each for each in found if each is not None and each.content != version.content]
-
-
-def _corrections(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
+def proposed_revision(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
+    """Return the next version that the verified successes suggest; None where they suggest none."""
     content = version.content
-    following = [run for run in runs if run.matched and run.followed]
+    following = [run for run in runs if run.proven and run.matched and run.followed]
     if not following or not content.steps:
         return None
     replaced = list(_replacements(content, following, context))
     corrected = {edit.step for edit in replaced if edit.pitfall is None}
-    mostly = [run for run in following if _share(run, context) >= MOSTLY]
+    mostly = [run for run in following if _share(run) >= MOSTLY]
     omitted = [edit for edit in _omissions(content, mostly) if edit.step not in corrected]
     edits = [*replaced, *_exchanged(list(_additions(content, mostly, context)), omitted)]
     edits = [edit for edit in edits if not was_rejected(edit, content, context.rejected)]
-    return applied(version, edits, following) if edits else None
+    made = _applied(version, edits, following) if edits else None
+    return made if made and made.content != content else None
 
 
 # --- a step that does not work ----------------------------------------------------------------------------------------
@@ -140,7 +325,7 @@ def _replacement(
     outvoted = len(unhindered) > _session_count(seen) and FrictionKind.CORRECTION not in kinds
     if first.instead is None or kinds == {FrictionKind.DENIED} or outvoted:
         return warning
-    made = step_of(content.steps[step], run.call(first.instead), context.word_step)
+    made = step_of(content.steps[step], run.call(first.instead))
     return dataclasses.replace(warning, pitfall=None, made=made)
 
 
@@ -185,14 +370,14 @@ def _additions(content: SkillContent, runs: Sequence[SkillRun], context: Revisio
             spans=tuple(run.span(call.index) for run, call in zip(runs, calls, strict=True)),
             runs=tuple(runs),
             step=place,
-            made=step_of(None, calls[0], context.word_step),
+            made=step_of(None, calls[0]),
             added=True,
         )
 
 
-def _share(run: SkillRun, context: RevisionContext) -> float:
+def _share(run: SkillRun) -> float:
     """The share of the skill's required changes and checks that a run made."""
-    required = [n for n, step in enumerate(run.content.steps) if not step.optional and not context.only_reads(step)]
+    required = [n for n, step in enumerate(run.content.steps) if not step.optional and not only_reads_step(step)]
     return sum(run.did(number) for number in required) / len(required) if required else 0.0
 
 
@@ -256,104 +441,8 @@ def _code(text: str) -> str:
     return f"`{line if len(line) <= _CODE_MAX else line[: _CODE_MAX - 1] + '…'}`"
 
 
-# --- a shorter way ----------------------------------------------------------------------------------------------------
-
-
-def shorter(version: SkillVersion, runs: Sequence[SkillRun], context: RevisionContext) -> Revision | None:
-    """Return the shortest way in which several sessions reached the same end with fewer changes and checks.
-
-    Steps that only read something make no way longer, and stay where all of the runs took them.
-    """
-    content = version.content
-    required = sum(not step.optional and not context.only_reads(step) for step in content.steps)
-    groups: dict[tuple[str, ...], list[SkillRun]] = defaultdict(list)
-    for run in runs:
-        refused = any(met.resisted for met in context.met(run))  # a step that was refused was not skipped
-        way = [] if refused else effective_calls(run)
-        new = [call for call in way if call.index not in run.at]
-        if not 0 < len(way) < required or any(is_particular(run, call) for call in new):
-            continue
-        if _reaches_the_end(run, way, runs):
-            groups[tuple(call.key for call in way)].append(run)
-    fitting = [group for group in groups.values() if len({run.session for run in group}) >= SESSIONS]
-    if not fitting:
-        return None
-    group = min(fitting, key=lambda each: (len(effective_calls(each[0])), -len(each)))
-    sessions, length = len({run.session for run in group}), len(effective_calls(group[0]))
-    reason = coded(CareReason.SHORTER_WAY, sessions=sessions, length=length, required=required)
-    made = _shorter_revision(version, group, context, reason=reason)
-    return None if any(same_revision_content(made.content, other) for other in context.rejected) else made
-
-
-def effective_calls(run: SkillRun) -> list[RunCall]:
-    """Return the changes and checks of a run that worked, each once; of a repeated check the last."""
-    worked = [call for call in run.calls if call.worked and call.effect in (Effect.WRITE, Effect.CHECK)]
-    last = {call.key: call.index for call in worked if call.effect is Effect.CHECK}
-    found: dict[str, RunCall] = {}
-    for call in worked:
-        if call.effect is Effect.WRITE or last[call.key] == call.index:
-            found.setdefault(call.key, call)
-    return list(found.values())
-
-
 def is_final_check(step: SkillStep, content: SkillContent) -> bool:
     """Whether a step checks that the work is done; such a step is never removed because runs skipped it."""
     command = command_in(step)
     checks = {condition.check.strip() for condition in content.postconditions if condition.check}
     return bool(command) and (is_check(command) or command.strip() in checks)
-
-
-def _shorter_revision(
-    version: SkillVersion, group: Sequence[SkillRun], context: RevisionContext, *, reason: CodedReason
-) -> Revision:
-    """The shorter way as steps: the skill's own where they were taken, and the calls made instead."""
-    content = version.content
-    steps: list[SkillStep] = []
-    moved: dict[int, int] = {}
-    grounding: dict[str, tuple[Span, ...]] = {}
-    for own, call, spans in _shared_calls(group, context):
-        if own is None or own in moved:
-            steps.append(step_of(None, call, context.word_step))
-        else:
-            moved[own] = len(steps)
-            steps.append(content.steps[own])
-        grounding[f"steps.{len(steps) - 1}"] = spans[:MOST_SPANS]
-    made = dataclasses.replace(content, steps=tuple(steps), pitfalls=moved_pitfalls(content.pitfalls, moved))
-    return revision(version, made, moved, grounding, reasons=[reason], runs=group)
-
-
-def _shared_calls(
-    group: Sequence[SkillRun], context: RevisionContext
-) -> Iterator[tuple[int | None, RunCall, tuple[Span, ...]]]:
-    """The calls that the runs of a group share, in order: the skill's step if it is one, the call, and its spans."""
-    first = group[0]
-    ways = {run.trajectory.id: effective_calls(run) for run in group}
-    place = {call.index: number for number, call in enumerate(ways[first.trajectory.id])}
-    for call in first.calls:
-        own = first.at.get(call.index)
-        if call.index in place:
-            number = place[call.index]
-            yield own, call, tuple(run.span(ways[run.trajectory.id][number].index) for run in group)
-        elif own is not None and call.index == first.matched[own][-1] and _all_took(own, group, context):
-            yield own, call, tuple(run.span(run.matched[own][-1]) for run in group)
-
-
-def _all_took(step: int, group: Sequence[SkillRun], context: RevisionContext) -> bool:
-    """Whether a step only reads something, and all runs of a group took it."""
-    return context.only_reads(group[0].content.steps[step]) and all(step in run.matched for run in group)
-
-
-def _reaches_the_end(run: SkillRun, way: Sequence[RunCall], runs: Sequence[SkillRun]) -> bool:
-    content = run.content
-    done = {run.at[call.index] for call in way if call.index in run.at}
-    keys = {call.key for call in way}
-    for number, step in enumerate(content.steps):
-        if is_final_check(step, content) and number not in done and step_key(step) not in keys:
-            return False
-    checks = [condition.check.strip() for condition in content.postconditions if condition.check]
-    shown = all(any(check in call.command for call in way) for check in checks)
-    if not shown or (not checks and len(content.steps) - 1 not in done):
-        return False
-    followed = [each.trajectory.task.text for each in runs if len(each.matched) == len(content.steps)]
-    tasks = [*content.example_queries, *followed] or [content.description]
-    return any(text_similarity(run.trajectory.task.text, other) >= _SIMILAR_TASK for other in tasks) or bool(done)

@@ -229,6 +229,51 @@ def test_a_file_that_the_agent_wrote_and_then_ran_as_the_test_proves_nothing():
     assert not assess(attempt(edit("run_tests.sh"), shell("bash ./run_tests.sh"))).verified_success
 
 
+GO_TEST = call("Edit", {"file_path": "cart/cart_test.go", "old_string": "}", "new_string": "}\n\nfunc TestSum() {}"})
+TS_TEST = call("Write", {"file_path": "src/cart.test.ts", "content": "test('sum', () => expect(sum()).toBe(3))"})
+PATCHED_TEST = call("apply_patch", {"input": "*** Begin Patch\n*** Update File: web/cart.spec.ts\n@@\n+it('adds')\n"})
+GO_FAILED = shell("go test ./...", StepResult.FAILED, code=1)
+TWO_PACKAGES = "ok  \tshop/cart\t0.2s\nok  \tshop/stock\t0.1s\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "verifier"),
+    [
+        ([GO_TEST, shell("go test ./...", seen=TWO_PACKAGES, code=0)], "go test ./..."),
+        ([TS_TEST, shell("npx tsc --noEmit"), shell("npm test", seen="3 passed")], "npx tsc --noEmit"),
+        ([TS_TEST, shell("npx vitest run", seen=" ✓ src/cart.test.ts\n ✓ src/stock.test.ts\n")], "npx vitest run"),
+        ([PATCHED_TEST, shell("pnpm test", seen="3 passing"), shell("pnpm run lint")], "pnpm run lint"),
+        ([GO_TEST, GO_FAILED, CHANGE, shell("go test ./...", seen=TWO_PACKAGES)], "go test ./..."),
+    ],
+    ids=["another package", "types", "another file", "a linter", "the new test failed first"],
+)  # fmt: skip
+def test_writing_tests_is_part_of_the_work_where_other_checks_pass(steps, verifier):
+    found = assess(attempt(CHANGE, *steps))
+    assert found.verified_success
+    assert found.verifier == verifier
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [GO_TEST, shell("go test ./cart", seen="ok  \tshop/cart\t0.2s\n", code=0)],
+        [TS_TEST, shell("npm test", seen="12 passed")],
+        [edit("tests/test_totals.py"), shell("pytest -q", seen="12 passed")],
+        [TS_TEST, edit("package.json"), shell("npx tsc --noEmit")],
+        [TS_TEST, edit("tests/helpers.ts"), shell("npm test"), shell("npx tsc --noEmit")],
+        [shell("rm src/cart.test.ts"), shell("npm test"), shell("npx tsc --noEmit")],
+        [GO_FAILED, GO_TEST, shell("go test ./...", seen=TWO_PACKAGES)],
+        [call("Edit", {"file_path": "a.test.ts", "old_string": "it(", "new_string": "it.skip("}), shell("npx tsc")],
+        [call("Write", {"file_path": "a.test.ts", "content": "describe.only('a')"}), shell("npm test"), shell("npx tsc")],
+        [call("apply_patch", {"input": "*** Begin Patch\n*** Delete File: web/cart.spec.ts\n"}), shell("npx tsc")],
+        [shell("npx tsc --noEmit"), TS_TEST, shell("npm test", seen="12 passed")],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_tests_of_the_agent_alone_or_with_what_runs_them_prove_nothing(steps):
+    assert assess(attempt(CHANGE, *steps)).outcome is Outcome.UNKNOWN
+
+
 def test_a_linter_may_look_at_the_very_file_that_was_changed():
     assert assess(attempt(CHANGE, shell("mypy invoice/schema.py"))).verified_success
 

@@ -14,7 +14,7 @@ from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.holdout import is_held_back
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep

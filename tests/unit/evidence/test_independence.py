@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tacit.config.check_environment import is_usual_place
+from tacit.config.environment import is_usual_place
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Use
 from tacit.evidence.independence.build_files import Deciding

@@ -12,10 +12,10 @@ from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
-from tacit.domain.coded_reason import coded
+from tacit.domain.lifecycle import coded
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, StaleVersion
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.gate import checks, content_checks

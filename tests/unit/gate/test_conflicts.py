@@ -11,7 +11,7 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import Decision, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Case, Condition, Kind, SkillContent, SkillStep
-from tacit.gate.conflicts import disagreement, disagreements, interference
+from tacit.gate.duplicates import disagreement, disagreements, interference
 from tacit.gate.judgement import judge
 from tests.unit.making import NOW, candidate, stored
 

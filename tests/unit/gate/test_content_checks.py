@@ -9,10 +9,10 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
-from tacit.domain.document import Passage
+from tacit.domain.stored import Passage
 from tacit.domain.errors import Outage
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import (
     Capabilities,
     Condition,

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Case, Condition, Cue, Pitfall, SkillStep
 from tacit.gate.origins import origins_of_edit
 from tests.unit.making import content, stored

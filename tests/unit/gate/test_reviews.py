@@ -11,7 +11,7 @@ from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import pinned
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.store import open_store
 from tests.raising import raises

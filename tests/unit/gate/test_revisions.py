@@ -12,7 +12,7 @@ import pytest
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import (
     READ_INSTRUCTIONS,
     Case,
@@ -31,7 +31,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span
 from tacit.gate.findings import finding
 from tacit.gate.judgement import GateResult, judge
-from tacit.gate.revisions import changed_step_texts
+from tacit.gate.judgement import changed_step_texts
 from tests.unit.making import MIGRATE, NOW, PROJECT, candidate, content, stored
 
 OPEN = Policy(strictness=Strictness.OPEN)

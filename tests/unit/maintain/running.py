@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.domain.origin import Origin
 from tacit.domain.skill import (
     Condition,
     Kind,
@@ -17,10 +16,9 @@ from tacit.domain.skill import (
     SkillVersion,
     filled_fields,
 )
-from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
-from tacit.evidence.friction import frictions_of
-from tacit.evidence.runs import SkillRun
-from tacit.maintain.revision_edits import RevisionContext
+from tacit.domain.trajectory import Environment, Origin, Role, Span, Step, StepResult, Task, Trajectory
+from tacit.evidence.friction import SkillRun, frictions_of
+from tacit.maintain.revision_proposals import RevisionContext
 from tests.unit.making import NOW, WORKSPACE
 
 TASK = "Publish the handbook"
@@ -107,11 +105,9 @@ def version_of(content: SkillContent = HANDBOOK, origin: Origin = Origin.AGENT) 
 def revision_context(
     *runs: SkillRun, rejected: Sequence[SkillContent] = (), used_elsewhere: str = "nowhere"
 ) -> RevisionContext:
-    """What was met in each run, and plain words for steps."""
+    """What was met in each run."""
     met = {run.trajectory.id: frictions_of(run) for run in runs}
     return RevisionContext(
-        word_step=lambda step, arguments: f"Do {arguments}",
-        only_reads=lambda step: str(step.arguments.get("command", "")).startswith("cat "),
         used_elsewhere=lambda call: call.command.startswith(used_elsewhere),
         frictions=met,
         rejected=rejected,

@@ -8,11 +8,10 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import Status, coded
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.maintain import composition
 from tacit.maintain.composition import MOST_PARTS, composed, is_heading, part_changes
 from tacit.store import open_store

@@ -10,9 +10,9 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.care import CareKind
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.maintain import contradictions
 from tacit.maintain.contradictions import ContradictionKind, ContradictionSide, contradiction_kind
 from tacit.store import open_store

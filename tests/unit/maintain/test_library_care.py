@@ -14,8 +14,8 @@ from tacit.domain.care import BY_ITSELF, Care, CareKind
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep, fields_without_origin
+from tacit.domain.trajectory import Origin
 from tacit.gate.duplicates import similarity
 from tacit.maintain import status_changes
 from tacit.maintain.merging import merged, near_pairs

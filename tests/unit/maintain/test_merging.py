@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.care import Care, CareKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Outcome
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import Status, coded
 from tacit.domain.ports import Check
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.maintain import nomination, revalidation

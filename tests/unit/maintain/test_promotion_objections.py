@@ -12,10 +12,9 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.care import CareKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Outcome
 from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
 from tacit.domain.stored import StoredVersion

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.coded_reason import coded
 from tacit.domain.errors import ModelOutage
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.maintain.promotion_rules import (

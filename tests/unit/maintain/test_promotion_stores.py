@@ -14,16 +14,15 @@ from tacit.config.location import StoreLocation
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Relation
 from tacit.domain.care import CareKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.errors import GateRefusal, Mistake, ModelOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.ledger import About, Remark
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition, coded
 from tacit.domain.ports import Prompt, Spending
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.gate.review_rules import approve
 from tacit.maintain import mirroring, nomination, promotion
 from tacit.maintain.mirroring import reported_by_several

@@ -7,7 +7,7 @@ import string
 import pytest
 
 from tacit.domain.care import Advice, CareReason
-from tacit.domain.coded_reason import CodedReason, coded, joined_text, parse_reasons
+from tacit.domain.lifecycle import CodedReason, coded, joined_text, parse_reasons
 from tacit.maintain.promotion_rules import PromotionReason
 from tacit.maintain.reason_text import SENTENCES, sentence, stored_reason
 

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.coded_reason import coded
-from tacit.domain.contract import FoundRequirements, Requirements
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import Status, coded
 from tacit.domain.ports import Check
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
 from tacit.maintain import revalidation
 from tacit.maintain.revalidation import Drift, drift, requirements_of
+from tacit.providers.ground import FoundRequirements, Requirements
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW, later

@@ -12,15 +12,13 @@ from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.care import CareKind
-from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
 from tacit.domain.ledger import About
-from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import RECALLABLE, Status, coded
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import READ_INSTRUCTIONS, Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.maintain import revision
 from tacit.store import open_store
 
@@ -296,14 +294,6 @@ def test_a_persons_correction_in_one_session_is_enough(loop: Tacit, skill: Store
     assert child.version.content.steps[1].arguments == {"command": "scripts/publish.sh {edition}"}
     parts = {span.part for span in child.version.provenance.grounding["steps.1"]}
     assert parts == {"arguments", "text"}
-
-
-def test_a_shorter_verified_way_of_two_sessions_is_proposed(loop: Tacit, skill: StoredVersion) -> None:
-    run(loop, skill, "zero", ok("make docs"), ok("cp build/handbook.pdf out/zero.pdf"), ok("make test"))
-    for session in ("spring", "autumn"):
-        run(loop, skill, session, ok("make release"), ok("make test", "ok"))
-    child = child_of(loop, skill)
-    assert [step.arguments["command"] for step in child.version.content.steps] == ["make release", "make test"]
 
 
 def test_a_correction_theme_seen_three_times_asks_for_review_and_one_that_is_not_does_not(

@@ -6,13 +6,11 @@ import dataclasses
 
 import pytest
 
-from tacit.domain.coded_reason import coded
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import coded
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, fields_without_origin
-from tacit.domain.trajectory import StepResult
-from tacit.evidence.runs import SkillRun
-from tacit.maintain.revision_edits import Revision, same_revision_content
-from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, revisions
+from tacit.domain.trajectory import Origin, StepResult
+from tacit.evidence.friction import SkillRun
+from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, Revision, proposed_revision, same_revision_content
 from tests.unit.maintain.running import HANDBOOK, did, failed, ran, revision_context, used, user_message, version_of
 
 
@@ -21,13 +19,14 @@ def commands(content: SkillContent) -> list[str]:
 
 
 def revised(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
-    [found] = revisions(version_of(content), runs, revision_context(*runs, rejected=rejected))
+    found = proposed_revision(version_of(content), runs, revision_context(*runs, rejected=rejected))
+    assert found is not None
     assert fields_without_origin(found.content, found.origins) == ()
     return found
 
 
 def nothing(*runs: SkillRun, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> bool:
-    return revisions(version_of(content), runs, revision_context(*runs, rejected=rejected)) == []
+    return proposed_revision(version_of(content), runs, revision_context(*runs, rejected=rejected)) is None
 
 
 def plain(session: str, edition: str = "2026") -> SkillRun:
@@ -69,7 +68,8 @@ def test_a_path_that_two_sessions_found_elsewhere_is_corrected_with_parameters_i
 
 def test_what_stays_keeps_its_origin_and_gains_what_the_runs_did() -> None:
     runs = [moved("one"), moved("two")]
-    [found] = revisions(version_of(origin=Origin.USER), runs, revision_context(*runs))
+    found = proposed_revision(version_of(origin=Origin.USER), runs, revision_context(*runs))
+    assert found is not None
     assert found.origins["steps.0"] is Origin.USER
     assert found.origins["steps.1"] is Origin.AGENT
     assert found.grounding["steps.0"][0].trajectory_id == "t_first"
@@ -131,7 +131,7 @@ def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_ses
         )
 
     assert nothing(run("one"))
-    assert revisions(version_of(), [run("one"), run("two")], revision_context(run("one"), run("two")))
+    assert proposed_revision(version_of(), [run("one"), run("two")], revision_context(run("one"), run("two")))
 
 
 def test_a_step_that_was_done_in_a_form_that_could_not_be_aligned_is_not_left_out() -> None:
@@ -220,8 +220,8 @@ def test_what_another_skill_says_is_not_added_to_this_one() -> None:
         )
         for session in ("one", "two")
     ]
-    assert revisions(version_of(), runs, revision_context(*runs))
-    assert revisions(version_of(), runs, revision_context(*runs, used_elsewhere="gzip")) == []
+    assert proposed_revision(version_of(), runs, revision_context(*runs))
+    assert proposed_revision(version_of(), runs, revision_context(*runs, used_elsewhere="gzip")) is None
 
 
 def test_runs_that_did_less_than_half_of_a_skill_do_not_show_that_the_rest_is_not_needed() -> None:
@@ -236,7 +236,8 @@ def test_a_step_that_all_successes_did_without_becomes_optional_and_then_goes(se
         ran(did("make docs"), did("make test", effect="check"), matched={0: [0], 2: [1]}, session=f"s{number}")
         for number in range(sessions)
     ]
-    found = revisions(version_of(), runs, revision_context(*runs))[0]
+    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    assert found is not None
     if optional:
         assert [step.optional for step in found.content.steps] == [False, True, False]
     else:
@@ -263,7 +264,8 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for edition in ("2026", "2026b")
     ]
-    found = revisions(version_of(), runs, revision_context(*runs))[0]
+    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    assert found is not None
     assert commands(found.content) == commands(HANDBOOK)  # two deeds, so that nothing is known to take its place
     assert found.content.steps[1].optional
     runs = [
@@ -276,29 +278,12 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for s in ("one", "two")
     ]
-    found = revisions(version_of(), runs, revision_context(*runs))[0]
+    found = proposed_revision(version_of(), runs, revision_context(*runs))
+    assert found is not None
     assert commands(found.content) == ["make docs", "./deploy --all", "make test"]
 
 
-def short(session: str, task: str = "Publish the handbook for spring") -> SkillRun:
-    return ran(
-        did("make release"),
-        did("make test", effect="check"),
-        matched={2: [1]},
-        session=session,
-        task=task,
-    )
-
-
-def test_a_shorter_way_to_the_same_end_is_a_version_of_its_own() -> None:
-    found = revised(short("one"), short("two"), plain("three"))
-    assert commands(found.content) == ["make release", "make test"]
-    assert found.reasons == (coded("shorter_way", sessions=2, length=2, required=3),)
-    assert found.origins["steps.0"] is Origin.AGENT
-    assert len(found.grounding["steps.0"]) == 2
-
-
-def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_looked() -> None:
+def test_a_step_that_every_success_skipped_becomes_optional_also_where_it_only_reads() -> None:
     look = SkillStep(text="Read it", tool="Bash", arguments={"command": "cat EDITION"})
     skill = dataclasses.replace(HANDBOOK, steps=(look, *HANDBOOK.steps))
 
@@ -312,30 +297,8 @@ def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_l
             content=skill,
         )
 
-    def quick(session: str) -> SkillRun:
-        return ran(
-            did("cat EDITION", effect="read"),
-            did("make release"),
-            did("make test", effect="check"),
-            matched={0: [0], 3: [2]},
-            session=session,
-            content=skill,
-        )
-
-    every = [whole("one"), whole("two")]
-    assert [each.reasons for each in revisions(version_of(skill), every, revision_context(*every))] == [
-        (coded("step_skipped_by_all", step=1, sessions=2, result="optional"),)
-    ]
-    found = revised(quick("one"), quick("two"), whole("three"), content=skill)
-    assert commands(found.content) == ["cat EDITION", "make release", "make test"]
-    assert len(found.grounding["steps.0"]) == 3  # where it was first learned, and both runs
-
-
-def test_a_shorter_way_without_the_check_or_by_one_session_or_failed_is_none() -> None:
-    unchecked = [ran(did("make release"), matched={}, session=session) for session in ("one", "two")]
-    assert nothing(*unchecked, plain("three"))
-    assert nothing(short("one"), plain("three"))
-    assert nothing(short("one"), dataclasses.replace(short("two"), proven=False), plain("three"))
+    found = revised(whole("one"), whole("two"), content=skill)
+    assert found.reasons == (coded("step_skipped_by_all", step=1, sessions=2, result="optional"),)
 
 
 def test_what_a_person_turned_down_is_not_proposed_again() -> None:

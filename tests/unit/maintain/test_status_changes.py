@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
-from tacit.domain.lifecycle import LIFECYCLE, Status, Transition
+from tacit.domain.lifecycle import LIFECYCLE, Status, Transition, coded
 from tacit.maintain.status_changes import (
     STATUS_RULES,
     StatusChange,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
+from tacit.domain.lifecycle import coded
 from tacit.evidence import votes
 from tacit.evidence.friction import Friction, FrictionKind
 from tacit.maintain.revision import UsageQuality, regressions, usage_quality

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from tacit.config.check_environment import check_environment
+from tacit.config.environment import check_environment
 from tacit.evidence.workspace_changes import decides_checks
 from tacit.text.programs import CHECKERS
 from tacit.text.shell import Command, nested_script, parse_command

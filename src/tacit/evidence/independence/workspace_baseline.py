@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from tacit.config.check_environment import check_environment, is_usual_place
+from tacit.config.environment import check_environment, is_usual_place
 from tacit.domain.evidence import Use
 from tacit.evidence.check_strength import reaches_for_the_tests
 from tacit.evidence.independence.build_files import (

@@ -15,7 +15,7 @@ import time
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
-from tacit.config.check_environment import check_environment
+from tacit.config.environment import check_environment
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.ports import Check
 from tacit.evidence.check_strength import misaimed, shows_nothing

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.hosts import is_well_known
 from tacit.gate.checks.prose import (
     INSTRUCTION,
     NOT_ADDRESSED,
@@ -24,6 +23,7 @@ from tacit.gate.checks.prose import (
     prose_segments,
     sentences_in,
 )
+from tacit.gate.checks.secret_flows import is_well_known
 from tacit.gate.checks.text_segments import TextSegment
 from tacit.text.resource_uses.sentences import Meaning, meaning_of
 

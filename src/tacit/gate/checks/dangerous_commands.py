@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.hosts import URL, HostKind, addresses_in, host_kind
-from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
-from tacit.gate.checks.secret_flows import secret_flows
-from tacit.gate.checks.text_segments import TextSegment, text_segments
+from tacit.gate.checks.secret_flows import URL, HostKind, addresses_in, host_kind, secret_flows
+from tacit.gate.checks.text_segments import PER_RULE_MAX, Rule, TextSegment, apply, rule, text_segments
 
 _FETCH = (
     r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"

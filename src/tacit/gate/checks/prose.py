@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.hosts import is_well_known
+from tacit.gate.checks.secret_flows import is_well_known
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.text.resource_uses.sentences import Meaning, Sentence, meaning_of, sentences
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.domain.skill import SkillContent, fields_without_origin
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.gate.findings import field_name, finding

@@ -2,6 +2,9 @@
 
 Every field is one segment, every code block of Markdown one more. Bundled archives are unpacked in memory, within limits. A
 segment knows its position in the field, so that a finding can point at the exact characters.
+
+A rule on segments is data: patterns, a severity and a sentence for the reviewer. Every pattern runs in linear time: no
+repetition inside a repetition, and every gap has a limit. `text/prefilter.py` skips patterns whose literals do not occur.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -405,3 +408,70 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _strings(item)
+
+
+PER_RULE_MAX = 5
+"""Findings of one rule in one segment; further ones add nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What to look for, how severe it is, and why."""
+
+    id: str
+    severity: Severity
+    reason: str
+    patterns: tuple[re.Pattern[str], ...]
+    languages: frozenset[str] | None = None
+    """Languages of the segments it applies to; None: all."""
+    unless: re.Pattern[str] | None = None
+    """A match in the same line that cancels the finding."""
+
+    def matches(self, segment: TextSegment) -> Iterator[re.Match[str]]:
+        """Yield its matches in a segment, at most `PER_RULE_MAX`."""
+        if self.languages is not None and segment.language not in self.languages:
+            return
+        found = 0
+        for pattern in self.patterns:
+            for match in pattern.finditer(segment.text):
+                if self.unless is not None and self.unless.search(_line(segment.text, match)):
+                    continue
+                yield match
+                found += 1
+                if found == PER_RULE_MAX:
+                    return
+
+
+def rule(
+    id: str,  # noqa: A002 - what it is
+    severity: Severity,
+    reason: str,
+    *patterns: str,
+    languages: str = "",
+    unless: str = "",
+) -> Rule:
+    """Make a rule that applies where any of its patterns matches, ignoring case."""
+    return Rule(
+        id,
+        severity,
+        reason,
+        tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns),
+        frozenset(languages.split()) if languages else None,
+        re.compile(unless, re.IGNORECASE) if unless else None,
+    )
+
+
+def apply(rules: Sequence[Rule], segments: Iterable[TextSegment]) -> Iterator[Finding]:
+    """Apply rules to segments. A code block is part of its text too, so only rules for a language examine it again."""
+    for segment in segments:
+        for each in rules:
+            if segment.is_block and each.languages is None:
+                continue
+            for match in each.matches(segment):
+                yield segment.finding(each.id, each.severity, reason=each.reason, span=match.span())
+
+
+def _line(text: str, match: re.Match[str]) -> str:
+    start = text.rfind("\n", max(0, match.start() - 300), match.start()) + 1
+    end = text.find("\n", match.end(), match.end() + 300)
+    return text[start or max(0, match.start() - 300) : end if end >= 0 else match.end() + 300]
