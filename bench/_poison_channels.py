@@ -35,9 +35,8 @@ from _poison_payloads import (
 from tacit import render as application
 from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep
-from tacit.domain.trajectory import Claim, Trajectory
+from tacit.domain.trajectory import Claim, Origin, Trajectory
 from tacit.providers import ScriptedModel
 
 Act = Callable[[Tacit], None]

@@ -27,8 +27,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tacit.domain.document import Passage  # noqa: E402
 from tacit.domain.errors import TacitError  # noqa: E402
+from tacit.domain.stored import Passage  # noqa: E402
 from tacit.features.research.documents.reading import read  # noqa: E402
 from tests.unit.features.research.documents.hostile_pdfs import GREEDY, acting, unpacking_without_end  # noqa: E402
 from tests.unit.features.research.documents.made_documents import DOCUMENTS, Made, three_hundred_pages  # noqa: E402

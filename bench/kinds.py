@@ -26,13 +26,11 @@ from typing import Any
 from _kind_cases import ANSWERED, RUNS, UNANSWERED
 
 from tacit.api import Tacit
-from tacit.domain.document import Passage
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
-from tacit.domain.stored import FoundPassage, StoredVersion
-from tacit.domain.trajectory import Role, Step, Task, Trajectory
+from tacit.domain.stored import FoundPassage, Passage, StoredVersion
+from tacit.domain.trajectory import Origin, Role, Step, Task, Trajectory
 from tacit.evidence import usage
 from tacit.recall.hook_recall import HookLimits
 from tacit.recall.passages import DOCUMENT_TYPE_WEIGHTS, cite, document_prior

@@ -48,10 +48,10 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import filled_fields
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.maintain import exports
 from tacit.recall.hook_recall import HookLimits, for_task
 from tacit.store import open_store

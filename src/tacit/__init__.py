@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from tacit.config.settings import Config
     from tacit.domain.errors import TacitError
     from tacit.domain.evidence import Grade, Outcome
-    from tacit.domain.origin import Origin
     from tacit.domain.scope import Scope
     from tacit.domain.selection import Query, Selection
     from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
-    from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
+    from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
     from tacit.evidence import Command
     from tacit.evidence.replay import Replay
     from tacit.ingest import read
@@ -40,7 +39,7 @@ _HOME = {
     "Environment": "tacit.domain.trajectory",
     "Grade": "tacit.domain.evidence",
     "Kind": "tacit.domain.skill",
-    "Origin": "tacit.domain.origin",
+    "Origin": "tacit.domain.trajectory",
     "Outcome": "tacit.domain.evidence",
     "Query": "tacit.domain.selection",
     "Replay": "tacit.evidence.replay",

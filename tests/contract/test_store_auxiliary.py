@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.archive import Descent, Source, SourceKind
-from tacit.domain.document import Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase, latest
 from tacit.domain.lifecycle import Status
-from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind
+from tacit.domain.stored import NoteKind, Passage
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, Signal, SignalKind
 from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.store import Store, open_store

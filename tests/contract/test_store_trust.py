@@ -15,11 +15,10 @@ from tacit.domain.candidate import Finding
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Use
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, Skill, SkillVersion
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.features.cards.card import Card
 from tacit.store import Store, open_store
 from tests.raising import raises

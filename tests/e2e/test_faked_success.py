@@ -25,9 +25,9 @@ import tacit
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
 from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
 from tacit.evidence.verifiers.project_checks import Postconditions, State

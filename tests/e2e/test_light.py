@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_recall import SKILLS, settings

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.store import open_store
 from tacit.text.error_signatures import error_signature

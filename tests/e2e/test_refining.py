@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.api import Tacit
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.unit.maintain.test_revision import SKILL, Clock, approve, child_of, moved, ok, poisoned, run

@@ -13,8 +13,8 @@ from tacit.api import Tacit
 from tacit.config import channels
 from tacit.domain.evidence import Grade, Use
 from tacit.domain.ledger import About, Remark
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_review import with_token

@@ -16,7 +16,7 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.features.cards.card import Card
 from tacit.store import Store, open_store
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import StoreDamaged
 from tacit.text.words import terms
 from tests.raising import raises
 from tests.unit.store.samples import (

@@ -27,7 +27,7 @@ import sys
 import tacit
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.recording import Recorder, record
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tests.unit.features.cards.making import payload_card
 
 number, cards, at_once = (int(each) for each in sys.argv[1:4])

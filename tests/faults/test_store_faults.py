@@ -24,10 +24,8 @@ import pytest
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.store import Store, open_store
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
-from tacit.store.migrations import APPLICATION_ID, Migration
-from tacit.store.schema import MIGRATIONS, statements
+from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.schema import APPLICATION_ID, MIGRATIONS, Migration, statements
 from tests.raising import raises
 from tests.unit.store.samples import SUCCESS, at, bookmark, fill, put_version, step_to, trajectory, use
 

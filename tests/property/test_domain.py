@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tacit.domain.errors import IllegalTransition
 from tacit.domain.identity import canonical, digest, plain
 from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, check_transition
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin, lowest
 from tacit.gate.review_rules import Review, decide
 from tests.unit.making import NOW, content, stored
 

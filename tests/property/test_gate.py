@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision
 from tacit.domain.lifecycle import LIFECYCLE
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin, lowest
 from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, shapes, similarity
 from tacit.gate.judgement import judge
 from tests.unit.making import NOW, candidate, content, stored

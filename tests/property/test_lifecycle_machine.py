@@ -29,10 +29,10 @@ from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.evidence.reliability import votes
 from tacit.maintain.status_changes import earned_status
 from tacit.store import Store, open_store

@@ -30,11 +30,10 @@ from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Grade
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, filled_fields
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.gate.origins import origin_at
 from tacit.providers import ScriptedModel
 from tacit.store import Store, open_store

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.ingest import READERS, read, redacted
 from tacit.ingest.claude_code import ClaudeCodeReader

@@ -22,9 +22,8 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.ledger import About
 from tacit.domain.lifecycle import LIFECYCLE, Status
 from tacit.domain.scope import Scope
-from tacit.domain.session import NoteKind
 from tacit.domain.skill import Kind, Skill
-from tacit.domain.stored import Counts
+from tacit.domain.stored import Counts, NoteKind
 from tacit.features.cards.card import Card, CardStatus
 from tacit.store import Store, open_store
 from tacit.text.words import terms

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.learn import distil
 from tacit.learn.parameters import fill, generalise
 from tacit.learn.values import FieldOrigins, Timeline

@@ -9,11 +9,10 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, filled_fields
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.recall.signals import SkillTerms
 from tacit.store.lexical_search import version_words
 from tacit.text.words import terms

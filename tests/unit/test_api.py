@@ -17,13 +17,12 @@ from tacit.config.settings import Config, Policy, StoreSettings, Strictness
 from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, StaleVersion
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.ports import Check
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.store import open_store
 from tests.raising import raises
 

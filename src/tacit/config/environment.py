@@ -1,19 +1,20 @@
 """The environment variables that Tacit reads, read once at a surface and passed on as one value.
 
 Only secrets, the store's address and the locations of files come from the environment. Every other module takes what it
-needs as a parameter, so tests and embedding programs decide.
+needs as a parameter, so tests and embedding programs decide. A check that Tacit runs sees this process's environment, without
+variables that could make it do nothing.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.location import account_home, owners, working_folder
+from tacit.config.location import account_home, owners, without_repository_settings, working_folder
 from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, Ancestry, Presence
-from tacit.config.repository_settings import without_repository_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,3 +84,61 @@ def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str,
     programs = sorted(AGENT_PROGRAMS & above.programs) if above else []
     hidden = ["too many parent processes"] if above and above.is_endless else []
     return (*marks, *(f"the program {name}" for name in programs), *hidden)
+
+
+_REMOVED = re.compile(
+    r"(?:PYTHON|PYTEST|PY_|NODE|NPM_|YARN_|PNPM_|BUN_|DENO_|JEST|VITEST|MOCHA|CYPRESS|PLAYWRIGHT|LD_|DYLD_|GIT_|MAKE|MFLAGS|"
+    r"GNUMAKE|GOFLAGS|GOTEST|CARGO_|RUST|JAVA_TOOL|_JAVA|JDK_JAVA|MAVEN_|MVN_|GRADLE_|PERL5|PERL_|RUBY|BUNDLE_|GEM_|PHP|"
+    r"COVERAGE|COV_|TOX|NOX|UNITTEST|MYPY|RUFF|FLAKE8|PYLINT|ESLINT|TSC_|CTEST|BASH_|BASHOPTS|SHELLOPTS|ZDOTDIR|PROMPT_COMMAND|"
+    r"DOTNET_|VSTEST|MSBUILD).*|ENV|SKIP|IFS|CDPATH|PS4",
+    re.IGNORECASE,
+)
+_USUAL = re.compile(r"(?:.*/)?(?:\.?v?env(?:-[\w.]+)?/bin|node_modules/\.bin|\.tox/[\w.-]+/bin|\.nox/[\w.-]+/bin)/?")
+
+_SYSTEM = re.compile(r"/(?:usr|bin|sbin|opt|nix|snap|System|Library|lib)(?:/.*)?")
+_ACCOUNT_TOOLS = re.compile(r"(?:\.[\w.-]+|bin|go|[\w.-]*(?:conda|mamba|forge)[\w.-]*)/.*|bin")
+
+
+def is_usual_place(folder: Path) -> bool:
+    """Whether a folder usually has programs: of the system, of an environment, or of the account's own tools."""
+    inside = _inside_home(folder)
+    return (
+        bool(_SYSTEM.fullmatch(str(folder)))
+        or (folder.parent / "pyvenv.cfg").is_file()
+        or (folder.parent / "conda-meta").is_dir()
+        or folder.parts[-2:] == ("node_modules", ".bin")
+        or bool(inside and _ACCOUNT_TOOLS.fullmatch(inside))
+    )
+
+
+def _inside_home(folder: Path) -> str:
+    """Return the path relative to the account's own home, whatever HOME is; empty outside of it."""
+    home = account_home()
+    return str(folder.relative_to(home)) if home and folder.is_relative_to(home) else ""
+
+
+def check_environment(
+    workspace: Path, *, search_path: str = "", variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the variables that a check of this workspace sees; `search_path` overrides where programs are looked for."""
+    env = os.environ if variables is None else variables
+    kept = {name: value for name, value in env.items() if not _REMOVED.fullmatch(name)}
+    kept["PATH"] = search_path or _outside(env.get("PATH", os.defpath), workspace)
+    kept["PYTHONIOENCODING"] = "utf-8"
+    return kept
+
+
+def _outside(path: str, workspace: Path) -> str:
+    """Return the search path without folders of the workspace, except its environments, and without relative folders."""
+    root = os.path.realpath(workspace)
+    kept = [
+        folder
+        for folder in path.split(os.pathsep)
+        if folder.startswith("/") and (not _is_within(folder, root) or _USUAL.fullmatch(folder))
+    ]
+    return os.pathsep.join(kept) or os.defpath
+
+
+def _is_within(folder: str, root: str) -> bool:
+    real = os.path.realpath(folder)
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from tacit.domain.evidence import Assessment
 from tacit.domain.identity import STORED_AS, content_id
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent, lowest_of
+from tacit.domain.trajectory import Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.coded_reason import CodedReason
 from tacit.domain.ledger import Remark
-from tacit.domain.lifecycle import Transition
+from tacit.domain.lifecycle import CodedReason, Transition
 
 BY_ITSELF = "tacit.tend"
 """The author of changes that maintenance makes without a person."""

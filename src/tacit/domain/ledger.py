@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import ClassVar, TypeVar
 
 from tacit.domain.identity import content_id, plain
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 
 _RECORD_LENGTH = 160
 _UNSAFE = re.compile(r"[^\w .,:%()/-]")

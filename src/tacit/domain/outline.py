@@ -39,50 +39,6 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One thing done about a failure: its key among fixes, the call it ended in, and whether that call worked."""
-
-    fix: str
-    step: int
-    worked: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A call that failed, and what was tried about it."""
-
-    step: int
-    call: str
-    """What was called, without its operands or values."""
-    exact: str
-    """A digest of the call with all that makes a difference to it."""
-    form: str
-    """A digest of the call without its operands or values."""
-    signature: str
-    plain: bool = False
-    """Whether it is a plain tool call, whose values belong to one task, and not a command."""
-    passing: bool = False
-    """Whether the error is of a kind that may pass by itself."""
-    tried: tuple[Tried, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """One attempt, as far as its errors are concerned."""
-
-    trajectory_id: str
-    session: str
-    task: str
-    """A digest of what was asked."""
-    at: datetime | None = None
-    failures: tuple[Failure, ...] = ()
-    worked: Mapping[str, int] = field(default_factory=dict)
-    """Digest of a call, and of its form → the last step at which it worked."""
-    followed: Mapping[str, int] = field(default_factory=dict)
-    """`call > next call` → how often that came next after a plain call that had worked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
     """One call of an attempt, as far as it can be compared with others."""
 
@@ -106,6 +62,15 @@ class CallRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A sentence of a person that says how something is to be done; it is a rule only when it is repeated."""
+
+    step: int
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """One attempt in outline."""
 
@@ -117,8 +82,11 @@ class Outline:
     project: str = ""
     moves: tuple[Move, ...] = ()
     readings: tuple[Reading, ...] = ()
-    course: Course | None = None
-    """What failed on the way, and what was tried about it."""
+    session: str = ""
+    """The session that it counts for: that of the agent which started it, if any."""
+    at: datetime | None = None
     calls: tuple[CallRecord, ...] = ()
     """Its calls, for counting over sessions."""
+    wishes: tuple[Wish, ...] = ()
+    """What the person wished for, for counting over sessions."""
     version: int = OUTLINE_VERSION

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.domain.evidence import Grade
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Trajectory
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Capabilities, Kind, SkillStep, SkillVersion
+from tacit.domain.stored import Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,8 @@ from typing import Any
 
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id, digest
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Scope
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span, lowest
 
 
 class Kind(StrEnum):
@@ -29,6 +28,8 @@ class Kind(StrEnum):
     NORM = "norm"
     PREFERENCE = "preference"
     REFERENCE = "reference"
+    FACT = "fact"
+    """What sessions show about a project, kept current by counting."""
 
 
 RULE_KINDS = frozenset({Kind.NORM, Kind.PREFERENCE})
@@ -63,7 +64,7 @@ class Parameter:
     reading: str = ""
     """The tool whose answer holds it; `task` for the words of the task itself; empty where that is not known."""
     key: str = ""
-    """Which part of the answer; for the task the shape of the value, as `text.value_shapes` writes it."""
+    """Which part of the answer; for the task the shape of the value, as `text.value_lookup` writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,118 @@
-"""What a store returns: versions with their status, search hits, renderings, episodes, links of the audit chain, counts."""
+"""What a store keeps and returns besides skills: documents, bookmarks, notes, search hits, renderings, episodes, audit, counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
-from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment
+from tacit.domain.identity import STORED_AS, content_id, digest
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import Skill, SkillVersion
+from tacit.domain.trajectory import Origin
+
+ABSTRACT = "Abstract"
+"""The section of a summary, whatever the document calls it."""
+REFERENCES = "References"
+"""The section that lists other works; stored, but not content of the document."""
+EVIDENCE_TYPES = ("peer-reviewed", "book", "preprint", "informal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stretch of a document's text, with its place."""
+
+    index: int
+    text: str
+    section: str = ""
+    first_page: int = 0
+    last_page: int = 0
+    """From 1; 0 where the document has no pages."""
+    line: int = 0
+    """Of the file, from 1, where it has lines and no pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document as it was read."""
+
+    title: str
+    passages: tuple[Passage, ...]
+    source: str
+    """Where it came from: a file's name, an address, `arxiv:…`."""
+    authors: tuple[str, ...] = ()
+    year: int = 0
+    abstract: str = ""
+    evidence_type: str = "informal"
+    """`peer-reviewed`, `book`, `preprint` or `informal`."""
+    citations: int = 0
+    pages: int = 0
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    """Such as `arxiv`, `doi`, `s2`."""
+
+    def text_digest(self) -> str:
+        """Return the digest that binds the passages to the document's skill."""
+        return digest(self.passages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A position in a growing file: everything before it has been read."""
+
+    offset: int = 0
+    """In bytes, at the beginning of a line."""
+    line: int = 0
+    """How many lines come before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """How far a growing file has been read."""
+
+    path: str
+    size: int
+    modified_ns: int
+    """Size and modification time of the file when it was read: the same again means that there is nothing new."""
+    mark: Mark = Mark()
+
+
+class NoteKind(StrEnum):
+    """What a session note is for."""
+
+    CONTEXT = "context"
+    """What an agent found out that the others should know."""
+    ARTIFACT = "artifact"
+    """Something that was made: `name` is where it is, the text describes it."""
+    SCRATCH = "scratch"
+    """An agent's own notes; the other agents are not shown them."""
+    QUERY = "query"
+    """An earlier question and its result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionNote:
+    """One note; another one of the same session, kind, agent and name replaces it. It expires, and is no evidence."""
+
+    session_id: str
+    kind: NoteKind = field(metadata={STORED_AS: "drawer"})
+    text: str
+    at: datetime
+    expires_at: datetime
+    agent: str = ""
+    name: str = ""
+    origin: Origin = Origin.AGENT
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", self.content_id())
+
+    def content_id(self) -> str:
+        """Compute the id from what the note replaces: its place, and its text where it has no name."""
+        key = self.name or self.text
+        return content_id("j", (self.session_id, self.kind, self.agent, bool(self.name), key))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,39 @@ Nothing here judges whether the attempt succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from tacit.domain.identity import content_id
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
+
+
+class Origin(StrEnum):
+    """Who wrote a text, from most to least trusted."""
+
+    OPERATOR = "operator"
+    USER = "user"
+    AGENT = "agent"
+    EXTERNAL = "external"
+
+    @property
+    def rank(self) -> int:
+        """Trust as a number: higher is more trusted."""
+        return _RANK[self]
+
+
+_RANK = {Origin.EXTERNAL: 0, Origin.AGENT: 1, Origin.USER: 2, Origin.OPERATOR: 3}
+
+
+def lowest(origins: Iterable[Origin]) -> Origin:
+    """Return the origin of something made from several texts: the least trusted of them.
+
+    Without any text it is external.
+    """
+    return min(origins, key=lambda origin: origin.rank, default=Origin.EXTERNAL)
 
 
 class Role(StrEnum):

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from tacit.domain.candidate import Finding
 from tacit.domain.identity import content_id, digest
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, SkillContent
+from tacit.domain.trajectory import Origin
 
 
 class ResourceKind(StrEnum):

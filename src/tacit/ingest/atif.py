@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.ingest.log_files import (
     MAX_LINE_BYTES,

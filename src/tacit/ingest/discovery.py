@@ -17,7 +17,7 @@ from pathlib import Path
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import project_root
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Bookmark, Mark
+from tacit.domain.stored import Bookmark, Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.ingest.log_files import open_regular
 from tacit.ingest.sources import OnProblem, find_reader

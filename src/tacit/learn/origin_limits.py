@@ -18,9 +18,8 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
-from tacit.domain.origin import Origin
 from tacit.domain.skill import READ_INSTRUCTIONS, fields_without_origin, filled_fields
-from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
 from tacit.store import Store

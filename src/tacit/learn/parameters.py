@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
+from tacit.domain.trajectory import Origin
 from tacit.learn.values import EMAIL, URL, Timeline, ValueSighting, quoted, run_specific, type_of, whole_word
 from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 from tacit.text.words import STOP_WORDS

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
-from tacit.domain.trajectory import Span, Trajectory
+from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.learn.parameters import Generalisation, generalise
-from tacit.learn.recovery import Recovery
 from tacit.learn.values import FieldOrigins, Timeline, action_spans, particular, run_specific
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
@@ -243,7 +241,6 @@ def procedure(
     assessment: Assessment,
     *,
     actions: Sequence[ToolCall],
-    recoveries: Sequence[Recovery] = (),
     corrected: Sequence[int] = (),
 ) -> Candidate | SkippedProcedure:
     """Make a procedure of one attempt, or say why not."""
@@ -258,7 +255,7 @@ def procedure(
     draft = _Draft(
         trajectory=trajectory, timeline=timeline, kept=kept, general=general, field_origins=FieldOrigins(trajectory)
     )
-    content = _content(draft, recoveries)
+    content = _content(draft)
     return Candidate(
         content=content,
         scope=trajectory.task.scope,
@@ -293,7 +290,7 @@ def _too_simple(count: int, *, of: int) -> SkippedProcedure:
     return SkippedProcedure(reason=f"too_simple_{count}_steps", text=text)
 
 
-def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
+def _content(draft: _Draft) -> SkillContent:
     field_origins, timeline = draft.field_origins, draft.timeline
     task = draft.general.text(draft.trajectory.task.text, folded=True)
     stated = tuple(found.parameter.name for found in draft.general.bindings if found.place.origin is Origin.USER)
@@ -319,7 +316,6 @@ def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
         parameters=draft.general.parameters,
         preconditions=_preconditions(draft),
         postconditions=_postconditions(draft),
-        body=_body(draft, recoveries).strip(),
     )
 
 
@@ -404,17 +400,3 @@ def _changes(action: ToolCall) -> bool:
     return action.effect is Effect.WRITE and not (
         action.programs and all(command.label in BOOKKEEPING for command in action.programs)
     )
-
-
-def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
-    """Return what failed on the way and what helped: the steps do not show it."""
-    lines: dict[str, None] = {}
-    spans: list[Span] = []
-    for recovery in recoveries:
-        if not recovery.teaches:
-            continue
-        lines.setdefault("- " + local(draft.general.text(recovery.sentence())))
-        spans += recovery.spans(draft.timeline)
-    if lines:
-        draft.field_origins.add_spans("body", spans)
-    return "## Pitfalls\n\n" + "\n".join(lines) + "\n" if lines else ""

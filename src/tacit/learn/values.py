@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from tacit.domain.origin import Origin, lowest
-from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory, lowest
 from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 
 _QUOTED = re.compile(

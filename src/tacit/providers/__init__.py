@@ -10,15 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tacit.providers.budget import Budget, Limits, Price
+    from tacit.providers.budget import Budget, Limits, Price, ScriptedModel
     from tacit.providers.opening import open_model
-    from tacit.providers.scripted import ScriptedModel
 
 _HOME = {
     "Budget": "tacit.providers.budget",
     "Limits": "tacit.providers.budget",
     "Price": "tacit.providers.budget",
-    "ScriptedModel": "tacit.providers.scripted",
+    "ScriptedModel": "tacit.providers.budget",
     "open_model": "tacit.providers.opening",
 }
 

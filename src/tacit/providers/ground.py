@@ -11,10 +11,37 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tacit.domain.contract import FoundRequirements, Requirements
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """What a skill takes for granted."""
+
+    programs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    """Paths below the project."""
+    targets: tuple[str, ...] = ()
+    """Targets that a file of the project defines: `make release`, `npm run build`."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look for."""
+        return not (self.programs or self.files or self.targets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRequirements:
+    """The requirements that were found; what is missing is not in it. Stored as the text of a remark."""
+
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Name → version, empty where the program does not report one."""
+    files: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
 
 TIMEOUT_S = 5.0
 LARGEST = 1 << 20

@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tacit.domain.document import Passage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import (
     RULE_KINDS,
     Case,
@@ -29,6 +27,8 @@ from tacit.domain.skill import (
     SkillStep,
     SkillVersion,
 )
+from tacit.domain.stored import Passage
+from tacit.domain.trajectory import Origin, lowest
 from tacit.render import conditions
 from tacit.text.context_frame import SAMPLE_NUMBER, framed
 from tacit.text.safe_markdown import attribute, chapters, shown, shown_json, shown_line

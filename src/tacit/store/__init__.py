@@ -20,7 +20,7 @@ def open_store(path: str | Path, *, home: Path | None = None) -> Store:
 
     With a home, the newest link of the audit chain is also noted there, outside the file.
     """
-    from tacit.store.anchors import Anchors
+    from tacit.store.audit import Anchors
     from tacit.store.sqlite_store import Store
 
     return Store(path, anchors=Anchors(home) if home else None)

@@ -2,24 +2,32 @@
 
 Links hold times, names, ids and digests, never content, so that the chain still checks after content was purged. It also
 knows which records must exist, so that a vanished row is reported as damage and not as an unknown id.
+
+A chain inside a file proves nothing against a rewrite of the whole file. So the newest link is also kept as an anchor in the
+person's home: one file per store, written when a store that was changed is closed. Whoever may write both can still change both.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from tacit.config.files import write_atomically
+from tacit.domain.archive import Anchor
 from tacit.domain.errors import StoreOutage
-from tacit.domain.identity import canonical
+from tacit.domain.identity import canonical, plain
 from tacit.domain.stored import AuditEntry
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import clean, stamp
 from tacit.store.invariants import unknown_id
+from tacit.store.seals import seal_of
 
 _COLUMNS = "seq, at, actor, action, subject, record, digest, previous, hash"
 _END = "\U0010ffff"
@@ -212,3 +220,72 @@ def head_of(connection: Connection) -> tuple[int, str]:
     """Number and hash of the newest link."""
     rows = connection.run("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
     return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+
+
+def identity_of(connection: Connection) -> str:
+    """The id that a store got when it was made; raises if it is damaged."""
+    rows = connection.run("SELECT seq, id, seal FROM identity")
+    if len(rows) != 1 or rows[0][2] != seal_of("identity", rows[0][:2]):
+        raise StoreDamaged(connection.path, "the store's id", "wrong_seal")
+    return str(rows[0][1])
+
+
+FOLDER = "anchors"
+
+
+class Anchors:
+    """The anchors below one folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+
+    def read(self, store: str) -> tuple[Anchor, ...]:
+        """The anchors of a store, any of which is enough; none where none was written. Raises `ValueError` for others."""
+        try:
+            text = self._path(store).read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            raise ValueError(error.strerror or str(error)) from error
+        try:
+            found = tuple(map(_anchor, json.loads(text)))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"it is not an anchor: {error}") from error
+        if not found:
+            raise ValueError("it is empty")
+        return found
+
+    def write(self, store: str, *anchors: Anchor) -> None:
+        """Replace the anchors of a store; does nothing where the home cannot be written to.
+
+        Two are written only while a store is being replaced, when either state may be found.
+        """
+        text = json.dumps([{"head": "", "sequence": 0, **plain(anchor)} for anchor in anchors], sort_keys=True)
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._path(store), text + "\n", mode=0o600)
+
+    def _path(self, store: str) -> Path:
+        name = hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:32]
+        return self._folder / f"{name}.json"
+
+
+def anchor_of(connection: Connection, *, at: datetime) -> Anchor:
+    """The store's newest link, to be noted outside of it."""
+    sequence, head = head_of(connection)
+    return Anchor(store_id=identity_of(connection), sequence=sequence, head=head, at=at)
+
+
+def holds_anchor(connection: Connection, anchor: Anchor) -> bool:
+    """Whether this is the store that an anchor was written for, and its chain still has that link."""
+    if identity_of(connection) != anchor.store_id:
+        return False
+    found = connection.single("SELECT hash FROM audit WHERE seq = ?", anchor.sequence)
+    return anchor.sequence == 0 or found == anchor.head
+
+
+def _anchor(found: Any) -> Anchor:
+    sequence, head, store_id = found["sequence"], found["head"], found["store_id"]
+    if not (isinstance(sequence, int) and isinstance(head, str) and isinstance(store_id, str)):
+        raise TypeError("wrong types")
+    return Anchor(sequence=sequence, head=head, store_id=store_id, at=datetime.fromisoformat(found["at"]))

@@ -26,11 +26,9 @@ from tacit.config.files import sync_folder, write_atomically
 from tacit.domain.archive import Manifest
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.identity import plain
-from tacit.store.audit import head_of
+from tacit.store.audit import head_of, identity_of
 from tacit.store.connection import Connection, check_path, file_kind, printable_path, translate_errors
-from tacit.store.damage import StoreDamaged
 from tacit.store.encoding import UnreadableRecord, aware, unpack
-from tacit.store.seals import seal_of
 
 SUFFIX = ".manifest.json"
 _BUSY_TIMEOUT_MS = 30_000
@@ -95,14 +93,6 @@ def remove_stale_parts(target: Path) -> None:
                 path.unlink()
             elif stat.S_ISDIR(known.st_mode):
                 shutil.rmtree(path)
-
-
-def identity_of(connection: Connection) -> str:
-    """The id that a store got when it was made; raises if it is damaged."""
-    rows = connection.run("SELECT seq, id, seal FROM identity")
-    if len(rows) != 1 or rows[0][2] != seal_of("identity", rows[0][:2]):
-        raise StoreDamaged(connection.path, "the store's id", "wrong_seal")
-    return str(rows[0][1])
 
 
 def describe_copy(connection: Connection, file: Path, *, at: datetime) -> Manifest:

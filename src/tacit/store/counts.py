@@ -10,8 +10,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Counts
 from tacit.store.audit import is_gone
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 
 MAX_IDS = 10
 _END = "\U0010ffff"

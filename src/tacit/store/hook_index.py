@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from tacit.store.hook_vectors import HookVectors
+    from tacit.store.vector_codes import HookVectors
 
 SCHEMAS = (3, 4, 5, 6, 7, 8)
 """The schemas that this index can read."""
@@ -138,8 +138,11 @@ class HookIndex:
         known = self.spaces().get(space)
         if known is None:
             return
-        from tacit.store.hook_vectors import HookVectors  # most hooks have no embedder
-        from tacit.store.vector_codes import check_length, direction_of
+        from tacit.store.vector_codes import (
+            HookVectors,  # most hooks have no embedder
+            check_length,
+            direction_of,
+        )
 
         seq, dimensions = known
         direction = direction_of(vector)

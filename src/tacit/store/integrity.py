@@ -10,14 +10,12 @@ from contextlib import contextmanager
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.stored import Damage
-from tacit.store.audit import GENESIS, AuditEvent, is_gone, record_path
-from tacit.store.backup import copy_pages, identity_of
-from tacit.store.connection import MEMORY, Connection
-from tacit.store.damage import StoreDamaged, damage_of
+from tacit.store.audit import GENESIS, AuditEvent, identity_of, is_gone, record_path
+from tacit.store.backup import copy_pages
+from tacit.store.connection import MEMORY, Connection, StoreDamaged, damage_of
 from tacit.store.lexical_search import episode_words, passage_words, version_words
-from tacit.store.migrations import Migration
 from tacit.store.rows import Rows, Values
-from tacit.store.schema import differences
+from tacit.store.schema import Migration, differences
 from tacit.store.skills import version_path
 from tacit.store.tables import Tables
 from tacit.store.word_index import WordIndex

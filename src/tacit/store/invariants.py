@@ -8,13 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tacit.domain.archive import Tombstone, session_tombstone
-from tacit.domain.document import Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.skill import Skill, SkillVersion
-from tacit.domain.stored import Episode, StoredVersion
+from tacit.domain.stored import Episode, Passage, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store.encoding import aware

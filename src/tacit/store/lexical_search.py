@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from typing import Any
 
-    from tacit.domain.document import Passage
     from tacit.domain.skill import SkillContent
-    from tacit.domain.stored import Episode
+    from tacit.domain.stored import Episode, Passage
 
     Run = Callable[..., list[tuple[Any, ...]]]
     """Executes a statement with values; gives all its rows."""

@@ -10,12 +10,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from tacit.domain.document import Passage
-from tacit.domain.stored import FoundPassage
+from tacit.domain.stored import FoundPassage, Passage
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, is_gone, record_path
-from tacit.store.connection import Connection, reads, writes
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.lexical_search import PASSAGE_FIELDS, PASSAGE_WEIGHTS, passage_words
 from tacit.store.rows import Records, Values
 from tacit.store.skills import Skills

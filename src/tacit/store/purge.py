@@ -1,4 +1,7 @@
-"""Purging: deletes the rows that descend from a source, adds a link of the audit chain for each, and tombstones.
+"""Purging: finds what descends from a source, deletes its rows, and adds a link of the audit chain for each, and tombstones.
+
+A version descends from the trajectories it was learned from, from its parents, and from versions with the same content. Uses and
+evidence of a version descend from it: a run that saw bad text is no evidence about anything.
 
 All in the caller's transaction. The chain stays whole: its links hold ids and digests, never content. `secure_delete` and
 `Connection.wipe` leave nothing in the file's free space and log.
@@ -7,18 +10,281 @@ All in the caller's transaction. The chain stays whole: its links hold ids and d
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os.path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
-from tacit.domain.archive import Descent, Purge, Source
+from tacit.domain.archive import Descent, Purge, Source, SourceKind, Tombstone, purge_tombstone, session_tombstone
+from tacit.domain.candidate import Verdict
+from tacit.domain.evidence import Evidence, Use
+from tacit.domain.ledger import Remark, StoredEntry
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.stored import Episode, SessionNote, StoredVersion
+from tacit.domain.trajectory import Trajectory
+from tacit.domain.trust import Approval
+from tacit.store import invariants
 from tacit.store.audit import AuditNote, record_path
-from tacit.store.descent import StoreContents, demotion, find_descent, tombstones_of
 from tacit.store.passage_table import passages_path
 from tacit.store.record_log import AppendedRecords
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import version_path
 from tacit.store.tables import Tables
 from tacit.store.word_index import without_triggers
+
+HASH = "sha256:"
+LEAST_HASH = 12
+"""The fewest hex digits of a hash that name a content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreContents:
+    """Everything in a store that has provenance."""
+
+    episodes: Sequence[Episode]
+    versions: Sequence[StoredVersion]
+    transitions: Mapping[str, Sequence[Transition]]
+    """By version, oldest first."""
+    verdicts: Sequence[Verdict]
+    approvals: Sequence[Approval]
+    uses: Sequence[Use]
+    evidence: Sequence[Evidence]
+    remarks: Sequence[Remark]
+    entries: Sequence[StoredEntry]
+    notes: Sequence[SessionNote]
+    trajectory: Callable[[str], Trajectory]
+
+
+def find_descent(contents: StoreContents, sources: Iterable[Source]) -> Descent:
+    """Everything that came from these sources."""
+    sources = tuple(dict.fromkeys(source for source in sources if source.value))
+    trajectories = _trajectories(contents, sources)
+    seeds = {
+        stored.version.id
+        for stored in contents.versions
+        if any(_is_version_from(contents, stored, each) for each in sources)
+    }
+    gone = _versions(contents, trajectories, seeds)
+    names = _values(sources, SourceKind.PRINCIPAL)
+    sessions = _sessions(contents, sources)
+    uses = {use.id for use in contents.uses if gone & set(use.version_ids) or (use.session_id in sessions)}
+    evidence = {
+        piece.id
+        for piece in contents.evidence
+        if piece.version_id in gone or piece.use_id in uses or piece.trajectory_id in trajectories or piece.by in names
+    }
+    hashes = {stored.version.hash for stored in contents.versions if stored.version.id in gone}
+    verdicts = {
+        verdict.id
+        for verdict in contents.verdicts
+        if verdict.version_id in gone or verdict.content_hash in hashes or trajectories & set(verdict.trajectory_ids)
+    }
+    approvals = {each.id for each in contents.approvals if each.version_id in gone or each.by in names}
+    shown = {use.session_id for use in contents.uses if gone & set(use.version_ids) and use.session_id}
+    left = {stored.skill.id for stored in contents.versions if stored.version.id not in gone}
+    skills = tuple(dict.fromkeys(s.skill.id for s in contents.versions if s.skill.id not in left))
+    lost = {*gone, *skills, *trajectories}
+    remarks = (each.id for each in contents.remarks if lost & {each.subject, each.other} or each.by in names)
+    sessions |= _ended(contents, trajectories)
+    return Descent(
+        sources=sources,
+        trajectories=_ordered(trajectories, (episode.id for episode in contents.episodes)),
+        versions=_ordered(gone, (stored.version.id for stored in contents.versions)),
+        skills=skills,
+        verdicts=_ordered(verdicts, (verdict.id for verdict in contents.verdicts)),
+        approvals=_ordered(approvals, (approval.id for approval in contents.approvals)),
+        uses=_ordered(uses, (use.id for use in contents.uses)),
+        evidence=_ordered(evidence, (piece.id for piece in contents.evidence)),
+        remarks=tuple(remarks),
+        entries=_entries(contents, lost | uses | _values(sources, SourceKind.TRAJECTORY), sessions, names),
+        notes=tuple(each.id for each in contents.notes if each.session_id in sessions),
+        hashes=_survivors(contents, gone, trajectories, seeds),
+        relearned=_relearned(contents, gone, trajectories),
+        demoted=_demoted(contents, gone, lost=approvals | verdicts | evidence),
+        exposed=tuple(e.id for e in contents.episodes if e.session_id in shown and e.id not in trajectories),
+    )
+
+
+def tombstones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
+    """The tombstones for what is purged: trajectories, versions and their contents, entries, and the named sessions.
+
+    Each holds the reason; where nothing of these is purged, a tombstone of the purge itself does.
+    """
+    tombstone = Tombstone(id="", by=purge.by, at=purge.at, reason=purge.reason)
+    sessions = [source.value for source in descent.sources if source.kind is SourceKind.SESSION]
+    plain = [*descent.trajectories, *descent.versions, *descent.entries, *map(session_tombstone, sessions)]
+    hashes = [replace(tombstone, id=hash_, survivors=left) for hash_, left in descent.hashes.items()]
+    if purge.reason and not plain and not hashes:
+        plain = [purge_tombstone(purge.at)]
+    return [*(replace(tombstone, id=identity) for identity in plain), *hashes]
+
+
+def demotion(stored: StoredVersion, purge: Purge) -> Transition:
+    """The transition back to waiting for review."""
+    return Transition(
+        version_id=stored.version.id,
+        content_hash=stored.version.hash,
+        before=stored.status,
+        after=Status.CANDIDATE,
+        reason=f"what it was approved by was purged{': ' if purge.reason else ''}{purge.reason}",
+        by=purge.by,
+        at=purge.at,
+    )
+
+
+def _values(sources: Sequence[Source], kind: SourceKind) -> set[str]:
+    return {source.value for source in sources if source.kind is kind and source.value}
+
+
+def _sessions(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
+    """The named sessions, with their subagents' sessions."""
+    found = _values(sources, SourceKind.SESSION)
+    while more := {e.session_id for e in contents.episodes if e.parent_session_id in found and e.session_id} - found:
+        found |= more
+    return found
+
+
+def _ended(contents: StoreContents, trajectories: set[str]) -> set[str]:
+    """The sessions without any trajectory left."""
+    left = {episode.session_id for episode in contents.episodes if episode.id not in trajectories}
+    return {e.session_id for e in contents.episodes if e.id in trajectories and e.session_id} - left
+
+
+def _entries(contents: StoreContents, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
+    """Entries based on what is purged, with all versions of a thing whose text became a purged skill."""
+    things = {(each.sort, each.key) for each in contents.entries if each.version_id in lost}
+    return tuple(
+        each.id
+        for each in contents.entries
+        if lost & {each.id, *invariants.bases_of(each)}
+        or each.session_id in sessions
+        or each.by in names
+        or (each.sort, each.key) in things
+    )
+
+
+def _trajectories(contents: StoreContents, sources: Sequence[Source]) -> set[str]:
+    sessions, named = _sessions(contents, sources), _values(sources, SourceKind.TRAJECTORY)
+    places = [source for source in sources if source.kind is SourceKind.IMPORTED]
+    names = _values(sources, SourceKind.PRINCIPAL)
+    chosen = [
+        e for e in contents.episodes if e.id in named or e.session_id in sessions or e.parent_session_id in sessions
+    ]
+    if places or names:
+        for episode in contents.episodes:
+            whole = None if episode.pruned else contents.trajectory(episode.id)
+            if whole is not None and (any(is_from(whole.source, each) for each in places) or whole.task.by in names):
+                chosen.append(episode)
+    return {
+        e.id for e in contents.episodes if any(e.id == each.id or invariants.same_attempt(e, each) for each in chosen)
+    }
+
+
+def _is_version_from(contents: StoreContents, stored: StoredVersion, source: Source) -> bool:
+    version = stored.version
+    if source.kind is SourceKind.IMPORTED:
+        digits = source.value.removeprefix(HASH)
+        is_hash = len(digits) >= LEAST_HASH and version.hash.removeprefix(HASH).startswith(digits)
+        return is_hash or is_from(version.provenance.source, source)
+    if source.kind is SourceKind.PRINCIPAL:
+        birth = next(iter(contents.transitions.get(version.id, ())), None)
+        return version.provenance.made_by == source.value or (birth is not None and birth.by == source.value)
+    return False
+
+
+def _versions(contents: StoreContents, trajectories: set[str], seeds: set[str]) -> set[str]:
+    gone = seeds | {s.version.id for s in contents.versions if invariants.trajectories_of(s.version) & trajectories}
+    while True:
+        hashes = {stored.version.hash for stored in contents.versions if stored.version.id in gone}
+        more = {
+            s.version.id for s in contents.versions if gone & set(s.version.parents) or s.version.hash in hashes
+        } - gone
+        if not more:
+            return gone
+        gone |= more
+
+
+def _survivors(
+    contents: StoreContents, gone: set[str], trajectories: set[str], seeds: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Content hash → remaining trajectories. What was imported, or made by a purged name, may not return at all."""
+    known = [episode.id for episode in contents.episodes if episode.id not in trajectories]
+    found: dict[str, tuple[str, ...]] = {}
+    for stored in contents.versions:
+        if stored.version.id in gone:
+            barred = stored.version.id in seeds or stored.version.provenance.source
+            left = () if barred else _ordered(invariants.trajectories_of(stored.version), known)
+            found[stored.version.hash] = _ordered({*found.get(stored.version.hash, left)} & {*left}, known)
+    return found
+
+
+def _relearned(contents: StoreContents, gone: set[str], trajectories: set[str]) -> tuple[str, ...]:
+    sources = {
+        identity
+        for s in contents.versions
+        if s.version.id in gone
+        for identity in invariants.trajectories_of(s.version)
+    }
+    sources |= {identity for v in contents.verdicts if v.version_id in gone for identity in v.trajectory_ids}
+    sources |= {piece.trajectory_id for piece in contents.evidence if piece.version_id in gone}
+    waiting = sources - trajectories
+    return tuple(e.id for e in contents.episodes if e.id in waiting and not e.superseded and not e.pruned)
+
+
+def _demoted(contents: StoreContents, gone: set[str], *, lost: set[str]) -> tuple[str, ...]:
+    """Recallable versions that lose every approval, or, if they have none, something that policy relied on."""
+    found = []
+    for stored in contents.versions:
+        version_id = stored.version.id
+        if version_id in gone or stored.status not in RECALLABLE:
+            continue
+        own = {each.id for each in contents.approvals if each.version_id == version_id}
+        if own <= lost if own else _policy_grounds(contents, version_id) & lost:
+            found.append(version_id)
+    return tuple(found)
+
+
+def _policy_grounds(contents: StoreContents, version_id: str) -> set[str]:
+    """Ids of what policy relied on, if policy made a version recallable."""
+    life = contents.transitions.get(version_id, ())
+    entry = next((step for step in reversed(life) if step.after is Status.TRIAL), None)
+    if entry is None or not (entry.before is None or entry.by.startswith("tacit") or entry.by == "policy"):
+        return set()
+    verdicts = {verdict.id for verdict in contents.verdicts if verdict.version_id == version_id}
+    return verdicts | {piece.id for piece in contents.evidence if piece.version_id == version_id}
+
+
+def _ordered(chosen: set[str], order: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(identity for identity in order if identity in chosen))
+
+
+_NO_PATHS = frozenset({"cli", "mcp"})
+"""Sources of what did not come from a file."""
+_ADDRESS = "://"
+_SKILL = "skill.md"
+
+
+def is_from(recorded: str, asked: Source) -> bool:
+    """Whether a recorded source is the one asked for, below it (a folder, an archive), or the folder of its SKILL.md.
+
+    Paths are compared as text, since a source may no longer exist.
+    """
+    if not recorded or recorded == asked.value:
+        return bool(recorded)
+    if not is_path(recorded) or not is_path(asked.value):
+        return False
+    there, here = (os.path.normpath(Path(asked.root) / path) for path in (recorded, asked.value))
+    folder, name = os.path.split(here)
+    return (
+        there == here or there.startswith(here.rstrip(os.sep) + os.sep) or (name.lower() == _SKILL and there == folder)
+    )
+
+
+def is_path(recorded: str) -> bool:
+    """Whether a source names a file or folder."""
+    return bool(recorded) and recorded not in _NO_PATHS and _ADDRESS not in recorded and "\0" not in recorded
+
 
 T = TypeVar("T")
 _GUARDED = (

@@ -19,8 +19,7 @@ from tacit.domain.ledger import About, E, LedgerEntry, Remark, StoredEntry
 from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import aware, clean, stamp
 from tacit.store.rows import Records, Values
 

@@ -1,4 +1,4 @@
-"""Checking, restoring and purging backups.
+"""Checking, restoring and purging backups, and purging a store together with them.
 
 A check never changes a backup. Before a backup replaces a store, everything that the store has purged is purged from it too,
 and the store's tombstones are added. Other processes may have the store open: they see the old content or the new.
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import apsw
@@ -26,10 +27,9 @@ from tacit.domain.archive import (
     is_purge_tombstone,
     session_tombstone,
 )
-from tacit.domain.errors import Mistake, NotFound, StoreOutage
+from tacit.domain.errors import Mistake, NotFound, StoreOutage, TacitError
 from tacit.domain.stored import Damage
-from tacit.store.anchors import Anchors, anchor_of
-from tacit.store.audit import Audit
+from tacit.store.audit import Anchors, Audit, anchor_of
 from tacit.store.backup import (
     copy_pages,
     copy_store,
@@ -41,15 +41,12 @@ from tacit.store.backup import (
     remove_stale_parts,
     write_manifest,
 )
-from tacit.store.connection import MEMORY, Connection, printable_path, translate_errors
-from tacit.store.damage import damage_of
-from tacit.store.descent import HASH
+from tacit.store.connection import MEMORY, Connection, damage_of, printable_path, translate_errors
 from tacit.store.encoding import UnreadableRecord
 from tacit.store.integrity import Integrity
-from tacit.store.migrations import migrate, schema_of
-from tacit.store.purge import Purger
+from tacit.store.purge import HASH, Purger
 from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
-from tacit.store.schema import MIGRATIONS
+from tacit.store.schema import MIGRATIONS, migrate, schema_of
 from tacit.store.sqlite_store import Store
 from tacit.store.tables import Tables
 
@@ -388,3 +385,89 @@ def _same_file(one: Path, other: str) -> bool:
         return one.samefile(other)
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupCopy:
+    """A known copy of the store, and what it has of what is to be purged."""
+
+    path: str
+    holds: int = 0
+    """Trajectories, versions and uses."""
+    problem: str = ""
+    """Why it could not be read or purged."""
+    purged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgePlan:
+    """What a purge would remove here, and which copies have some of it."""
+
+    descent: Descent
+    copies: tuple[BackupCopy, ...] = ()
+    places: tuple[str, ...] = ()
+    """Paths of the store and its backups; unfinished copies next to them are removed too."""
+
+
+def plan_purge(store: Store, sources: Sequence[Source], *, database: str) -> PurgePlan:
+    """Find out what would be removed, without changing anything."""
+    descent = store.descent(*sources)
+    asked = _everywhere(descent)
+    places = dict.fromkeys((database, *(manifest.path for manifest in store.backups() if manifest.path)))
+    copies = tuple(_contents_of(path, asked) for path in _known_copies(store, database))
+    return PurgePlan(descent=descent, copies=copies, places=tuple(places))
+
+
+def nearest_sources(store: Store, asked: str, *, limit: int = 5) -> list[str]:
+    """Sources that things in the store were read from, the most similar to the one asked for first."""
+    known = {stored.version.provenance.source for stored in store.catalogue()}
+    known |= {store.trajectory(episode.id).source for episode in store.episodes() if not episode.pruned}
+
+    def likeness(source: str) -> tuple[float, float]:
+        same_name = SequenceMatcher(None, Path(source).name, Path(asked).name).ratio()
+        return -same_name, -SequenceMatcher(None, source, asked).ratio()
+
+    return sorted(sorted(known - {""}), key=likeness)[:limit]
+
+
+def purge(store: Store, plan: PurgePlan, *, purge: Purge, backups: bool) -> tuple[bool, tuple[BackupCopy, ...]]:
+    """Carry a plan out, in the copies too if wanted; returns whether the log was emptied, and the state of each copy."""
+    erased = store.purge(plan.descent, by=purge.by, at=purge.at, reason=purge.reason)
+    remove_leftovers(plan.places)
+    if not backups:
+        return erased, plan.copies
+    tombstones = store.tombstones()
+    done = []
+    for copy in plan.copies:
+        if not copy.holds:
+            done.append(copy)
+            continue
+        try:
+            manifest = purge_copy(Path(copy.path), _everywhere(plan.descent), tombstones, purge=purge)
+            store.add(manifest)
+            done.append(BackupCopy(path=copy.path, holds=copy.holds, purged=True))
+        except TacitError as error:
+            done.append(BackupCopy(path=copy.path, holds=copy.holds, problem=error.message))
+    return erased, tuple(done)
+
+
+def _known_copies(store: Store, database: str) -> list[Path]:
+    """Every known copy that still exists: backups by their manifests, and copies next to the store."""
+    known = [Path(manifest.path) for manifest in store.backups() if manifest.path]
+    found = dict.fromkeys(path.resolve() for path in [*known, *siblings(database)])
+    return [path for path in found if path.is_file()]
+
+
+def _contents_of(path: Path, sources: Sequence[Source]) -> BackupCopy:
+    try:
+        found = descent_in(path, sources)
+    except TacitError as error:
+        return BackupCopy(path=str(path), problem=error.message)
+    return BackupCopy(path=str(path), holds=len(found.trajectories) + len(found.versions) + len(found.uses))
+
+
+def _everywhere(descent: Descent) -> list[Source]:
+    """The sources asked for, and every id and hash they led to, so that copies of any age find them too."""
+    attempts = [Source(kind=SourceKind.TRAJECTORY, value=identity) for identity in descent.trajectories]
+    contents = [Source(kind=SourceKind.IMPORTED, value=hash_) for hash_ in descent.hashes]
+    return [*descent.sources, *attempts, *contents]

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from tacit.store.connection import Connection, Row
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, Row, StoreDamaged
 from tacit.store.encoding import UnreadableRecord, clean, pack, unpack
 from tacit.store.seals import seal_of
 

@@ -15,8 +15,7 @@ from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
 from tacit.store.rows import Records, Values

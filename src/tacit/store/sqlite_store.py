@@ -23,18 +23,15 @@ from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisod
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.store import invariants
-from tacit.store.anchors import Anchors, anchor_of, holds_anchor
-from tacit.store.audit import AuditNote, record_path
-from tacit.store.backup import copy_store, describe_copy, identity_of, write_manifest
-from tacit.store.connection import MEMORY, PATIENCE_S, Connection, reads, writes
+from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, identity_of, record_path
+from tacit.store.backup import copy_store, describe_copy, write_manifest
+from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
 from tacit.store.counts import count_all, ids_with_prefix
-from tacit.store.damage import StoreDamaged, damage_of
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
-from tacit.store.migrations import Migration, migrate
 from tacit.store.purge import Purger
 from tacit.store.record_log import Record
-from tacit.store.schema import MIGRATIONS, check_triggers
+from tacit.store.schema import MIGRATIONS, Migration, check_triggers, migrate
 from tacit.store.tables import Tables
 
 ANCHORED = "the audit chain"

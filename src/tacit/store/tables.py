@@ -5,10 +5,9 @@ from __future__ import annotations
 from tacit.store.audit import Audit
 from tacit.store.connection import Connection
 from tacit.store.passage_table import Passages
-from tacit.store.progress import Bookmarks, Outlines
+from tacit.store.progress import Bookmarks, Outlines, SessionNotes
 from tacit.store.record_log import USE_KEYS_SINCE, RecordLog
 from tacit.store.renderings import Renderings
-from tacit.store.session_notes import SessionNotes
 from tacit.store.skills import Skills
 from tacit.store.trajectories import Trajectories
 from tacit.store.vectors import Vectors

@@ -17,8 +17,7 @@ from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import UnreadableRecord, aware, clean, compress, pack, stamp, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,

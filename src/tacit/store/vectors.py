@@ -20,8 +20,7 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store import invariants
-from tacit.store.connection import Connection, reads, translate_errors, writes
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, reads, translate_errors, writes
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import encode_vectors, sketch_of

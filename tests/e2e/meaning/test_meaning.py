@@ -13,8 +13,8 @@ import pytest
 import tacit
 from tacit.api import Tacit
 from tacit.config.settings import Config, RecallSettings
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Origin
 from tests.e2e.conftest import Terminal
 
 DATA = Path(__file__).parents[3] / "bench" / "data"

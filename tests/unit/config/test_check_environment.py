@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.config.check_environment import check_environment
+from tacit.config.environment import check_environment
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.config.environment import UserEnvironment
-from tacit.config.location import HookEnvironment, StoreLocation, find_location
-from tacit.config.repository_settings import FILES, without_repository_settings
+from tacit.config.location import FILES, HookEnvironment, StoreLocation, find_location, without_repository_settings
 from tacit.domain.errors import Mistake, NotPermitted
 from tests.raising import raises
 from tests.unit.config.test_location import git

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tacit.domain.candidate import Finding
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, ExternalValue, ResourceKind
 from tests.unit.making import NOW, later
 

@@ -9,10 +9,9 @@ import pytest
 from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Assessment, Grade, Outcome, Reliability, Use
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.trajectory import Role, Step, StepResult
+from tacit.domain.trajectory import Origin, Role, Step, StepResult, lowest
 from tests.raising import raises
 from tests.unit.making import NOW, attempt, candidate, later, shell, stored
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest import attempts as module
 from tacit.ingest.attempts import Attempts, Draft

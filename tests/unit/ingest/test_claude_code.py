@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import pytest
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.origin import Origin
-from tacit.domain.session import Mark
-from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
+from tacit.domain.stored import Mark
+from tacit.domain.trajectory import Origin, Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.ingest.segmentation import ECHO

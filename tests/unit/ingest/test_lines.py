@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.ingest.log_files import HEAD_BYTES, Line, head_of, numbered_lines
 from tests.raising import raises
 

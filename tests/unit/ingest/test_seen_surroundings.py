@@ -10,11 +10,10 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.judgement import merge_candidate
 from tacit.render import parse, render
 from tacit.store import open_store

@@ -153,7 +153,7 @@ class TestReading:
 
 _PACKAGE = """
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Task, Trajectory
 from tacit.ingest.log_files import Parts
 

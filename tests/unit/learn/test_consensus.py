@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import StepResult, Trajectory
+from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.learn import distil
 from tacit.learn.consensus.agreement import MADE_BY, consensus
 from tacit.learn.consensus.step_columns import align, load_source, own_words, split_lines

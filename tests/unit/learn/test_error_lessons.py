@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tacit.learn.lesson import AVOID
+from tacit.learn.mining.error_lessons import error_lessons
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.outline import Course
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import StepResult, Trajectory
+from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.learn.attempt_outlines import AGAIN, failure_course
-from tacit.learn.lesson import AVOID
-from tacit.learn.mining.error_lessons import error_lessons
 from tests.unit.learn.attempts import attempt, bash, call, edit
 
 STARTED = datetime(2026, 3, 1, tzinfo=UTC)

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 import pytest
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Cue
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.learn import mine, outline_of
 from tacit.text.cues import features, identifiers, strength
 from tacit.text.facts import facts

@@ -18,9 +18,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import ModelOutage
 from tacit.domain.evidence import Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, SkillVersion
-from tacit.domain.trajectory import Role, Trajectory
+from tacit.domain.trajectory import Origin, Role, Trajectory
 from tacit.learn import distil
 from tacit.learn.language import Refined, Refiner, refine
 from tacit.learn.language.material import quote, records_material, wording_material

@@ -16,9 +16,8 @@ from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.trajectory import Claim, Trajectory
+from tacit.domain.trajectory import Claim, Origin, Trajectory
 from tacit.learn import mine
 from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS

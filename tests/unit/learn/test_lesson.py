@@ -6,9 +6,8 @@ import pytest
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Grade, Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import StepResult
+from tacit.domain.trajectory import Origin, StepResult
 from tacit.learn import distil
 from tests.unit.learn.attempts import FAILED, UNKNOWN, attempt, bash, call, edit, learned, migration, notes, read
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin
 from tacit.domain.outline import Outline
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Origin, Trajectory
 from tacit.learn import mine
 from tacit.learn.mining.units import Group, groups_of, units_of
 from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, attempt, greenhouse, season

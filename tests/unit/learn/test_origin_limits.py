@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin
 from tacit.domain.skill import READ_INSTRUCTIONS, SkillStep, fields_without_origin, filled_fields
-from tacit.domain.trajectory import Span, Trajectory
+from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.learn import attempt_texts, limit_origins
 from tests.unit.learn.attempts import attempt, bash, edit, read, reply, say, slip_in, the_procedure
 

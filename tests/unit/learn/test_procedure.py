@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from tacit.domain.evidence import Assessment
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind
-from tacit.domain.trajectory import StepResult
+from tacit.domain.trajectory import Origin, StepResult
 from tacit.learn import distil
 from tests.unit.learn.attempts import (
     CLAIMED,

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.origin import Origin
-from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
 from tacit.learn.values import FieldOrigins, Timeline, action_spans, is_inside
 from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, reply, slip_in

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.document import Passage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Case, Condition, Cue, Kind, Parameter, Pitfall, SkillContent, SkillStep
+from tacit.domain.stored import Passage
 from tacit.render import quote
 from tacit.render.context import (
     ITEM_TOKENS_MAX,

@@ -8,17 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tacit.domain.candidate import Decision, Finding, Verdict
-from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.scope import Scope
-from tacit.domain.session import Bookmark, Mark, NoteKind, SessionNote
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
-from tacit.domain.stored import Rendering, StoredVersion
-from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
+from tacit.domain.stored import Bookmark, Mark, NoteKind, Passage, Rendering, SessionNote, StoredVersion
+from tacit.domain.trajectory import Environment, Origin, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.domain.trust import Approval
 from tacit.features.cards.card import Card
 from tacit.store import Store

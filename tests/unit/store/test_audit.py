@@ -10,8 +10,7 @@ import pytest
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.stored import AuditEntry
 from tacit.store.audit import GENESIS, Audit, AuditEvent, AuditNote, is_gone, link_hash, record_path
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.schema import statements
 from tests.raising import raises
 from tests.unit.store.samples import at

@@ -8,8 +8,7 @@ import apsw
 import pytest
 
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.store.connection import Connection, store_error, translate_errors
-from tacit.store.damage import StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, store_error, translate_errors
 from tests.raising import raises
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.archive import Source, SourceKind
-from tacit.store.descent import is_from, is_path
+from tacit.store.purge import is_from, is_path
 
 
 def asked(value: str, root: str = "/w/project") -> Source:

@@ -18,7 +18,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
-from tacit.store import Store, hook_index, migrations, open_store
+from tacit.store import Store, hook_index, open_store
+from tacit.store import schema as migrations
 from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS

@@ -13,14 +13,13 @@ from tacit.config.location import StoreLocation
 from tacit.domain.archive import Source, SourceKind, Tombstone
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.store import open_store, purge_plan
+from tacit.store import open_store
+from tacit.store import restore as purge_plan
 from tacit.store.audit import Audit
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
-from tacit.store.migrations import migrate
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
 from tacit.store.restore import restore_backup
-from tacit.store.schema import MIGRATIONS
+from tacit.store.schema import MIGRATIONS, migrate
 from tacit.store.word_index import without_triggers
 from tests.faults.test_kill_points import attempt_at
 from tests.raising import raises

@@ -16,8 +16,9 @@ import pytest
 
 from tacit.domain.archive import Purge, Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
-from tacit.store import Store, open_store, purge_plan
-from tacit.store.anchors import Anchors
+from tacit.store import Store, open_store
+from tacit.store import restore as purge_plan
+from tacit.store.audit import Anchors
 from tacit.store.restore import Restored, check_backup, restore_backup
 from tacit.store.schema import MIGRATIONS
 from tests.contract.test_store_trust import MARKER, captured, learned, of, purge

@@ -16,7 +16,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.recall import publishing
 from tacit.store import Store, open_store
-from tacit.store import hook_vectors as nearby
+from tacit.store import vector_codes as nearby
 from tacit.store.connection import Connection
 from tacit.store.hook_index import HookIndex
 from tacit.store.vector_codes import codes_of, direction_of, likely, similarity, sketch_of

@@ -18,10 +18,8 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.store import Store, open_store
 from tacit.store.audit import Audit
-from tacit.store.connection import Connection
-from tacit.store.damage import StoreDamaged
-from tacit.store.migrations import migrate
-from tacit.store.schema import MIGRATIONS
+from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.schema import MIGRATIONS, migrate
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tacit.store.vector_search import VectorSearch

@@ -10,9 +10,9 @@ import pytest
 from tacit.api import Tacit
 from tacit.config import channels
 from tacit.domain.holdout import is_held_back
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.evidence.journal_uses import SessionTexts, fold_journals, uses_of
 from tacit.ingest.journal import SessionPast, shares_in
 from tacit.store import open_store

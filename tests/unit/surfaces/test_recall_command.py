@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 
 from tacit.config.environment import UserEnvironment
-from tacit.domain.document import Passage
 from tacit.domain.errors import NotPermitted
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Chosen, Item, Plan, PlannedStep, Query, Selection
 from tacit.domain.skill import Kind, Skill
+from tacit.domain.stored import Passage
 from tacit.render.context import crowded_line
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.recall import selection_document, selection_parts

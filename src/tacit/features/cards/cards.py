@@ -20,11 +20,10 @@ from tacit.domain.candidate import Decision, Verdict
 from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
 from tacit.domain.ledger import E, LedgerEntry, latest
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.session import Bookmark, Mark
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import StoredVersion
+from tacit.domain.stored import Bookmark, Mark, StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Backport, Card, CardEvent, CardStatus, Recommendation, Signal
 from tacit.features.cards.card_records import (
     FILES,

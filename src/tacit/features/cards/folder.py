@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.ledger import LedgerEntry
-from tacit.domain.session import Bookmark, Mark
+from tacit.domain.stored import Bookmark, Mark
 from tacit.features.cards.card_records import FILES, Record, entry_of, meaning
 from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, RecommendationStatus, SignalKind
 from tacit.features.cards.card_matching import CardIndex, same_recommendation
 from tacit.features.cards.card_records import (

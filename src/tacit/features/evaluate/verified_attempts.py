@@ -16,9 +16,8 @@ from operator import itemgetter
 
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.origin import Origin
 from tacit.domain.stored import Episode
-from tacit.domain.trajectory import Role, Trajectory
+from tacit.domain.trajectory import Origin, Role, Trajectory
 from tacit.evidence.credit import task_digest
 from tacit.evidence.workspace_changes import changes
 from tacit.features.evaluate.task_overlap import initial_observations, same_start

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.ledger import Aspect, Assumption, Held
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
-from tacit.domain.trajectory import Span, Trajectory
+from tacit.domain.trajectory import Origin, Span, Trajectory, lowest
 from tacit.learn.values import FieldOrigins
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.words import STOP_WORDS

@@ -18,9 +18,9 @@ from tacit.domain.candidate import Candidate, Severity, Verdict
 from tacit.domain.identity import digest
 from tacit.domain.ledger import Moment, Phase
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised

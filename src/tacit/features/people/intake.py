@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id
 from tacit.domain.ledger import Aspect, Assumption, Held
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.decisions import Decided, People, related_rule, shortened
 from tacit.features.people.forecast import Outlook

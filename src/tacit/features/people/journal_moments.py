@@ -15,8 +15,8 @@ from tacit.domain.errors import TacitError
 from tacit.domain.extension import JournalLine
 from tacit.domain.ledger import Aspect, Assumption, LedgerEntry, Moment, Phase
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 from tacit.store import Store

@@ -17,7 +17,7 @@ from rich.table import Table
 from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command
 from tacit.features.people.commands import forecast
@@ -81,7 +81,7 @@ def assume(ctx: CommandContext, *, text: str, run: str, by: str, **options: str)
     """
     ctx.may_create = True
     made = Moments(ctx.memory).assume(text, session=run, by=_speaker(ctx, by), **options)
-    ctx.answer({"assumption": _whole(made)}, lambda: _show_assumptions(ctx, [made]))
+    ctx.report({"assumption": _whole(made)}, lambda: _show_assumptions(ctx, [made]))
 
 
 @moments.command(hidden=True)
@@ -102,7 +102,7 @@ def premortem(
     moment = moments_of_store.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
     stated = [moments_of_store.find(key) for key in moment.assumptions]
     document = {"moment": _whole(moment), "assumptions": list(map(_whole, stated))}
-    ctx.answer(document, lambda: _show_assumptions(ctx, stated))
+    ctx.report(document, lambda: _show_assumptions(ctx, stated))
 
 
 @moments.command(hidden=True)
@@ -129,7 +129,7 @@ def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **give
         ctx.console.print(f"{counted(len(looked.open), 'assumption')} open")
 
     document = {"open": list(map(_whole, looked.open)), "settled": list(map(_whole, looked.settled))}
-    ctx.answer(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
+    ctx.report(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
 
 
 @moments.command(hidden=True)
@@ -146,7 +146,7 @@ def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) ->
     moments_of_store = Moments(ctx.memory)
     found = moments_of_store.find(key)
     if not to_run:
-        ctx.answer({"assumption": _whole(found)}, lambda: _show_whole(ctx, found))
+        ctx.report({"assumption": _whole(found)}, lambda: _show_whole(ctx, found))
         _end(found)
     ctx.caller.require_person("moments check --run")
     if not found.check:
@@ -158,7 +158,7 @@ def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) ->
     who = Speaker(ctx.person(by), Origin.USER)
     reason = f"`{found.check}` {'passed' if result.passed else 'failed'} when {who.name} ran it"
     kept = moments_of_store.settled_by(found.key, held=result.passed, reason=reason, by=who)
-    ctx.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(ctx, kept))
+    ctx.report({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(ctx, kept))
     _end(kept)
 
 
@@ -176,7 +176,7 @@ def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None,
     """List moments and assumptions, oldest first."""
     found = Moments(ctx.memory).list(session=run, phase=phase, held=held)
     kept = MomentList(moments=found.moments[-limit:], assumptions=found.assumptions[-limit:])
-    ctx.answer(_document(kept), lambda: _show(ctx, kept))
+    ctx.report(_document(kept), lambda: _show(ctx, kept))
 
 
 @moments.command(hidden=True)
@@ -194,7 +194,7 @@ def show(ctx: CommandContext, *, run: str) -> None:
         if not found.moments and not found.assumptions:
             ctx.console.print("No assumptions or moments in this session.")
 
-    ctx.answer({"session": run} | _document(found), tell)
+    ctx.report({"session": run} | _document(found), tell)
 
 
 def _whole(entry: LedgerEntry) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
-from tacit.domain.origin import lowest
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.trajectory import Trajectory, lowest
 from tacit.features.people.journal_moments import note_refusals
 from tacit.features.people.session_assumptions import (
     AN_AGENT,

@@ -18,13 +18,12 @@ from tacit.domain.candidate import Candidate, Decision, Verdict
 from tacit.domain.errors import Mistake, TacitError
 from tacit.domain.identity import content_id
 from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
-from tacit.domain.trajectory import StepResult, Trajectory
+from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tacit.features.people.assumption_results import AssumptionResult, compare
-from tacit.learn.correction import corrections_of, objections_of
+from tacit.learn.statements import objections_of
 from tacit.render.conditions import read_condition
 from tacit.store import Store
 from tacit.text.redaction import redact
@@ -316,11 +315,7 @@ _Refusal = tuple[str, str, Origin, datetime | None]
 
 
 def _objections(trajectory: Trajectory) -> Iterator[_Refusal]:
-    actions = tool_calls(trajectory)
-    objections = {
-        *objections_of(trajectory, actions),
-        *(each.message.index for each in corrections_of(trajectory, actions)),
-    }
+    objections = objections_of(trajectory, tool_calls(trajectory))
     by = Origin.AGENT if trajectory.parent_session_id else Origin.USER
     for step in trajectory.steps:
         if step.index in objections:

@@ -9,10 +9,9 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit.domain.document import EVIDENCE_TYPES, Passage
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.stored import StoredVersion
+from tacit.domain.stored import EVIDENCE_TYPES, Passage, StoredVersion
 from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.documents.document_passages import cited
 from tacit.features.research.research import Added, Research

@@ -16,19 +16,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Decision, Finding, Relation, Verdict
-from tacit.domain.document import REFERENCES, Document, Passage
 from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import StoredVersion
+from tacit.domain.stored import REFERENCES, Document, Passage, StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.features.research.document_sources import DocumentDetails, Papers, gather
 from tacit.features.research.documents.document_passages import opening_sentences
 from tacit.features.research.documents.pdf import Progress
 from tacit.gate.content_checks import TEXT_DIGEST, findings_against_quoting, findings_against_section_title
 from tacit.gate.review_rules import Review
 from tacit.render.validation import NAME_LENGTH_MAX, skill_name
-from tacit.text.near_duplicates import overlap
+from tacit.text.similarity import overlap
 
 if TYPE_CHECKING:
     from tacit.api import Tacit

@@ -16,9 +16,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
-from tacit.domain.coded_reason import CodedReason
 from tacit.domain.errors import Mistake, Refusal
-from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.lifecycle import RECALLABLE, CodedReason
 from tacit.domain.sandbox import Sandbox
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trust import SafetyCheck

@@ -20,8 +20,8 @@ from importlib import resources
 from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.sandbox import Alteration, Ended, Sandbox, SandboxFile, SandboxLimits, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.canaries import CanarySet, make_canaries

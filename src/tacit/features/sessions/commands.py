@@ -10,8 +10,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.domain.origin import Origin
-from tacit.domain.session import NoteKind, SessionNote
+from tacit.domain.stored import NoteKind, SessionNote
+from tacit.domain.trajectory import Origin
 from tacit.features.sessions.working_memory import WorkingMemory
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.table import SuggestingGroup
@@ -78,7 +78,7 @@ def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: st
         return
     written = working.scratch(agent).read()
     document = {"session": working.id, "agent": agent, "text": written}
-    ctx.answer(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
+    ctx.report(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
 
 
 @session.command(hidden=True)
@@ -97,7 +97,7 @@ def queries(ctx: CommandContext, *, session_id: str) -> None:
         if not asked:
             ctx.console.print("Nothing was asked in this session yet.")
 
-    ctx.answer({"session": working.id, "queries": asked}, show)
+    ctx.report({"session": working.id, "queries": asked}, show)
 
 
 @session.command(short_help="Show what an agent of a session sees")
@@ -126,7 +126,7 @@ def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> N
         else:
             click.echo(clean(text))
 
-    ctx.answer(document, tell)
+    ctx.report(document, tell)
 
 
 @session.command(hidden=True)
@@ -137,7 +137,7 @@ def forget(ctx: CommandContext, *, session_id: str) -> None:
     working = _opened(ctx, session_id)
     gone = working.forget()
     message = f"deleted {counted(gone, 'note')}" if gone else "there were no notes"
-    ctx.answer({"session": working.id, "forgotten": gone}, lambda: ctx.console.print(message))
+    ctx.report({"session": working.id, "forgotten": gone}, lambda: ctx.console.print(message))
 
 
 def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> WorkingMemory:
@@ -156,7 +156,7 @@ def _text(text: str) -> str:
 
 def _answer(ctx: CommandContext, kept: SessionNote, message: str) -> None:
     until = f"[dim]until {kept.expires_at:%Y-%m-%d %H:%M} UTC[/dim]"
-    ctx.answer(_document(kept), lambda: ctx.console.print(f"{message} {until}"))
+    ctx.report(_document(kept), lambda: ctx.console.print(f"{message} {until}"))
 
 
 def _document(kept: SessionNote) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from datetime import datetime
 from tacit import render
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import InvalidSkill
-from tacit.domain.origin import Origin
-from tacit.domain.session import NoteKind, SessionNote
 from tacit.domain.skill import Kind, Provenance
-from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.domain.stored import NoteKind, SessionNote
+from tacit.domain.trajectory import Origin, Span, Step, Trajectory
 from tacit.learn.wording import slug
 from tacit.store import Store
 from tacit.text.error_signatures import error_signature, tells

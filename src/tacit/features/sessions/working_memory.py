@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake
-from tacit.domain.origin import Origin
-from tacit.domain.session import NoteKind, SessionNote
+from tacit.domain.stored import NoteKind, SessionNote
+from tacit.domain.trajectory import Origin
 from tacit.features.sessions.shared_lessons import with_error
 from tacit.text.context_frame import framed
 from tacit.text.redaction import redact

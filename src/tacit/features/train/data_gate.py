@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Grade
-from tacit.domain.origin import Origin
-from tacit.domain.trajectory import Role
+from tacit.domain.trajectory import Origin, Role
 from tacit.features.evaluate.task_overlap import Leak
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.examples import Example, lost_on_the_way, out_of_form, texts_within

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.ingest.claude_code.claude_session import Session, record_of
 from tacit.ingest.log_files import LOG_NAMES, Line, Part, Parts, Place, holds_json, numbered_lines
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.session import Mark
+from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Circumstances, Draft
 from tacit.ingest.claude_code.claude_records import (

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span
 from tacit.learn.consensus.step_columns import DraftSource, StepColumn
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.learn.consensus.step_columns import DraftSource, StepColumn, StepUnit, step_similarity
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from tacit.domain.coded_reason import CodedReason, coded
+from tacit.domain.lifecycle import CodedReason, coded
 from tacit.learn.language.material import Material
 from tacit.learn.values import HOST, VARIABLE, particular, quoted, run_specific
 from tacit.text.redaction import redact

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.evidence import Assessment
-from tacit.domain.origin import Origin, lowest
+from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep, SkillVersion
-from tacit.domain.trajectory import Span, Trajectory
+from tacit.domain.trajectory import Origin, Span, Trajectory, lowest
 from tacit.learn.language.answer_checks import FAULT_TEXT, AnswerCheck, AnswerFault, name_fault, text_fault
 from tacit.learn.parameters import generalise
 from tacit.learn.values import FieldOrigins, Timeline, action_spans

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent
-from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.domain.trajectory import Origin, Span, Step, Trajectory, lowest
 from tacit.learn.values import FieldOrigins
 from tacit.text.redaction import redact_value
 from tacit.text.safe_markdown import clean

@@ -15,8 +15,8 @@ from importlib import resources
 from typing import Any
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.coded_reason import CodedReason, coded
 from tacit.domain.errors import ModelOutage, OverBudget
+from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.ports import LanguageModel, Prompt, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory

@@ -1,32 +1,34 @@
-"""`tacit propose` and `tacit compose`: candidates that a person or an agent wrote, or put together from approved skills."""
+"""`tacit propose`, `tacit skills import` and `tacit compose`: candidates that a person or an agent wrote, as text or as
+SKILL.md folders and archives of them, or put together from approved skills. They wait for review."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tacit import render
-from tacit.domain.candidate import Decision, Relation, Verdict
-from tacit.domain.errors import GateRefusal, Mistake, NotFound
+from tacit.domain.candidate import SEVERITY_RANK, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
+from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
+from tacit.domain.skill import SkillContent
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.surfaces.cli.context import CommandContext, by_option, command_options
-from tacit.surfaces.cli.report import Column, Columns, safe
-from tacit.surfaces.cli.views import DECISION_TEXT
+from tacit.gate.admission import expected_verdict, resolve_import, stored_version
+from tacit.maintain.reason_text import stored_reason
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
+from tacit.surfaces.cli.report import ReportPart, safe
+from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
+from tacit.surfaces.cli.views import DECISION_TEXT, VERDICT, verdict_lines
 
 _BYTES_MAX = 1 << 20
-VERDICT: Columns[Verdict] = Columns(
-    Column("proposed", lambda verdict: verdict.decision is not Decision.REJECT),
-    Column("decision", lambda verdict: verdict.decision),
-    Column("relation", lambda verdict: verdict.relation),
-    Column("name", lambda verdict: verdict.name),
-    Column("version_id", lambda verdict: verdict.version_id),
-    Column("findings", lambda verdict: verdict.findings),
-)
-"""The gate's verdict on a proposal."""
 
 
 @click.command()
@@ -51,8 +53,8 @@ def propose(
 ) -> None:
     """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
 
-    FILE is a SKILL.md, or a JSON map with name, description, kind (procedure, lesson, norm, preference) and content: steps,
-    when, check, parts, parameters, pitfalls, error, body. Agents may propose; only people approve (tacit review).
+    FILE is a SKILL.md, or a JSON object with name, description and kind (procedure, lesson, norm, preference), and of steps,
+    when, check, parts, parameters, pitfalls, error and body what it needs. Agents may propose; only people approve it.
 
     With --part it proposes NAME, made of approved procedures: the steps of each part as a phase, in this order. A parameter
     that several parts need is asked for once; what an earlier part produces is not asked for. If NAME is already a composite,
@@ -114,17 +116,6 @@ def _report(ctx: CommandContext, verdict: Verdict) -> None:
         ctx.end_with(GateRefusal(message, code="proposal_rejected", hint="correct it and try again"))
 
 
-def verdict_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield the gate's verdict on a proposal."""
-    known = verdict.relation is Relation.REINFORCE
-    name = safe(verdict.name)
-    yield f"[bold]{name}[/bold]: {'already known' if known else DECISION_TEXT[verdict.decision]}"
-    for finding in verdict.findings:
-        yield f"[dim]{finding.severity}: {safe(finding.message)}[/dim]"
-    if not known and verdict.decision in (Decision.HOLD, Decision.QUARANTINE):
-        yield f"Waiting for review. Run `tacit review {name}`."
-
-
 def _read(file: str) -> str:
     if file == "-":
         data = sys.stdin.buffer.read(_BYTES_MAX + 1)
@@ -142,3 +133,220 @@ def _read(file: str) -> str:
     except UnicodeDecodeError as error:
         message = f"the proposal is not UTF-8 text: {error.reason}"
         raise Mistake(message, code="not_utf8", hint="save it as UTF-8") from error
+
+
+_Source = tuple[str, Callable[[], render.Parsed]]
+"""The path of a skill, and how to read it."""
+_TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED})
+_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """How skills are imported, or only tried."""
+
+    by: str
+    origin: Origin
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Imported:
+    """The result for one skill."""
+
+    path: str
+    problems: tuple[str, ...] = ()
+    """Why it could not be read, or was refused."""
+    content: SkillContent | None = None
+    warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    stored: StoredVersion | None = None
+    """The version in the store."""
+    why: str = ""
+    """Why a person turned this text down before."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it was not refused, now or earlier."""
+        refused = self.verdict is None or self.verdict.decision is Decision.REJECT
+        return not refused and not (self.stored and self.stored.status in _TURNED_DOWN)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The gate's findings, the most severe first."""
+        return sorted(
+            self.verdict.findings if self.verdict else (), key=lambda finding: -SEVERITY_RANK[finding.severity]
+        )
+
+
+@click.command("import", short_help="Import skills; they wait for review")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@by_option("Who imports them.")
+@click.option("--own", is_flag=True, help="You wrote every word of them: nothing in them counts as from outside.")
+@click.option("--dry-run", is_flag=True, help="Store nothing: list every problem and finding, and the gate's decision.")
+@command_options
+def import_(ctx: CommandContext, *, paths: tuple[Path, ...], by: str, own: bool, dry_run: bool) -> None:
+    """Import SKILL.md folders through the gate; they wait for review. An edited export becomes a new version.
+
+    A path is a skill's folder, its SKILL.md, a folder of such folders, or an archive of them (.zip, .skill, .tar, .tar.gz),
+    which is read in memory and refused as a whole if anything in it is out of bounds. Exit code 3 means that some were not
+    accepted; the others are imported all the same.
+    """
+    ctx.may_create = not dry_run
+    if dry_run and not ctx.place.exists:
+        ctx.place = ctx.place.in_memory()
+    if own:
+        ctx.caller.require_person("import --own")
+    # The author of a file is unknown, and saving a file from the web does not make it one's own.
+    origin = Origin.USER if own else Origin.EXTERNAL
+    settings = _Settings(by=by or ctx.environment.user or "import", origin=origin, dry_run=dry_run)
+    results = [_import_one(ctx, path, load, settings) for path, load in _skills_at(paths)]
+    document = {"results": [_result_document(result, dry_run=dry_run) for result in results]}
+    ctx.report(document, lambda: _result_parts(ctx, results, dry_run=dry_run))
+    _end(ctx, results)
+
+
+def _end(ctx: CommandContext, results: Sequence[_Imported]) -> None:
+    """Set the exit code: an error if something was not accepted."""
+    left = [result for result in results if not result.accepted]
+    if not any(result.content for result in results):
+        hint = "fix the problems listed above, then import again"
+        ctx.end_with(Mistake("no skill could be imported", code="nothing_imported", hint=hint))
+    if left:
+        named = ", ".join(clean(each.content.name if each.content else each.path) for each in left[:3])
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        message = f"not accepted, {len(left)} of {len(results)}: {named}{more}"
+        hint = "the reasons are listed above; the others are not affected"
+        ctx.end_with(Refusal(message, code="import_refused", hint=hint))
+
+
+def _skills_at(paths: tuple[Path, ...]) -> Iterator[_Source]:
+    """Yield the skills at paths: a skill's folder, its SKILL.md, a folder of such folders, or an archive of them."""
+    from tacit.render.archive import is_archive
+
+    for path in paths:
+        if not path.exists():
+            raise NotFound(f"no such file or folder: {path}", code="no_such_path", hint="check the path")
+        if is_archive(path):
+            yield from _skills_in_archive(path)
+            continue
+        inner = sorted(p for p in path.iterdir() if p.is_dir() and render.find_skill_md(p)) if path.is_dir() else []
+        folders = inner if inner and not render.find_skill_md(path) else [path]
+        yield from ((str(folder), partial(render.load, folder)) for folder in folders)
+
+
+def _skills_in_archive(path: Path) -> Iterator[_Source]:
+    """Yield the skills of an archive; for a bad archive, the one error."""
+    from tacit.render.archive import open_archive
+
+    archive = open_archive(path)
+    try:
+        archive.require_sound()
+    except InvalidSkill as error:
+        yield str(path), partial(_raise, error)
+        return
+    for folder in archive.folders:
+        source = f"{path}/{folder.root}" if folder.root else str(path)
+        yield source, partial(folder.load, source=source)
+
+
+def _raise(error: InvalidSkill) -> render.Parsed:
+    raise error
+
+
+def _import_one(ctx: CommandContext, path: str, load: Callable[[], render.Parsed], settings: _Settings) -> _Imported:
+    try:
+        parsed = load()
+    except InvalidSkill as error:
+        return _Imported(path=path, problems=error.problems or (error.message,))
+    warnings = tuple(str(warning) for warning in parsed.warnings)
+    result = _Imported(path=path, content=parsed.content, warnings=warnings)
+    context, source = ctx.memory.context, str(Path(path).resolve())
+    try:
+        content, revises = resolve_import(context, parsed)
+        if settings.dry_run:
+            verdict = expected_verdict(context, content, revises, by=settings.by, origin=settings.origin, source=source)
+        else:
+            verdict = ctx.memory.propose(
+                content, by=settings.by, origin=settings.origin, revises=revises, source=source
+            )
+    except GateRefusal as refusal:  # it was purged
+        return dataclasses.replace(result, problems=(refusal.message,))
+    stored = stored_version(context, verdict.version_id)
+    if stored and settings.dry_run:
+        verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE)
+    return dataclasses.replace(result, verdict=verdict, stored=stored, why=_why_turned_down(ctx, stored))
+
+
+def _why_turned_down(ctx: CommandContext, stored: StoredVersion | None) -> str:
+    if stored is None or stored.status not in _TURNED_DOWN:
+        return ""
+    last = ctx.memory.archive.transitions(stored.version.id)[-1]
+    option = "--reopen" if stored.status is Status.REJECTED else "--restore"
+    earlier = f"{last.by} {stored.status} this text on {last.at:%Y-%m-%d} ({stored_reason(last.reason)})"
+    return f"{earlier}; to decide again: tacit review {stored.version.id[:10]} {option}"
+
+
+def _result_document(result: _Imported, *, dry_run: bool) -> dict[str, Any]:
+    document: dict[str, Any] = {"path": result.path, "imported": result.accepted and not dry_run}
+    if result.problems:
+        document |= {"problems": result.problems}
+    if result.content is None:
+        return document
+    document |= {"name": result.content.name} | ({"warnings": result.warnings} if result.warnings else {})
+    verdict = result.verdict
+    if verdict is None:
+        return document
+    return document | {
+        "decision": verdict.decision,
+        "relation": verdict.relation,
+        "version_id": verdict.version_id if result.stored else "",  # a dry run stores no version
+        "status": result.stored.status if result.stored else "",
+        "why": result.why,
+        "findings": finding_documents(result.findings, result.content),
+    }
+
+
+def _result_parts(ctx: CommandContext, results: Sequence[_Imported], *, dry_run: bool) -> Iterator[ReportPart]:
+    for result in results:
+        yield from _result_lines(result, dry_run=dry_run, width=ctx.console.width)
+    waiting = [each.content.name for each in results if each.content and each.stored and each.stored.status in _WAITING]
+    if dry_run:
+        yield "Nothing was stored."
+    elif waiting:
+        name = f" {safe(waiting[0])}" if len(waiting) == 1 else ""
+        yield f"Next: run [bold]tacit review{name}[/bold]"
+
+
+def _result_lines(result: _Imported, *, dry_run: bool, width: int) -> Iterator[str]:
+    verdict = result.verdict
+    if result.content is None or verdict is None:
+        yield f"[red]not imported[/red] {safe(result.path)}"
+        yield from (f"  - {safe(problem)}" for problem in result.problems)
+        return
+    name = safe(result.content.name)
+    if result.why:
+        yield f"[red]not accepted[/red] {name}\n  {safe(result.why)}"
+    elif verdict.relation is Relation.REINFORCE:
+        status = f"  [dim]{result.stored.status}[/dim]" if result.stored else ""
+        yield f"[dim]unchanged[/dim]    {name}{status}"
+    else:
+        text = DECISION_TEXT[verdict.decision]
+        text = f"valid; the gate's decision would be: {text}" if dry_run else text
+        colour = {Decision.QUARANTINE: "red", Decision.REJECT: "red"}.get(verdict.decision, "green")
+        yield f"[{colour}]{text}[/{colour}]  {name}"
+        yield from _reason_lines(result, every=dry_run, width=width)
+    yield from (f"  [dim]{safe(warning)}[/dim]" for warning in (result.warnings if dry_run else ()))
+
+
+def _reason_lines(result: _Imported, *, every: bool, width: int) -> Iterator[str]:
+    """Yield the most severe finding and how many more there are; or all that matter."""
+    assert result.content is not None
+    if every:
+        found = [finding for finding in result.findings if finding.severity is not Severity.INFO]
+        yield from finding_lines(found, result.content, width=width)
+        return
+    for first in result.findings[:1]:
+        where = f" ({place(first, result.content)})" if first.field else ""
+        more = f"; and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
+        yield f"  [dim]{safe(f'{first.severity}: {first.message}{where}{more}')}[/dim]"

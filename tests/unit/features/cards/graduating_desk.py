@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import Card, CardStatus
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.backport.graduation import BackportRequest, BackportResult, Graduation
+from tacit.features.cards.card import Card, CardStatus
 from tacit.features.cards.cards import Cards
 from tests.unit.features.cards.making import USER, World
 

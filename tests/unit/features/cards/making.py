@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces, StoreLocation
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import BELOW
 from tacit.features.cards.recording import Recorder

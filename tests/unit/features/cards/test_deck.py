@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tacit.domain.archive import Source, SourceKind
-from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
+from tacit.features.cards.card import Card, CardStatus
 from tacit.features.cards.card_records import FILES, line_of, renewed
 from tacit.features.cards.cards import Cards, Synced
 from tacit.features.cards.folder import CardFolder

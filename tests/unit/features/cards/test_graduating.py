@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Refusal
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.backport.bundle import APPEND, MANIFEST, PATCH, README
 from tacit.features.cards.backport.graduation import BackportRequest
 from tacit.features.cards.backport.markers import REFERENCE, card_ids, read_markers
+from tacit.features.cards.card import CardStatus, SignalKind
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import SKILL_MD, Desk, both  # noqa: F401 - a fixture
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import GateRefusal, NotFound
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.backport.graduation import BackportRequest
+from tacit.features.cards.card import CardStatus
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import Desk
 from tests.unit.features.cards.making import USER

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, CardStatus
-from tacit.domain.origin import Origin
 from tacit.features.cards.card_records import entry_of, renewed
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.listing import CardFilters, CardList, list_cards

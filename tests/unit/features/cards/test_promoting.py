@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
+from tacit.features.cards.card import Card, SignalKind
 from tacit.features.cards.card_promotion import PromotionResult, promote, wanted_ids
 from tacit.features.cards.card_records import renewed
 from tacit.features.cards.card_signals import UsageClaim, signal, use

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake
-from tacit.domain.origin import Origin
-from tacit.features.cards.card import RecommendationStatus
+from tacit.domain.trajectory import Origin
+from tacit.features.cards.card import CardStatus, RecommendationStatus, SignalKind
 from tacit.features.cards.card_records import card_id, line_of
 from tacit.features.cards.recording import Recorder, RecordOutcome, RecordResult, id_list, record
 from tests.unit.features.cards.making import AGENT, PERSON, World, payload_card

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
-from tacit.features.cards.card import Recommendation, RecommendationStatus
 from tacit.features.cards.agenda import (
     HALF_LIFE_DAYS,
     Agenda,
@@ -23,6 +21,7 @@ from tacit.features.cards.agenda import (
     review,
     review_window,
 )
+from tacit.features.cards.card import Card, CardStatus, Recommendation, RecommendationStatus, Signal, SignalKind
 from tacit.features.cards.card_records import format_time
 from tacit.features.cards.card_signals import signal
 from tacit.features.cards.statuses import move_card, move_recommendation
@@ -346,7 +345,7 @@ def test_shared_cards_are_told_once_and_where_they_stand(tmp_path: Path) -> None
         assert shared is not None
         from dataclasses import replace
 
-        from tacit.domain.origin import Origin
+        from tacit.domain.trajectory import Origin
 
         copies = [own, replace(own, key="aha_elsewhere", title="Another project's", id="")]
         for each in copies:

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import CardStatus, RecommendationStatus, SignalKind
 from tacit.features.cards.card_records import renewed
 from tacit.features.cards.statuses import (

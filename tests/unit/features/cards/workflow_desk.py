@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import CardPlaces, StoreLocation
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, CardEvent, Recommendation, SignalKind
 from tacit.features.cards.card_records import entry_of, format_time
 from tacit.features.cards.cards import Cards

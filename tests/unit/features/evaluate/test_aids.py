@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 import tacit
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.features.evaluate.tool import Call, Turn
+from tacit.domain.trajectory import Origin
 from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.leakage import PastAttempt, answer_in, known_tasks
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.text.words import estimate_tokens
 from tests.unit.features.evaluate.heating import TASK, TOOLS
 from tests.unit.features.evaluate.test_learning_to_act import learned

@@ -10,10 +10,9 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.evidence import Outcome, Use
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back, spared_by
 from tacit.store import open_store
 from tests.unit.making import bash_steps, content

@@ -15,7 +15,7 @@ from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.evaluate.test_past import MAKE, RIGHT, SKILL, STRUGGLE, TEST, ran

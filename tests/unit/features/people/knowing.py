@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tacit.api import Tacit
-from tacit.features.people.choice import Forecast
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
+from tacit.features.people.choice import Forecast
 from tacit.features.people.decisions import People, review_question
 from tacit.store import open_store
 from tests.unit.making import NOW

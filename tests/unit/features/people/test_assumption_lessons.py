@@ -10,9 +10,8 @@ import pytest
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Outcome
 from tacit.domain.ledger import Aspect, Assumption, Held
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, filled_fields
-from tacit.domain.trajectory import Span, StepResult, Trajectory
+from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tests.unit.making import NOW, attempt, edit, shell
 

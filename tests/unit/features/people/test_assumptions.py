@@ -12,11 +12,10 @@ from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.extension import JournalLine
-from tacit.domain.lifecycle import Status
 from tacit.domain.ledger import Assumption, Held, Moment, Phase
-from tacit.domain.origin import Origin
+from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, SkillContent
-from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.evidence.skill_history import session_life
 from tacit.features.people.journal_moments import MAX_PER_NAME, entries_of_journal
 from tacit.features.people.moments import Moments

@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 
 from tacit.api import Tacit
 from tacit.config.environment import UserEnvironment
-from tacit.features.people.choice import Choice, Forecast
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
+from tacit.features.people.choice import Choice, Forecast
 from tacit.features.people.decisions import People, _is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked

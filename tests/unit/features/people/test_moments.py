@@ -10,7 +10,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import Speaker
 from tacit.store import open_store

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.settings import Config, ResearchSettings
-from tacit.domain.document import ABSTRACT
 from tacit.domain.errors import NotFound, Outage, Refusal
 from tacit.domain.lifecycle import Status
+from tacit.domain.stored import ABSTRACT
 from tacit.features.research.document_sources import Papers
 from tacit.features.research.fetcher import Fetcher
 from tacit.features.research.research import Research

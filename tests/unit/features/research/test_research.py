@@ -12,11 +12,11 @@ from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
-from tacit.domain.document import ABSTRACT, Passage
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, Refusal
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.stored import ABSTRACT, Passage
+from tacit.domain.trajectory import Origin
 from tacit.features.research.document_sources import DocumentDetails
 from tacit.features.research.research import Research
 from tacit.gate.findings import GateReason

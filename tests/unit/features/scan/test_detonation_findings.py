@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.coded_reason import coded
+from tacit.domain.lifecycle import coded
 from tacit.domain.sandbox import Alteration, Ended, FileChange, SandboxRequest, SandboxResult
 from tacit.domain.skill import SkillFile
 from tacit.features.scan import detonation, witness

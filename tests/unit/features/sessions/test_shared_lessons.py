@@ -10,9 +10,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.lifecycle import Status
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import Step, StepResult, Trajectory
+from tacit.domain.trajectory import Origin, Step, StepResult, Trajectory
 from tacit.features.sessions.shared_lessons import lessons, sessions_of, split_error, with_error
 from tacit.features.sessions.working_memory import WorkingMemory
 from tacit.store import open_store

@@ -12,8 +12,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
 from tacit.domain.errors import Mistake, Refusal
-from tacit.domain.origin import Origin
-from tacit.domain.session import NoteKind, SessionNote
+from tacit.domain.stored import NoteKind, SessionNote
+from tacit.domain.trajectory import Origin
 from tacit.features.sessions.working_memory import (
     LASTS,
     NoteLimits,

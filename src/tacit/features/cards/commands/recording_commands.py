@@ -18,7 +18,7 @@ import click
 from tacit.config.files import write_atomically
 from tacit.config.location import card_places
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
-from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Origin
 from tacit.features.cards.card import Card, SignalKind
 from tacit.features.cards.card_records import FILES, line_of
 from tacit.features.cards.card_signals import BY_AGENT, MANUAL_SOURCE, UsageClaim, UsageReport

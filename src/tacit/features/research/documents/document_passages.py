@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from tacit.domain.document import Passage
+from tacit.domain.stored import Passage
 from tacit.features.research.documents.document_sections import Paragraph
 
 SIZE = 1600

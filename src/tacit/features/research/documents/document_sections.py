@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.domain.document import ABSTRACT, REFERENCES
+from tacit.domain.stored import ABSTRACT, REFERENCES
 from tacit.features.research.documents.pdf import TextLine
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.features.research.documents.confined_process import ReadingLimits, answers, overtaxed
 from tacit.features.research.documents.document_passages import passages_of
 from tacit.features.research.documents.document_sections import Paragraph, body_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.domain.document import Passage
+from tacit.domain.stored import Passage
 from tacit.features.research.documents.document_passages import cited, opening_sentences
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.document import ABSTRACT, REFERENCES
 from tacit.domain.errors import Refusal
+from tacit.domain.stored import ABSTRACT, REFERENCES
 from tacit.features.research.documents.reading import read
 from tacit.features.research.documents.text_formats import read_html
 from tests.raising import raises

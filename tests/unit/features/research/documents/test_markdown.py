@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.domain.document import ABSTRACT
 from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.stored import ABSTRACT
 from tacit.features.research.documents.reading import read
 from tacit.features.research.documents.text_formats import read_markdown
 from tests.raising import raises

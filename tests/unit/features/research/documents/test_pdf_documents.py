@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import Refusal
+from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.features.research.documents.reading import DocumentReading, read
 from tests.raising import raises
 from tests.unit.features.research.documents.made_documents import DOCUMENTS, Made

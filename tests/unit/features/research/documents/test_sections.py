@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.document import ABSTRACT, REFERENCES
+from tacit.domain.stored import ABSTRACT, REFERENCES
 from tacit.features.research.documents.document_sections import body_of, section_name
 from tacit.features.research.documents.pdf import TextLine
 
