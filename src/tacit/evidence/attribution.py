@@ -20,11 +20,10 @@ from dataclasses import dataclass, field, replace
 from tacit.domain.evidence import Following
 from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.text.alignment import best_pairs
 from tacit.text.error_signatures import error_signature, without_name
-from tacit.text.near_duplicates import text_similarity
 from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values, is_independent, is_specific
 from tacit.text.shell import shell_text
+from tacit.text.similarity import best_pairs, text_similarity
 from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations_of, plain_name, shell_operations
 
 

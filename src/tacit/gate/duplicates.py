@@ -30,7 +30,7 @@ from tacit.domain.skill import (
 )
 from tacit.domain.stored import StoredVersion
 from tacit.gate.findings import finding
-from tacit.text.near_duplicates import order_similarity, text_similarity
+from tacit.text.similarity import order_similarity, text_similarity
 from tacit.text.shell import parse_command
 from tacit.text.words import term_set
 

@@ -8,6 +8,7 @@ A run that only followed a known skill confirms it. Work whose procedure a perso
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -25,8 +26,8 @@ from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
 from tacit.learn.single_attempt import draft_of
 from tacit.store import queries
 from tacit.store.context import StoreContext
-from tacit.text.near_duplicates import text_similarity
-from tacit.text.tool_calls import Effect, Operation, operations_of
+from tacit.text.similarity import text_similarity
+from tacit.text.tool_calls import PATHS, Effect, Operation, operations_of
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
@@ -37,8 +38,11 @@ _SAME_TASK_SIMILARITY = 0.5
 _MIN_SHARED = 2
 """Acting commands that like runs share at least."""
 _SEARCHED = 4 * MAX_DRAFTS
-_TEXTS = frozenset({"new_string", "new_str", "content", "file_text", "edits", "input", "patch"})
+_TEXTS = ("new_string", "new_str", "content", "file_text", "edits")
 """Arguments with the text that an edit writes."""
+_MAX_EDIT = 400
+"""Characters of an edit; a longer one is a piece of work of its own and no step that is repeated."""
+_PLAIN_LETTER = re.compile(r"[A-Za-z]")
 
 Run = tuple[Trajectory, Candidate]
 """An attempt with the draft that it gives alone."""
@@ -92,7 +96,7 @@ class DraftMerger:
             text = f"{len(runs)} like run(s) so far; a procedure needs {self._least}."
             return SkippedProcedure(reason="too_few_runs", text=text)
         merged = self._consensus(runs)
-        if len(merged.provenance.trajectory_ids) < self._least or _exact_changes(merged.content) < _MIN_SHARED:
+        if len(merged.provenance.trajectory_ids) < self._least or not _is_exact(merged.content):
             return SkippedProcedure(reason="nothing_in_common", text="Like runs share too few steps for a procedure.")
         if self._was_rejected(merged):
             return SkippedProcedure(reason="rejected_before", text="A person rejected a procedure of this work.")
@@ -193,15 +197,21 @@ def alike(mine: Iterable[str], theirs: Iterable[str]) -> bool:
     return changing and len(shared) >= _MIN_SHARED and 2 * len(shared) > len(own)
 
 
-def _exact_changes(content: SkillContent) -> int:
-    """Count the required steps that say exactly what to change; an edit without its text only says where."""
-    return sum(
-        any(operation.effect is Effect.WRITE and _name_of(operation) for operation in operations)
-        for step in content.steps
-        if not step.optional
-        and (operations := operations_of(step.tool, step.arguments))
-        and (operations[0].command is not None or not _TEXTS.isdisjoint(step.arguments))
+def _is_exact(content: SkillContent) -> bool:
+    """Whether its required steps say exactly what to change: a command, and another one or a short edit of a known file."""
+    required = [step for step in content.steps if not step.optional]
+    commands = {
+        name
+        for step in required
+        for operation in operations_of(step.tool, step.arguments)
+        if operation.command is not None and operation.effect is Effect.WRITE and (name := _name_of(operation))
+    }
+    edits = sum(
+        any(0 < len(str(step.arguments.get(key, ""))) <= _MAX_EDIT for key in _TEXTS)
+        and any(_PLAIN_LETTER.search(PARAMETER.sub("", str(step.arguments.get(key, "")))) for key in PATHS)
+        for step in required
     )
+    return bool(commands) and len(commands) + edits >= _MIN_SHARED
 
 
 def _session_of(episode: Episode) -> str:

@@ -36,7 +36,7 @@ from tacit.learn.origin_limits import OriginLimiter
 from tacit.maintain.revision_proposals import Revision, RevisionContext, proposed_revision, same_revision_content
 from tacit.store import Store
 from tacit.store.queries import current
-from tacit.text.near_duplicates import jaccard
+from tacit.text.similarity import jaccard
 from tacit.text.words import term_set
 
 MOST_RUNS = 24

@@ -32,7 +32,7 @@ from tacit.recall.signals import (
     term_overlap,
 )
 from tacit.store.lexical_search import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
-from tacit.text.near_duplicates import jaccard
+from tacit.text.similarity import jaccard
 from tacit.text.words import query_terms, terms
 
 TEXT_DIGEST = "document.text_digest"

@@ -28,8 +28,7 @@ from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
 from tacit.recall import reasons
 from tacit.recall.filters import missing_tools
-from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength, words_of
-from tacit.text.short_names import means_any
+from tacit.text.cues import clauses, features, identifiers, means_any, place, shape, spoken, strength, words_of
 
 CALLED_MIN = 0.4
 """From this strength on a skill is called for in addition to the strongest one."""

@@ -32,7 +32,7 @@ from tacit.recall.ranking import (
 from tacit.recall.signals import SHARE_OF_BEST_MIN, UNMATCHED_TERM_NATS, WEIGHTS, QueryTerms, best_of, slope, sort_key
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, skill_terms, violated_precondition
 from tacit.store.lexical_search import VERSION_WEIGHTS, occurrences, rarity, version_words
-from tacit.text.near_duplicates import jaccard
+from tacit.text.similarity import jaccard
 from tacit.text.words import term_set
 
 Render = Callable[[Item, int], str]

@@ -42,7 +42,7 @@ from tacit.recall.signals import (
 from tacit.store.lexical_search import VERSION_WEIGHTS, score, version_words
 from tacit.text.cues import words_of
 from tacit.text.facts import gathered, holds
-from tacit.text.near_duplicates import jaccard
+from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
 MOST_FILES = 50

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
 
 from tacit.domain.skill import Cue
 from tacit.text.words import terms
@@ -100,3 +101,44 @@ def _pieces(word: str) -> tuple[str, ...]:
     """Return the terms of a word; for an identifier such as `startEngine` only its parts."""
     found = terms(word)
     return tuple(found[:-1] if len(found) > 1 and word.isascii() else found)
+
+
+_MEANINGS = {
+    "auth": "authenticate",
+    "calc": "calculate",
+    "cat": "contents, concatenate",
+    "cd": "change directory, change folder, go directory, go folder",
+    "cfg": "configuration, configure",
+    "chmod": "permissions",
+    "chown": "owner",
+    "cmp": "compare",
+    "cp": "copy, duplicate",
+    "del": "delete",
+    "df": "disk space",
+    "diff": "difference, compare",
+    "dir": "directory, folder",
+    "du": "disk usage, size",
+    "grep": "search, pattern",
+    "img": "image",
+    "info": "information",
+    "ln": "link",
+    "ls": "list",
+    "mkdir": "make directory, make folder, create directory, create folder, new directory, new folder",
+    "msg": "message",
+    "mv": "move, rename",
+    "ps": "processes",
+    "pwd": "current directory, current folder, working directory",
+    "rm": "remove, delete",
+    "rmdir": "remove directory, remove folder, delete directory, delete folder",
+    "wc": "count",
+}
+
+
+def means_any(word: str, words: AbstractSet[str]) -> bool:
+    """Whether `words` (as `words_of` returns them) contain a word, or all words of something it stands for."""
+    return word in words or any(meant <= words for meant in _meanings(word))
+
+
+@cache
+def _meanings(word: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(words_of(each)) for each in _MEANINGS.get(word, "").split(", ") if each)

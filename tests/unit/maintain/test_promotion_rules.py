@@ -28,7 +28,7 @@ from tacit.maintain.promotion_rules import (
     scope_gates,
     sessions_of,
 )
-from tacit.text.near_duplicates import text_similarity
+from tacit.text.similarity import text_similarity
 from tests.unit.making import NOW, content
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "learnings.jsonl").read_text().splitlines()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.skill import Cue
-from tacit.text.cues import clauses, features, identifiers, place, shape, strength, words_of
+from tacit.text.cues import clauses, features, identifiers, means_any, place, shape, strength, words_of
 
 RESTART = (Cue(term="", weight=0.1), Cue(term="restart", weight=0.9), Cue(term="delet", weight=-0.5))
 
@@ -70,3 +70,23 @@ def test_clauses_end_with_sentences_semicolons_and_lines() -> None:
 def test_identifiers_are_long_numbers_and_share_a_shape() -> None:
     assert identifiers("Close #A1234, #A1234 and #A9876 before 5 pm.") == ["#A1234", "#A9876"]
     assert shape("#A1234") == shape("#A9876") != shape("12345")
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "told"),
+    [
+        ("rm", "please delete these drafts", True),
+        ("rm", "removing old drafts", True),
+        ("rm", "rm drafts", True),
+        ("rm", "keep the drafts", False),
+        ("cp", "make a copy of it", True),
+        ("mkdir", "create a new folder for it", True),
+        ("mkdir", "create a new file", False),
+        ("msg", "send a message", True),
+        ("rose", "cut the roses", True),
+        ("rose", "cut the hedge", False),
+    ],
+)
+def test_a_short_name_is_said_by_what_it_is_short_for(word: str, text: str, told: bool) -> None:
+    (stemmed,) = words_of(word)
+    assert means_any(stemmed, frozenset(words_of(text))) is told

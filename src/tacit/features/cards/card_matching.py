@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tacit.features.cards.card import Card, Recommendation
-from tacit.text.near_duplicates import jaccard, text_similarity
+from tacit.text.similarity import jaccard, text_similarity
 from tacit.text.words import term_set
 
 NEAR, NEAR_SOLUTION = 0.8, 0.6

@@ -21,7 +21,7 @@ from tacit.features.evaluate.conversation import attempt_messages
 from tacit.features.evaluate.leakage import PastAttempt
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
 from tacit.features.evaluate.tool import Turn, turns_of
-from tacit.text.near_duplicates import jaccard
+from tacit.text.similarity import jaccard
 from tacit.text.words import estimate_tokens, term_set
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement, product
 
 from tacit.features.evaluate.tool import Call, Turn
-from tacit.text.near_duplicates import Clusters, Shingle, candidate_pairs, jaccard, rarest_members, shingles
+from tacit.text.similarity import Clusters, Shingle, candidate_pairs, jaccard, rarest_members, shingles
 from tacit.text.tool_calls import Effect, operations_of
 from tacit.text.words import terms
 

@@ -42,7 +42,7 @@ from tacit.learn.wording import (
     tags_of,
     title_of,
 )
-from tacit.text.near_duplicates import text_similarity
+from tacit.text.similarity import text_similarity
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, leaves
 from tacit.text.words import stem, term_set
 

@@ -18,11 +18,10 @@ from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.values import Timeline
-from tacit.text.alignment import align_sequences, mean_similarity
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
-from tacit.text.near_duplicates import order_similarity
 from tacit.text.shell import Command, without_heredocs
+from tacit.text.similarity import align_sequences, mean_similarity, order_similarity
 from tacit.text.tool_calls import (
     DESCRIBING,
     PATHS,

@@ -14,8 +14,7 @@ from typing import Any
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.text.tool_calls import leaves, tool_call
-from tacit.text.value_lookup import Leaf, field_of, leaves_of, plain
-from tacit.text.value_shapes import is_mentioned, stands_in
+from tacit.text.value_lookup import Leaf, field_of, is_mentioned, leaves_of, plain, stands_in
 
 _MAX_READINGS = 60
 _MAX_FIELDS = 24

@@ -27,8 +27,7 @@ from tacit.learn.mining.argument_sources import (
     view_of,
 )
 from tacit.learn.values import EMAIL
-from tacit.text.value_lookup import TASK, plain
-from tacit.text.value_shapes import FREE, one_of, shape_of, values_of_shape
+from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
 
 __all__ = ["Bound", "Occurrence", "Support", "bind"]
 

@@ -21,7 +21,7 @@ from tacit.features.evaluate.task_overlap import (
     own_solutions,
     same_start,
 )
-from tacit.text.near_duplicates import Clusters, candidate_pairs, jaccard
+from tacit.text.similarity import Clusters, candidate_pairs, jaccard
 
 
 def call(tool: str, **arguments: object) -> Call:

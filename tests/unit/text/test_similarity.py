@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.text.near_duplicates import jaccard, order_similarity, shared_subsequence, text_similarity
+from tacit.text.similarity import jaccard, order_similarity, shared_subsequence, text_similarity
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=8)
 
