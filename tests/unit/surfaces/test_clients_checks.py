@@ -21,11 +21,8 @@ from tacit.surfaces.clients.checks import (
     probe_hook,
     probe_server,
 )
-from tacit.surfaces.clients.claude_code import CLAUDE_CODE
-from tacit.surfaces.clients.client_files import Audience, ClientFolders
-from tacit.surfaces.clients.codex import CODEX
-from tacit.surfaces.clients.connections import is_connected
-from tacit.surfaces.clients.launcher import SHARED, Launcher, is_hook_command
+from tacit.surfaces.clients.client_files import SHARED, Audience, ClientFolders, Launcher, is_hook_command
+from tacit.surfaces.clients.connections import CLAUDE_CODE, CODEX, is_connected
 
 COMMAND = "/opt/tacit hook --client codex"
 WORKS = """mkdir -p .tacit/sessions; id=$(grep -o '"doctor-[0-9a-f]*"' | tr -d '"')

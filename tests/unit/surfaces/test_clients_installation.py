@@ -16,8 +16,17 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage
-from tacit.surfaces.clients.claude_code import hook_entries
-from tacit.surfaces.clients.client_files import Audience, ClientFile, ClientPiece, policy_text, skill_text
+from tacit.surfaces.clients.client_files import (
+    SHARED,
+    Audience,
+    ClientFile,
+    ClientPiece,
+    Launcher,
+    find_launcher,
+    policy_text,
+    skill_text,
+)
+from tacit.surfaces.clients.connections import CLAUDE_CODE, hook_entries
 from tacit.surfaces.clients.installation import (
     RECORD,
     InstallationRecord,
@@ -27,7 +36,6 @@ from tacit.surfaces.clients.installation import (
     plan_uninstall,
 )
 from tacit.surfaces.clients.json_settings import SettingsEntries
-from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
 from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, WholeFile
 from tests.raising import raises
 
@@ -47,7 +55,7 @@ class Desk:
 
     def files(self, launcher: Launcher = LAUNCHER) -> list[ClientFile]:
         return [
-            self.file(self.settings, SettingsEntries(hook_entries(launcher))),
+            self.file(self.settings, SettingsEntries(hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_CODE.events))),
             self.file(self.notes, MarkedBlock("Ask Tacit.")),
             self.file(self.skill, WholeFile(f"{WRITTEN_BY}\n")),
         ]
@@ -307,7 +315,9 @@ def test_killed_between_two_writes_nothing_is_torn_and_everything_can_be_taken_b
     left = {name: data for name, data in desk.tree().items() if data is not None and not name.endswith(".part")}
     assert left == {name: data for name, data in before.items() if data is not None}
     desk.put()
-    assert SettingsEntries(hook_entries(LAUNCHER)).is_complete(desk.settings.read_text())
+    assert SettingsEntries(hook_entries(LAUNCHER, CLAUDE_CODE.name, CLAUDE_CODE.events)).is_complete(
+        desk.settings.read_text()
+    )
 
 
 def in_a_child_that_dies(work: Callable[[], object], *, after_renames: int) -> None:

@@ -31,12 +31,9 @@ def test_every_name_leads_to_a_command(name: str) -> None:
 
 @pytest.mark.parametrize("old", OLD_NAMES)
 def test_an_old_name_runs_the_present_command(old: str) -> None:
-    expected = OLD_NAMES[old].split()
-    name, command, rest = cli.resolve_command(click.Context(cli), [*old.split(), "x"])
-    assert (name, rest) == (expected[0], [*expected[1:], "x"])
-    assert command is not None
+    present = CliRunner().invoke(cli, [*OLD_NAMES[old].split(), "--help"])
     shown = CliRunner().invoke(cli, [*old.split(), "--help"])
-    assert (shown.exit_code, "Usage:" in shown.output) == (0, True)
+    assert (shown.exit_code, shown.output.partition("\n")[2]) == (0, present.output.partition("\n")[2])
 
 
 def test_subcommands_have_short_help_that_is_not_cut() -> None:

@@ -1,10 +1,15 @@
-"""`tacit config`: every setting with its source, and a person's token."""
+"""`tacit config`: every setting with its source, and a person's token. `tacit pause`: do nothing here for a while."""
 
 from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
 
 import click
 
 from tacit.config.settings import Setting
+from tacit.domain.errors import Mistake
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.report import Column, Columns
@@ -41,3 +46,38 @@ def _make_token(ctx: CommandContext) -> None:
     ctx.caller.require_person("token")
     made = new_token(ctx.environment.person_home)
     ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")
+
+
+_LONGEST_S = 366 * 86_400
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@click.command()
+@click.option("--for", "duration", metavar="TIME", help="Pause for this long, e.g. 30m, 2h, 1d.")
+@click.option("--resume", is_flag=True, help="End the pause.")
+@click.option("--status", is_flag=True, help="Only show whether Tacit is paused.")
+@command_options
+def pause(ctx: CommandContext, *, duration: str | None, resume: bool, status: bool) -> None:
+    """Pause capturing, learning and recalling in this project, for a while or until `tacit pause --resume`."""
+    if resume:
+        ctx.place.resume()
+    elif not status:
+        ctx.place.pause(_seconds(duration) if duration else None)
+    until = ctx.place.paused_until
+    end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
+    if until is None:
+        line = "Not paused."
+    else:
+        line = f"Paused until {end:%Y-%m-%d %H:%M} UTC." if end else "Paused. Run `tacit pause --resume` to end it."
+    ctx.report({"paused": until is not None, "until": end}, line)
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if not match:
+        hint = "write a number and a unit: 45s, 30m, 2h, 1d"
+        raise Mistake(f"{text!r} is not a duration", code="not_a_duration", hint=hint)
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds > _LONGEST_S:
+        raise Mistake(f"{text!r} is too long", code="duration_too_long", hint="leave --for out to pause until resumed")
+    return seconds

@@ -20,7 +20,15 @@ from tacit.domain.errors import Mistake, TacitError
 from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.mcp import can_serve
-from tacit.surfaces.clients.client_files import SERVER, Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.client_files import (
+    SERVER,
+    Audience,
+    Client,
+    ClientFile,
+    ClientFolders,
+    Launcher,
+    find_launcher,
+)
 from tacit.surfaces.clients.connections import (
     CLIENTS,
     files_of,
@@ -38,7 +46,6 @@ from tacit.surfaces.clients.installation import (
     plan_install,
     plan_uninstall,
 )
-from tacit.surfaces.clients.launcher import Launcher, find_launcher
 
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
 _CODEX_EVERYWHERE = (

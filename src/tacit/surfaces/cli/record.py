@@ -137,7 +137,7 @@ def _use_id(ctx: CommandContext, reference: str) -> str:
 
 def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
     """Refuse an agent's check that proves nothing: it must be a skill's own check, or a test, build or lint."""
-    from tacit.evidence.verifiers.project_checks import is_own, own_checks
+    from tacit.evidence.verifiers.checks import is_own, own_checks
 
     if not is_own(check, contents) and (not is_check(check) or masks_exit(check)):
         raise NotPermitted(

@@ -14,9 +14,15 @@ from tacit.evidence.friction import MADE_BY, Friction, place_name
 from tacit.maintain.reason_text import sentence, sentences
 from tacit.maintain.revision import ParentComparison, SkillFindings
 from tacit.surfaces.cli.context import CommandContext, counted, one_line
-from tacit.surfaces.cli.propose import VERDICT, verdict_lines
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, safe
-from tacit.surfaces.cli.views import colored_difference, difference, reliability_fields, reliability_text
+from tacit.surfaces.cli.views import (
+    VERDICT,
+    colored_difference,
+    difference,
+    reliability_fields,
+    reliability_text,
+    verdict_lines,
+)
 
 SHOWN_FRICTION = 3
 """Examples of friction at one step; --json lists all."""

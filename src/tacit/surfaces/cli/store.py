@@ -31,7 +31,7 @@ from tacit.surfaces.cli.context import (
     counted,
     progress_bar,
 )
-from tacit.surfaces.cli.report import ReportPart, pairs, safe
+from tacit.surfaces.cli.report import ReportPart, pairs, print_parts, safe
 from tacit.surfaces.cli.table import SuggestingGroup
 
 _INDEXES = ("vector", "version_words", "episode_words")
@@ -246,8 +246,7 @@ def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool
     if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
         raise NotFound("nothing in the store came from that", code="nothing_to_purge", hint=_hint(ctx, asked["source"]))
     if not ctx.as_json:
-        for part in _plan_parts(ctx, plan):
-            ctx.console.print(part, soft_wrap=isinstance(part, str))
+        print_parts(ctx.console, _plan_parts(ctx, plan))
     if yes or ctx.can_ask:
         ctx.caller.require_person("purge")
         if not yes and not click.confirm("Remove all of this for good?"):
@@ -294,11 +293,6 @@ def _purge(ctx: CommandContext, plan: purge_plan.PurgePlan, *, by: str, reason: 
             yield f"[yellow]{safe(warning)}[/yellow] {safe(command)}"
 
     ctx.report(document, lines)
-
-
-def _notices(ctx: CommandContext) -> list[str]:
-    """Return what extensions did because of the purge."""
-    return [notice for extension in ctx.memory.context.extensions for notice in extension.notices]
 
 
 def _hint(ctx: CommandContext, source: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from rich.syntax import Syntax
 
 from tacit import render
+from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Transition
@@ -37,6 +38,15 @@ DECISION_TEXT = {
 """What a decision of the gate means for the reader."""
 _CUES_HEADING = "===== words of a task that count for it, or, if negative, against it ====="
 _NO_SCOPES: Mapping[str, Sequence[str]] = {}
+VERDICT: Columns[Verdict] = Columns(
+    Column("proposed", lambda verdict: verdict.decision is not Decision.REJECT),
+    Column("decision", lambda verdict: verdict.decision),
+    Column("relation", lambda verdict: verdict.relation),
+    Column("name", lambda verdict: verdict.name),
+    Column("version_id", lambda verdict: verdict.version_id),
+    Column("findings", lambda verdict: verdict.findings),
+)
+"""The gate's verdict on a proposal."""
 NAMESAKES: Columns[StoredVersion] = Columns(
     Column("version_id", lambda stored: stored.version.id),
     Column("scope", lambda stored: str(stored.skill.scope)),
@@ -50,6 +60,17 @@ def namesake_lines(others: Sequence[StoredVersion]) -> Iterator[str]:
     for stored in others:
         line = f"same name at {stored.skill.scope}: {stored.version.id[:10]}, {stored.status}"
         yield f"[dim]{safe(line)}; use its id to name it[/dim]"
+
+
+def verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield the gate's verdict on a proposal."""
+    known = verdict.relation is Relation.REINFORCE
+    name = safe(verdict.name)
+    yield f"[bold]{name}[/bold]: {'already known' if known else DECISION_TEXT[verdict.decision]}"
+    for finding in verdict.findings:
+        yield f"[dim]{finding.severity}: {safe(finding.message)}[/dim]"
+    if not known and verdict.decision in (Decision.HOLD, Decision.QUARANTINE):
+        yield f"Waiting for review. Run `tacit review {name}`."
 
 
 def maker(provenance: Provenance) -> str:

@@ -20,12 +20,10 @@ from typing import Any, Literal
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
 from tacit.ingest.journal import SUFFIX, parsed
-from tacit.surfaces.clients import codex
-from tacit.surfaces.clients.client_files import Audience, Client, ClientFile, ClientFolders
-from tacit.surfaces.clients.connections import parts_in
+from tacit.surfaces.clients.client_files import STAND_IN_VERSION, Audience, Client, ClientFile, ClientFolders
+from tacit.surfaces.clients.connections import codex_settings, parts_in, trust_hash, trust_key
 from tacit.surfaces.clients.installation import read
 from tacit.surfaces.clients.json_settings import SettingsEntries, parse, value_at
-from tacit.surfaces.clients.launcher import STAND_IN_VERSION
 from tacit.surfaces.hook.events import LEARN, Event
 from tacit.surfaces.hook.learner_requests import TAKEN, WANTED
 
@@ -128,7 +126,7 @@ def check_claude(places: ClientFolders) -> Iterator[ClientCheck]:
 
 def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience: Audience) -> Iterator[ClientCheck]:
     """Does Codex trust the project and each hook? What it does not trust it skips without a word."""
-    settings = codex.settings(places.codex_home)
+    settings = codex_settings(places.codex_home)
     if value_at(settings, ("features", "hooks")) is False:
         message = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
         yield ClientCheck("codex: hooks", "fault", message, "remove it")
@@ -148,12 +146,12 @@ def check_codex(places: ClientFolders, hooks: Sequence[ConfiguredHook], audience
 def _trust(settings: Mapping[str, Any], hook: ConfiguredHook) -> str:
     """What Codex thinks of a hook."""
     ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
-    keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
+    keys = [trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
     state = next(filter(None, (value_at(settings, ("hooks", "state", key)) for key in keys)), None)
     known = state.get("trusted_hash") if isinstance(state, Mapping) else None
     if isinstance(state, Mapping) and state.get("enabled") is False:
         return "switched off in Codex"
-    if known == codex.trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
+    if known == trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
         return _TRUSTED
     return f"{'changed since you trusted them' if known else 'not trusted yet'}, so that Codex skips them silently"
 

@@ -1,59 +1,35 @@
-"""What a client is to be given: which piece belongs into which file, and where a person may want it.
+"""What a client may be given, where a person may want it, and how the client starts Tacit. Values only.
 
-Values only. A client's module makes `File`s; `installation` changes the files on disk.
+`Launcher` has the words of a command that work in any shell, in any folder, with no environment activated. Settings of one
+person name the program by its absolute path. Settings that a team shares name it by what `PATH` finds, and do nothing,
+silently, where Tacit is not installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import os
+import shlex
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import Protocol
 
-from tacit.surfaces.clients.launcher import Launcher
-from tacit.surfaces.clients.text_edits import TextDraft
+from tacit.surfaces.clients.json_settings import SettingsEntries
+from tacit.surfaces.clients.text_edits import MarkedBlock, TomlTable, WholeFile
 
-PERSONS_COMMANDS = (
-    ("review",),
-    ("promote",),
-    ("cards", "promote"),
-    ("backport", "--apply"),
-    ("backport", "--undo"),
-    ("cards", "backport", "--apply"),
-    ("cards", "backport", "--undo"),
-    ("forecast",),
-    ("moments", "forecast"),
-    ("intake",),
-    ("moments", "intake"),
-    ("moments", "check", "--run"),
-    ("research", "remove"),
-    ("skills", "rollback"),
-    ("skills", "edit"),
-    ("skills", "invalidate"),
-    ("skills", "pin"),
-    ("undo",),
-    ("config", "token"),
-    ("config", "--new-token"),
-    ("purge",),
-    ("store", "purge"),
-    ("restore",),
-    ("store", "restore"),
-    ("check", "--apply"),
-    ("tend", "--apply"),
-    ("train",),
-    ("consolidate",),
-    ("adapters", "train"),
-    ("adapters", "activate"),
-    ("adapters", "rollback"),
-    ("adapters", "remove"),
-    ("index",),
-    ("store", "index"),
-    ("pause",),
-    ("init",),
-    ("uninstall",),
-)
+_PERSONS_COMMANDS = (
+    "review", "promote", "cards promote", "backport --apply", "backport --undo", "cards backport --apply",
+    "cards backport --undo", "forecast", "moments forecast", "intake", "moments intake", "moments check --run",
+    "research remove", "skills rollback", "skills edit", "skills invalidate", "skills pin", "undo", "config token",
+    "config --new-token", "purge", "store purge", "restore", "store restore", "check --apply", "tend --apply",
+    "train", "consolidate", "adapters train", "adapters activate", "adapters rollback", "adapters remove", "index",
+    "store index", "pause", "init", "uninstall",
+)  # fmt: skip
+PERSONS_COMMANDS = tuple(tuple(command.split()) for command in _PERSONS_COMMANDS)
 """Commands that only a person may run, by their old and new names; clients deny them to the agent."""
 HOOK_TIMEOUT_S = 10
 SERVER = "MCP server"
@@ -71,33 +47,8 @@ class Audience(StrEnum):
     """Everybody who works on this project; committed."""
 
 
-class ClientPiece(Protocol):
-    """What Tacit puts into a file: entries of a JSON document, a block of text, a table, or all of it."""
-
-    def is_complete(self, text: str) -> bool:
-        """Whether it is there as it should be."""
-        ...
-
-    def names(self, text: str) -> list[str]:
-        """What is there of it, whatever its state."""
-        ...
-
-    def put(self, draft: TextDraft) -> list[str]:
-        """Add what is missing; returns its names."""
-        ...
-
-    def take(self, text: str, names: Collection[str] | None) -> str:
-        """Remove what has these names, or everything that is Tacit's."""
-        ...
-
-    def is_taken(self, text: str, expected: str) -> bool:
-        """Whether a text still says everything that another one says."""
-        ...
-
-    @property
-    def by_hand(self) -> str:
-        """What a person would have to delete."""
-        ...
+ClientPiece = SettingsEntries | MarkedBlock | TomlTable | WholeFile
+"""What Tacit puts into a file: entries of a JSON document, a block of text, a table, or all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,3 +106,104 @@ def policy_text(launcher: Launcher, audience: Audience) -> str:
 
 def _text(name: str) -> str:
     return (resources.files("tacit.surfaces.clients") / "texts" / name).read_text(encoding="utf-8")
+
+
+_GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
+"""Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
+STAND_IN_VERSION = "0"
+_STAND_IN = (
+    "while IFS= read -r l; do case $l in *'\"initialize\"'*) i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; "
+    "p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
+    'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
+    f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; esac; done'
+)
+"""An MCP server in shell that offers nothing, so that no client reports a failed one to somebody without Tacit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """The words before `hook` and `mcp`, and why they may stop working one day."""
+
+    words: tuple[str, ...]
+    warning: str = ""
+    shared: bool = False
+    plain: bool = False
+    """Whether a plain `tacit` in this person's shell is this one."""
+
+    @property
+    def program(self) -> str:
+        """What an agent types to run Tacit."""
+        return "tacit" if self.shared or self.plain else shlex.join(self.words)
+
+    def hook(self, client: str) -> str:
+        """The shell command of a hook."""
+        if self.shared:
+            return f"sh -c '{_GUARD} || exit 0; exec tacit hook --client {client}'"
+        return shlex.join((*self.words, "hook", "--client", client))
+
+    def server(self, client: str) -> tuple[str, list[str]]:
+        """Command and arguments of the MCP server."""
+        if self.shared:
+            able = f"{_GUARD} && tacit mcp --check >/dev/null 2>&1"
+            return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_STAND_IN}"]
+        return self.words[0], [*self.words[1:], "mcp", "--client", client]
+
+
+SHARED = Launcher(words=("tacit",), shared=True)
+
+
+def is_hook_command(command: str, client: str) -> bool:
+    """Whether a command is a hook as Tacit writes it, here or in another installation, and nothing besides."""
+    if command == SHARED.hook(client):
+        return True
+    try:
+        *start, hook, option, name = shlex.split(command)
+    except ValueError:
+        return False
+    if shlex.join([*start, hook, option, name]) != command or (hook, option, name) != ("hook", "--client", client):
+        return False
+    program = start[0].rpartition("/")[2] if start else ""
+    return (len(start) == 1 and program == "tacit") or (
+        program.startswith("python") and [word for word in start[1:] if word != "-P"] == ["-m", "tacit"]
+    )
+
+
+def find_launcher(project: Path, user_home: Path) -> Launcher:
+    """The most lasting way to start the Tacit that is running now."""
+    own = Path(sys.prefix).resolve()
+    shim = _shim(own, user_home)
+    if shim is not None:
+        return Launcher(words=(str(shim),), plain=_is_on_path(own))
+    script = Path(sysconfig.get_path("scripts")) / "tacit"
+    # -P: the folder that a hook runs in is not a place to import from.
+    words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-P", "-m", "tacit")
+    return Launcher(words=words, warning=_warning(own, project.resolve()))
+
+
+def _shim(own: Path, user_home: Path) -> Path | None:
+    """The `tacit` that a person's PATH finds outside any environment and that leads to this installation."""
+    for folder in dict.fromkeys((str(user_home / ".local" / "bin"), *os.get_exec_path())):
+        if (Path(folder).parent / "pyvenv.cfg").exists():
+            continue  # it is on the PATH only while the environment is activated
+        found = shutil.which("tacit", path=folder)
+        if found and Path(found).is_absolute() and Path(found).resolve().is_relative_to(own):
+            return Path(found)
+    return None
+
+
+def _is_on_path(own: Path) -> bool:
+    """Whether a plain `tacit` runs this installation while no environment is activated."""
+    folders = [each for each in os.get_exec_path() if not (Path(each).parent / "pyvenv.cfg").exists()]
+    found = shutil.which("tacit", path=os.pathsep.join(folders))
+    return found is not None and Path(found).resolve().is_relative_to(own)
+
+
+def _warning(own: Path, project: Path) -> str:
+    kept_for_good = any((own / receipt).exists() for receipt in ("pipx_metadata.json", "uv-receipt.toml"))
+    if sys.prefix == sys.base_prefix or kept_for_good:
+        return ""
+    if {"archive-v0", ".cache"} & set(own.parts):
+        return f"{own} is a cache that is emptied now and then"
+    if own.is_relative_to(project):
+        return f"{own} belongs to this project and may go with it"
+    return f"{own} is a virtual environment; without it the hooks stop working"

@@ -1,24 +1,258 @@
-"""Which connections of clients are there, whose they are, and which of their files one person may take back.
+"""What Claude Code and Codex are given, which of these connections are there, and which files one person may take back.
 
-A connection is what one client is given for one audience. Reads the files; changes nothing.
+A connection is what one client is given for one audience. Reads files; changes nothing.
+
+Claude Code, measured with 2.1.325: by default everything goes where only this person and this project see it, as
+`claude mcp add` has it too: `.claude/settings.local.json`, the project's part of `~/.claude.json`, and files that the clone
+ignores by `.git/info/exclude`. A settings file with a comment or a trailing comma is ignored as a whole, without a word; a
+CLAUDE.md or CLAUDE.local.md hides AGENTS.md, while `.claude/rules/*.md` does not.
+
+Codex, measured with 0.166.0: it has no settings for one person in one project, so by default everything goes into
+`$CODEX_HOME` and holds for every project of this person. A hook that nobody trusted is skipped without a word; a rule in
+`rules/*.rules` also holds when approvals and sandbox are switched off; a SessionEnd hook may take 3 seconds, and asking for
+more prints a warning.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import eq
 from pathlib import Path
+from typing import Any
 
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
-from tacit.surfaces.clients.claude_code import CLAUDE_CODE
-from tacit.surfaces.clients.client_files import Audience, Client, ClientFile, ClientFolders
-from tacit.surfaces.clients.codex import CODEX
+from tacit.surfaces.clients.client_files import (
+    HOOK_TIMEOUT_S,
+    PERSONS_COMMANDS,
+    SERVER,
+    SHARED,
+    Audience,
+    Client,
+    ClientFile,
+    ClientFolders,
+    ClientPiece,
+    Launcher,
+    is_hook_command,
+    policy_text,
+    skill_text,
+)
 from tacit.surfaces.clients.installation import InstallationRecord, read
-from tacit.surfaces.clients.json_settings import SettingsEntries
-from tacit.surfaces.clients.launcher import SHARED, Launcher
+from tacit.surfaces.clients.json_settings import SettingsEntries, SettingsEntry
+from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
+
+
+def _file_maker(
+    client: str, places: ClientFolders, audience: Audience
+) -> Callable[[Path, ClientPiece, str], ClientFile]:
+    project = "" if audience is Audience.USER else str(places.project)
+
+    def file(path: Path, piece: ClientPiece, what: str) -> ClientFile:
+        return ClientFile(path=path, piece=piece, client=client, audience=audience, project=project, what=what)
+
+    return file
+
+
+# --- Claude Code ----------------------------------------------------------------------------------------------------
+
+CLAUDE_EVENTS = dict.fromkeys(
+    (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PostToolBatch",
+        "PermissionDenied",
+        "Stop",
+        "SessionEnd",
+    ),
+    HOOK_TIMEOUT_S,
+)
+
+
+def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+    """Everything Claude Code is given."""
+    folder = places.claude_home if audience is Audience.USER else places.project / ".claude"
+    settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
+
+    file = _file_maker(CLAUDE_CODE.name, places, audience)
+    hooks = hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_EVENTS)
+    skill = file(folder / "skills" / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill")
+    policy = _policy(places, audience, folder, text=policy_text(launcher, audience))
+    found = [
+        file(settings, SettingsEntries((*hooks, *_deny_entries())), "hooks and deny rules"),
+        file(*_claude_server(places, audience, launcher), SERVER),
+        skill,
+        file(*policy, "policy"),
+    ]
+    if audience is Audience.LOCAL and places.git_exclude:
+        ours = [f"/{each.relative_to(places.project).as_posix()}" for each in (settings, skill.path, policy[0])]
+        block = MarkedBlock("\n".join(ours), begin=f"# tacit: begin. {WRITTEN_BY}", end="# tacit: end")
+        found.append(file(places.git_exclude, block, "kept out of version control"))
+    return found
+
+
+def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> tuple[SettingsEntry, ...]:
+    """One group of hooks per event, in the form that Claude Code and Codex share."""
+
+    def is_ours(group: Any) -> bool:
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        commands = [hook.get("command") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+        return bool(commands) and all(isinstance(c, str) and is_hook_command(c, client) for c in commands)
+
+    command = launcher.hook(client)
+    return tuple(
+        SettingsEntry(
+            at=("hooks", event),
+            value={"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]},
+            is_ours=is_ours,
+        )
+        for event, timeout_s in events.items()
+    )
+
+
+def _deny_entries() -> tuple[SettingsEntry, ...]:
+    """The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well."""
+    rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
+    return tuple(SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
+
+
+def _claude_server(places: ClientFolders, audience: Audience, launcher: Launcher) -> tuple[Path, SettingsEntries]:
+    command, arguments = launcher.server(CLAUDE_CODE.name)
+    at: tuple[str, ...] = ("mcpServers",)
+    if audience is Audience.SHARED:
+        path = places.project / ".mcp.json"
+    else:
+        inside = places.claude_home != places.user_home / ".claude"
+        path = (places.claude_home if inside else places.user_home) / ".claude.json"
+        at = at if audience is Audience.USER else ("projects", str(places.project), *at)
+    value = {"type": "stdio", "command": command, "args": arguments}
+    return path, SettingsEntries((SettingsEntry(at=at, key="tacit", value=value, is_ours=_is_our_server),))
+
+
+def _is_our_server(value: Any) -> bool:
+    words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
+    message = " ".join(word for word in words if isinstance(word, str))
+    return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
+
+
+def _policy(
+    places: ClientFolders, audience: Audience, folder: Path, *, text: str
+) -> tuple[Path, MarkedBlock | WholeFile]:
+    """A team's text goes where the team's text is; one person's into a file of its own."""
+    if audience is not Audience.SHARED:
+        return folder / "rules" / "tacit.md", WholeFile(f"<!-- {WRITTEN_BY} -->\n\n{text}")
+    alone = (places.project / "AGENTS.md").exists() and not (places.project / "CLAUDE.md").exists()
+    return places.project / ("AGENTS.md" if alone else "CLAUDE.md"), MarkedBlock(text)
+
+
+CLAUDE_CODE = Client(
+    name="claude-code",
+    title="Claude Code",
+    program="claude",
+    events=CLAUDE_EVENTS,
+    files=_claude_files,
+    home=lambda places: places.claude_home,
+    default=Audience.LOCAL,
+)
+
+
+# --- Codex ----------------------------------------------------------------------------------------------------------
+
+CODEX_EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"), HOOK_TIMEOUT_S) | {
+    "SessionEnd": 3
+}
+_STARTERS = (("env",), ("python", "-m"), ("python3", "-m"), ("uvx",), ("uv", "run"), ("pipx", "run"))
+
+
+def _codex_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
+    """Everything Codex is given."""
+    audience = Audience.SHARED if audience is Audience.SHARED else Audience.USER
+    shared = audience is Audience.SHARED
+    folder = places.project / ".codex" if shared else places.codex_home
+    skills = places.project / ".agents" / "skills" if shared else folder / "skills"
+    command, arguments = launcher.server(CODEX.name)
+    server = TomlTable(
+        ("mcp_servers", "tacit"),
+        (f"command = {_quoted(command)}", f"args = [{', '.join(_quoted(each) for each in arguments)}]"),
+    )
+
+    file = _file_maker(CODEX.name, places, audience)
+    return [
+        file(folder / "hooks.json", SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS)), "hooks"),
+        file(folder / "config.toml", server, SERVER),
+        file(folder / "rules" / "tacit.rules", WholeFile(_codex_rules(launcher)), "deny rules"),
+        file(skills / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill"),
+        file(
+            (places.project if shared else folder) / "AGENTS.md", MarkedBlock(policy_text(launcher, audience)), "policy"
+        ),
+    ]
+
+
+def _codex_rules(launcher: Launcher) -> str:
+    """Rules match the words of a command from its first one on, so that each way to start Tacit needs its own."""
+    verbs: dict[tuple[str, ...], list[str]] = {}
+    for *group, verb in PERSONS_COMMANDS:
+        verbs.setdefault(tuple(group), []).append(verb)
+    starts = dict.fromkeys((("tacit",), launcher.words, *((*starter, "tacit") for starter in _STARTERS)))
+    rules = [
+        f'prefix_rule(pattern = {json.dumps([*start, *group, each])}, decision = "forbidden", justification = WHY)'
+        for start in starts
+        for group, each in verbs.items()
+    ]
+    why = 'WHY = "This command is for a person. Tell what waits for a decision, and let the person run it."'
+    return "\n".join((f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why, *rules)) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: JSON's, which TOML reads alike as long as nothing lies outside the first plane."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def trust_key(hooks_file: Path, event: str, *, group: int, hook: int) -> str:
+    """The name under which Codex remembers that a person trusts a hook."""
+    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+    return f"{hooks_file}:{snake}:{group}:{hook}"
+
+
+def trust_hash(event: str, command: str, *, timeout_s: int) -> str:
+    """The fingerprint of a hook without matcher that Codex compares with the one a person trusted."""
+    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+    hook = {"type": "command", "command": command, "timeout": timeout_s, "async": False}
+    message = json.dumps(
+        {"event_name": snake, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return "sha256:" + hashlib.sha256(message.encode()).hexdigest()
+
+
+def codex_settings(codex_home: Path) -> dict[str, Any]:
+    """What config.toml says; nothing if it is not there or cannot be read."""
+    try:
+        return tomllib.loads((codex_home / "config.toml").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
+
+
+CODEX = Client(
+    name="codex",
+    title="Codex",
+    program="codex",
+    events=CODEX_EVENTS,
+    files=_codex_files,
+    home=lambda places: places.codex_home,
+    default=Audience.USER,
+)
+
+
+# --- which connections are there ------------------------------------------------------------------------------------
 
 CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
 
@@ -27,13 +261,17 @@ def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFold
     """The folders, seen from `start`."""
     start = start.resolve()
     project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
-    return ClientFolders(
+    homes = ClientFolders(
         project=project,
         user_home=environment.user_home,
         claude_home=environment.claude_home,
         codex_home=environment.codex_home,
-        git_exclude=_git_exclude(project),
     )
+    return _seen_from(homes, project)
+
+
+def _seen_from(places: ClientFolders, project: Path) -> ClientFolders:
+    return replace(places, project=project, git_exclude=_git_exclude(project))
 
 
 def installed_clients(places: ClientFolders) -> list[Client]:
@@ -44,17 +282,6 @@ def installed_clients(places: ClientFolders) -> list[Client]:
 def files_of(client: Client, places: ClientFolders, audience: Audience, *, launcher: Launcher) -> list[ClientFile]:
     """Everything one client is given for one audience."""
     return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
-
-
-def folders_of_project(places: ClientFolders, project: Path) -> ClientFolders:
-    """The folders, seen from another project."""
-    return ClientFolders(
-        project=project,
-        user_home=places.user_home,
-        claude_home=places.claude_home,
-        codex_home=places.codex_home,
-        git_exclude=_git_exclude(project),
-    )
 
 
 def _git_exclude(project: Path) -> Path | None:
@@ -136,7 +363,7 @@ def _connections(
 ) -> Iterator[tuple[Client, list[ClientFile]]]:
     """Every connection that may be there: in this project, of this person, and in the other projects on record."""
     for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
-        seen = places if project == str(places.project) else folders_of_project(places, Path(project))
+        seen = places if project == str(places.project) else _seen_from(places, Path(project))
         for client in CLIENTS.values():
             for audience in Audience:
                 yield client, files_of(client, seen, audience, launcher=launcher)
