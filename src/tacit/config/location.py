@@ -12,6 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
+TYPE_CHECKING = False  # hooks import this module, and `typing` is slow to load
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tacit.config.environment import UserEnvironment
+
 GUARDED = ("TACIT_STORE", "TACIT_HOME", "TACIT_CONFIG", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "HOME")
 """Variables that decide which store, settings and transcripts are used."""
 FILES = (
@@ -32,7 +38,7 @@ def without_repository_settings(
     An assignment is enough: its value may be computed (`$PWD/x`), so values are not compared. `starts` are folders inside the
     checkout. The person's home folder is not a checkout.
     """
-    home = _account_home()
+    home = account_home()
     names = [name for name in GUARDED if variables.get(name) and not (name == "HOME" and variables[name] == home)]
     if not names:
         return variables, ()
@@ -79,21 +85,6 @@ def _read(file: str) -> str:
     except OSError:
         return ""
 
-
-def _account_home() -> str:
-    try:
-        import pwd
-
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except (ImportError, KeyError):
-        return ""
-
-
-TYPE_CHECKING = False  # hooks import this module, and `typing` is slow to load
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tacit.config.environment import UserEnvironment
 
 FOLDER = ".tacit"
 DATABASE = "tacit.db"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tacit.store.vector_codes import HookVectors
 
-SCHEMAS = (3, 4, 5, 6, 7, 8)
+SCHEMAS = (3, 4, 5, 6, 7, 8, 9)
 """The schemas that this index can read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
@@ -180,6 +180,14 @@ class HookIndex:
     def norms(self, *, scope: str = "", limit: int = 20) -> list[SkillRow]:
         """Conventions and preferences, best first."""
         return list(islice(self._rows("r.kind IN ('norm', 'preference')", scope=scope), limit))
+
+    def facts(self, *, scope: str = "") -> list[SkillRow]:
+        """Cards of facts that may be seen from the scope."""
+        return list(islice(self._rows("r.kind = 'fact'", scope=scope), 1))
+
+    def by_version(self, version_id: str, *, scope: str = "") -> list[SkillRow]:
+        """This version, if it is current and may be seen from the scope."""
+        return list(self._rows("r.id = ?", version_id, scope=scope))
 
     def index(self, limit: int, *, scope: str = "") -> list[SkillRow]:
         """All skills that may be seen from the scope, best first."""

@@ -454,6 +454,12 @@ def _add_ledger(connection: Connection) -> None:
     _seal_wider(connection, (*_RENDERED, "unproven", "person"))
 
 
+def _forget_projections(connection: Connection) -> None:
+    """Schema 9: outlines hold calls, and hooks show lines; what was made before is made again."""
+    connection.run("DELETE FROM outlines")
+    connection.run("DELETE FROM renderings")
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create_tables),
     Migration(number=2, apply=_add_bookmarks),
@@ -463,6 +469,7 @@ MIGRATIONS = (
     Migration(number=6, apply=_add_trust),
     Migration(number=7, apply=_add_life),
     Migration(number=8, apply=_add_ledger),
+    Migration(number=9, apply=_forget_projections),
 )
 
 
