@@ -32,7 +32,7 @@ from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, par
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Trajectory
 from tacit.evidence import Followed, capture, control_runs, parse_outcome
-from tacit.evidence.verifiers import verify
+from tacit.evidence.verifiers.checks import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
 from tacit.recall import publishing, reasons, retrieval

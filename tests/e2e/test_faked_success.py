@@ -29,8 +29,8 @@ from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
-from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
-from tacit.evidence.verifiers.project_checks import Postconditions, State
+from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Tests
+from tacit.evidence.verifiers.checks import Postconditions, State
 from tests.e2e.conftest import Terminal
 from tests.raising import raises
 

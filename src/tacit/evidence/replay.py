@@ -31,7 +31,7 @@ from tacit.domain.sandbox import (
 )
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.evidence.check_strength import shows_nothing
-from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.independence.workspace_baseline import BaselineCheck
 from tacit.evidence.workspace_changes import decides_checks
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import shell_text
@@ -56,7 +56,7 @@ _STEPS = 'for step in "$@"; do eval "$step" || exit $?; done'
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(BaselineCheck):
     """Runs a skill's steps on a copy and checks its postconditions."""
 
     content: SkillContent
@@ -77,12 +77,6 @@ class Replay:
     )
     must_change: bool = True
     """Whether a check must fail before the steps; one that passes anyway shows nothing about them."""
-    baseline: WorkspaceBaseline | None = None
-    """The earlier state of the checkout; without it, committed changes of the checks are not noticed."""
-
-    def on(self, baseline: WorkspaceBaseline) -> Replay:
-        """Return the same replay, compared with the workspace as it was when the skill was shown."""
-        return self if self.baseline else replace(self, baseline=baseline)
 
     def verify(self) -> Check:
         """Run the steps and the checks."""

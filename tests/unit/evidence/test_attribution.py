@@ -10,8 +10,7 @@ import pytest
 from tacit.domain.evidence import Following
 from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.evidence.attribution import align
-from tacit.evidence.attribution import Alignment
+from tacit.evidence.attribution import Alignment, align
 from tests.unit.making import attempt, bash_steps, call, content, edit, shell
 
 FOLLOWED, PARTLY = Following.FOLLOWED, Following.PARTLY

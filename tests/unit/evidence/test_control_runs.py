@@ -14,10 +14,10 @@ from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.holdout import is_held_back
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.evidence import control_runs
 from tacit.evidence.control_runs import LEAST, ControlDraw, DrawnSelection, control_id, unproven
 from tacit.store import open_store

@@ -21,7 +21,7 @@ from tacit.domain.evidence import Use
 from tacit.evidence.independence.build_files import Deciding
 from tacit.evidence.independence.repository import begun_with
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
-from tacit.evidence.verifiers import Command, Tests
+from tacit.evidence.verifiers.checks import Command, Tests
 from tests.raising import raises
 
 NOW = datetime.now(UTC)

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Use
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.unit.making import NOW
 

@@ -15,7 +15,7 @@ from tacit.domain.evidence import Use
 from tacit.evidence.independence.build_files import files_run, programs_of
 from tacit.evidence.independence.repository import Repository
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
-from tacit.evidence.verifiers import Command, verify
+from tacit.evidence.verifiers.checks import Command, verify
 
 FILES = {
     "app.py": "x = 1\n",

@@ -14,8 +14,7 @@ from tacit.domain.evidence import Use
 from tacit.domain.ports import Check
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.evidence.replay import Replay
-from tacit.evidence.verifiers import CIResult, Command, FileState, Person, Tests
-from tacit.evidence.verifiers.project_checks import Postconditions
+from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Person, Postconditions, Tests
 from tacit.evidence.verifiers.registry import BUILT_IN, Context, described, verifier
 from tests.raising import raises
 

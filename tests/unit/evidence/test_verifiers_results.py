@@ -15,8 +15,7 @@ from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Grade
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
-from tacit.evidence.verifiers import CIResult, Command, FileState, Person, Tests
-from tacit.evidence.verifiers.project_checks import Postconditions, State, is_own
+from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Person, Postconditions, State, Tests, is_own
 from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit
 from tests.raising import raises
 

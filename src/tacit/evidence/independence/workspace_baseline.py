@@ -14,10 +14,11 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from tacit.config.environment import check_environment, is_usual_place
 from tacit.domain.evidence import Use
@@ -252,6 +253,24 @@ class WorkspaceBaseline:
         called = [found for text in texts for found in programs_of(text, self.folder, search_path=search_path)]
         odd = odd_place(called, self.folder) if self.strict and not search_path else ""
         return odd or brought(called, self.folder, is_newer=self.is_newer, search_path=search_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineCheck:
+    """A check that is compared with the workspace as it was when the skill was shown."""
+
+    baseline: WorkspaceBaseline | None = None
+    """The earlier state of the workspace; without it, changes of the check are not noticed."""
+    reservation: str = ""
+    """A doubt that is known already when the check is chosen."""
+
+    def on(self, baseline: WorkspaceBaseline) -> Self:
+        """Return the same check with a baseline; one that has a baseline keeps it."""
+        return self if self.baseline else replace(self, baseline=baseline)
+
+    def folder(self, cwd: Path | None) -> Path:
+        """Return where the check runs: in a folder that it names, or in that of the baseline."""
+        return (cwd or (self.baseline.folder if self.baseline else Path.cwd())).resolve()
 
 
 def _is_prose(path: str) -> bool:

@@ -21,9 +21,17 @@ from tacit.domain.skill import SkillContent
 from tacit.evidence.check_strength import COUNTS, has_target, is_phony, why_not_whole
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 from tacit.evidence.replay import Replay
-from tacit.evidence.verifiers.command import Command, Tests, weakness
-from tacit.evidence.verifiers.project_checks import FileState, Person, Postconditions, is_own, own_checks
-from tacit.evidence.verifiers.test_results import CIResult
+from tacit.evidence.verifiers.checks import (
+    CIResult,
+    Command,
+    FileState,
+    Person,
+    Postconditions,
+    Tests,
+    is_own,
+    own_checks,
+    weakness,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

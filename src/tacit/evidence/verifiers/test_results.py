@@ -1,23 +1,13 @@
-"""Test results: counts from the output of a test run, from a JUnit report, or from the result file of a CI run.
-
-A CI result must be newer than the use, belong to the commit that is checked out where it names one, and show that
-something ran. A file in the workspace is in doubt, because the run itself could have written it.
-"""
+"""Test results: counts from the output of a test run, or from a JUnit report."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
 from xml.parsers import expat
 
-from tacit.config.checkout import checked_out
 from tacit.domain.errors import VerifierOutage
-from tacit.domain.ports import Check
-from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _COUNTED = re.compile(
@@ -195,127 +185,3 @@ def parse_junit(data: bytes, name: str) -> Report:
             f"{name} is no JUnit report", code="invalid_report", hint="give the XML that the test run wrote"
         )
     return report
-
-
-_GOOD = frozenset({"success", "passed", "pass", "succeeded", "ok", "green"})
-_BAD = frozenset({"failure", "failed", "fail", "error", "errored", "timed_out", "startup_failure", "red", "broken"})
-_LEFT_OUT = frozenset({"skipped", "neutral", "notrun", "not_run", "disabled"})
-_UNFINISHED = ("queued", "in_progress", "waiting", "pending", "requested", "cancelled", "running")
-_VERDICT = ("conclusion", "result", "outcome", "status", "state")
-_COMMIT = ("head_sha", "commit", "sha", "commit_sha", "commit_id")
-_LISTS = ("check_runs", "workflow_runs", "jobs", "checks", "statuses", "runs")
-_COUNTS = {
-    "passed": ("passed", "numPassedTests", "successes"),
-    "failed": ("failed", "failures", "errors", "numFailedTests", "error"),
-    "left_out": ("skipped", "numPendingTests", "ignored", "xfailed", "pending"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CIResult:
-    """The result file of a CI run."""
-
-    path: Path
-    cwd: Path | None = None
-    _: KW_ONLY
-    baseline: WorkspaceBaseline | None = None
-    reservation: str = ""
-
-    def on(self, baseline: WorkspaceBaseline) -> CIResult:
-        """Return the same check, compared with the workspace as it was when the skill was shown."""
-        return self if self.baseline else replace(self, baseline=baseline)
-
-    def verify(self) -> Check:
-        """Read it."""
-        folder = (self.cwd or (self.baseline.folder if self.baseline else Path.cwd())).resolve()
-        file = (folder / self.path).resolve()
-        data = read_bytes(file)
-        if self.baseline and not self.baseline.is_newer(file):
-            _no_evidence(
-                "result_too_old",
-                f"{self.path.name} is older than the use of the skill",
-                "give the result of a run after it",
-            )
-        counted, commits = _junit(data, file) if data.lstrip().startswith(b"<") else _json(data, file)
-        here = checked_out(folder)
-        for commit in filter(None, commits):
-            if not re.fullmatch(r"[0-9a-f]{7,64}", commit) or not here.startswith(commit):
-                _no_evidence(
-                    "other_commit",
-                    f"{self.path.name} is of another commit ({commit[:12]})",
-                    f"checked out is {here[:12] or 'none'}",
-                )
-        if not counted.passed and not counted.failed:
-            _no_evidence(
-                "no_test_ran",
-                f"{self.path.name} shows no test that ran ({counted})",
-                "give the result of a run that tested something",
-            )
-        inside = f"{self.path.name} is in the workspace, where the run itself could write it"
-        doubt = self.reservation or (inside if file.is_relative_to(folder) else "")
-        return Check(passed=not counted.failed, verifier=f"ci: {file.name}", detail=str(counted), doubt=doubt)
-
-
-def _junit(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
-    report = parse_junit(data, str(file))
-    return report.count_results, report.commits
-
-
-def _json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        _no_evidence("invalid_report", f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
-    found = list(_verdicts(document))
-    if not found:
-        _no_evidence(
-            "no_conclusion",
-            f"{file} states no conclusion",
-            'such as {"conclusion": "success", "head_sha": …, "tests": 12}',
-        )
-    return _sum([each for each, _ in found]), [commit for _, commit in found if commit]
-
-
-def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
-    """The counts of each run in a document, with its commit."""
-    if isinstance(document, list):
-        for item in document[:10_000]:
-            yield from _verdicts(item)
-    elif isinstance(document, Mapping):
-        runs = next((document[name] for name in _LISTS if isinstance(document.get(name), list)), None)
-        commit = next((str(document[name]) for name in _COMMIT if isinstance(document.get(name), str)), "")
-        if runs is not None:
-            yield from ((counted, own or commit) for counted, own in _verdicts(runs))
-        elif counted := _counted_run(document):
-            yield counted, commit
-
-
-def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
-    """The counts of one run: of its tests, or else of its conclusion."""
-    if document.get("status") in _UNFINISHED or document.get("conclusion") == "cancelled":
-        _no_evidence("run_not_ended", "a run in it has not ended", "wait for it, and give the result then")
-    verdict = next((str(document[name]).casefold() for name in _VERDICT if isinstance(document.get(name), str)), "")
-    summary = document.get("summary") if isinstance(document.get("summary"), Mapping) else document
-    assert isinstance(summary, Mapping)
-    counts = {name: sum(_number(summary.get(key)) for key in keys) for name, keys in _COUNTS.items()}
-    total = max(_number(summary.get(key)) for key in ("tests", "total", "numTotalTests"))
-    if total and not counts["passed"]:
-        counts["passed"] = max(total - counts["failed"] - counts["left_out"], 0) if verdict in _GOOD else 0
-    tests = ResultCounts(**counts)
-    if any(key in summary for key in ("tests", "total", "numTotalTests")) or tests != ResultCounts():
-        return replace(tests, failed=tests.failed or 1) if verdict in _BAD else tests
-    if verdict in _GOOD | _BAD | _LEFT_OUT:
-        return ResultCounts(verdict in _GOOD, verdict in _BAD, verdict in _LEFT_OUT)
-    return None
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _sum(found: list[ResultCounts]) -> ResultCounts:
-    return ResultCounts(sum(t.passed for t in found), sum(t.failed for t in found), sum(t.left_out for t in found))
-
-
-def _no_evidence(code: str, message: str, hint: str) -> NoReturn:
-    raise VerifierOutage(message, code=code, hint=hint)

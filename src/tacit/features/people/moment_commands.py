@@ -19,7 +19,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase
 from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
-from tacit.evidence.verifiers import Command
+from tacit.evidence.verifiers.checks import Command
 from tacit.features.people.commands import forecast
 from tacit.features.people.intake_commands import intake
 from tacit.features.people.moments import MomentList, Moments

@@ -1,0 +1,498 @@
+"""Verifiers: checks that Tacit runs itself, so that an outcome is verified.
+
+A check is a command with its exit status, a test run, the state of a file, a person's verdict, the postconditions of skills, or the
+result file of a CI run. One that cannot be run, or that ran nothing, raises `VerifierOutage`, which is no evidence. One that
+the run itself could influence counts as a self-report (`Check.doubt`). A command runs with the rights of its caller, unconfined;
+give it only commands you would run yourself. Verifiers by name, and those of other packages, are in `registry`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+from tacit.config.checkout import checked_out
+from tacit.config.environment import check_environment
+from tacit.domain.errors import Mistake, VerifierOutage
+from tacit.domain.evidence import Grade, Use
+from tacit.domain.ports import Check, Verifier
+from tacit.domain.skill import SkillContent
+from tacit.evidence.check_strength import misaimed, shows_nothing
+from tacit.evidence.independence.workspace_baseline import BaselineCheck, WorkspaceBaseline
+from tacit.evidence.replay import checks_of, filled
+from tacit.evidence.verifiers.test_results import ResultCounts, count_results, parse_junit, read_bytes, read_junit
+from tacit.text.exit_status import masks_exit
+from tacit.text.shell import parse_command
+
+_DETAIL_CHARACTERS = 400
+_COUNTING = frozenset({"pytest", "py.test", "unittest"})
+"""Test runners that always print how many tests they ran."""
+_SIGNAL_STATUS = 128
+"""A shell adds this to the signal that ended a command: the tests crashed before they printed a result."""
+
+
+def verify(verifier: Verifier, *, use: Use, project: Path | None) -> Check:
+    """Run a verifier for a use, in its own folder if it names one, else in the current folder of the project."""
+    folder = getattr(verifier, "cwd", None) or getattr(verifier, "checkout", None)
+    if folder is None and project is not None:
+        folder = Path.cwd() if Path.cwd().is_relative_to(project) else project
+    if folder is not None and isinstance(verifier, BaselineCheck):
+        verifier = verifier.on(WorkspaceBaseline.of(use, Path(folder)))
+    return verifier.verify()
+
+
+@dataclass(frozen=True, slots=True)
+class Command(BaselineCheck):
+    """A shell command whose exit status is the outcome: 0 passed, anything else failed."""
+
+    command: str
+    cwd: Path | None = None
+    timeout_s: float = 600.0
+    _: KW_ONLY
+    search_path: str = ""
+    """The search path for its programs; empty: that of this process, without the workspace."""
+
+    def on(self, baseline: WorkspaceBaseline) -> Self:
+        """Return the same check with a baseline, and with a doubt if it does not look at the work."""
+        doubt = self.reservation or misaimed(self.command, str(self.cwd or baseline.folder))
+        return self if self.baseline else replace(self, baseline=baseline, reservation=doubt)
+
+    def verify(self) -> Check:
+        """Run the command."""
+        status, output, doubt = self._run()
+        found = count_results(output) if _counts(self.command) else None
+        if _counts(self.command):
+            _require_a_run(self.command, status, found)
+        if status == 0 and found and found.failed:
+            doubt = doubt or f"it ended with status 0 although its output says {found}"
+        return Check(
+            passed=status == 0, verifier=self.command, detail=output.strip()[-_DETAIL_CHARACTERS:], doubt=doubt
+        )
+
+    def _run(self) -> tuple[int, str, str]:
+        """Exit status, output, and why the check is not independent of the run that it judges."""
+        began_s = time.time()  # before anything is read, so that later changes are noticed
+        doubt = self.reservation or weakness(self.command)
+        if self.baseline and not doubt:
+            doubt = self.baseline.doubt(self.command, search_path=self.search_path)
+        folder = self.folder(self.cwd)
+        status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
+        if self.baseline and not doubt:
+            doubt = self.baseline.disturbed(began_s, self.command)
+        return status, output, doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Tests(Command):
+    """A test run: its output, or the JUnit report that it writes, must show that a test ran and that none failed."""
+
+    __test__ = False
+    """Keeps pytest from collecting it."""
+
+    _: KW_ONLY
+    report: Path | None = None
+    """The JUnit file that the run writes, relative to its folder; None: its output is read."""
+
+    def verify(self) -> Check:
+        """Run the tests and count."""
+        report = self.folder(self.cwd) / self.report if self.report else None
+        if report:
+            report.unlink(missing_ok=True)  # an old report must not count for this run
+        status, output, doubt = self._run()
+        found = read_junit(report).count_results if report else count_results(output)
+        _require_a_run(self.command, status, found)
+        failed = status != 0 or found is None or found.failed > 0
+        if failed and status == 0:
+            doubt = doubt or "it ended with status 0 although a test failed"
+        detail = f"{found or 'crashed'}\n{output.strip()[-_DETAIL_CHARACTERS:]}"
+        return Check(passed=not failed, verifier=self.command, detail=detail, doubt=doubt)
+
+
+def weakness(command: str) -> str:
+    """Return why the exit status of a command proves nothing; empty if it does."""
+    if shows_nothing(command):
+        return f"`{command}` cannot fail, so passing shows nothing"
+    return f"the exit status of `{command}` can hide a failure" if masks_exit(command) else ""
+
+
+def _counts(command: str) -> bool:
+    return any(part.program in _COUNTING for part in parse_command(command))
+
+
+def _require_a_run(command: str, status: int, found: ResultCounts | None) -> None:
+    """Raise unless tests ran: nothing collected and everything skipped are no evidence."""
+    hint = "let it run at least one test, and print how many"
+    if found is None and not _crashed(status):
+        raise VerifierOutage(
+            f"the output of `{command}` does not show that any test ran (exit {status})", code="no_test_ran", hint=hint
+        )
+    if found and not found.passed and not found.failed:
+        raise VerifierOutage(f"`{command}` ran no test ({found})", code="no_test_ran", hint=hint)
+
+
+def _crashed(status: int) -> bool:
+    return status < 0 or status > _SIGNAL_STATUS
+
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SIGNAL_BASE = 128
+"""A shell adds this to the signal that ended a command."""
+_FROM_OUTSIDE = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+"""Signals from outside the work; a crash (segmentation fault, abort) is a failure."""
+
+
+def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") -> tuple[int, str]:
+    """Run a command to its end; a missing program, a kill from outside or a timeout is an outage."""
+    if not command.strip():
+        raise VerifierOutage(
+            "there is no command to run", code="no_command", hint="give a command whose exit status shows the outcome"
+        )
+    with tempfile.TemporaryDirectory() as caches:
+        environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
+        status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
+    if status in (_NOT_EXECUTABLE, _NOT_FOUND):
+        hint = "install the program or correct the command; no outcome was recorded"
+        raise VerifierOutage(f"`{command}` could not be run (exit {status})", code="command_not_runnable", hint=hint)
+    killer = -status if status < 0 else status - _SIGNAL_BASE
+    if killer in _FROM_OUTSIDE:
+        raise VerifierOutage(f"`{command}` was killed by signal {killer}", code="command_killed", hint="run it again")
+    return status, output.decode("utf-8", "replace")
+
+
+def _ended(command: str, folder: Path, *, environment: dict[str, str], timeout_s: float) -> tuple[int, bytes]:
+    """Exit status and output. The command gets its own process group, so that all of it ends at a timeout."""
+    try:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise VerifierOutage(
+            f"`{command}` could not be started: {error}", code="command_not_started", hint="check the folder"
+        ) from error
+    with process:
+        try:
+            output, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            hint = "give it more time, or check something smaller"
+            raise VerifierOutage(
+                f"`{command}` did not end within {timeout_s:g} s", code="timeout", hint=hint
+            ) from error
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, output
+
+
+_MOST_BYTES = 256 * 1024 * 1024
+
+
+class State(StrEnum):
+    """What can be checked of a file."""
+
+    EXISTS = "exists"
+    ABSENT = "absent"
+    CONTAINS = "contains"
+    SHA256 = "sha256"
+    CHANGED = "changed"
+    """Since the skill was shown; needs a baseline."""
+
+
+_VALUES = {State.CONTAINS: " TEXT", State.SHA256: " HASH"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileState(BaselineCheck):
+    """A condition on one file."""
+
+    path: str
+    state: State = State.EXISTS
+    value: str = ""
+    _: KW_ONLY
+    cwd: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> FileState:
+        """Read `PATH`, `PATH exists`, `PATH absent`, `PATH changed`, `PATH contains TEXT` or `PATH sha256 HASH`."""
+        found = re.fullmatch(
+            r"(?P<path>\S.*?)(?:\s+(?P<state>exists|absent|changed|contains|sha256)(?:\s+(?P<value>.+))?)?\s*",
+            text.strip(),
+        )
+        if found and not found["state"] and re.search(r"\s", found["path"]):
+            words = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
+            raise Mistake(
+                f"{text!r} is no condition on a file",
+                code="invalid_file_check",
+                hint=f"use one of: {words}; a name with spaces needs one too",
+            )
+        state = State(found["state"] or "exists") if found else State.EXISTS
+        value = (found["value"] or "") if found else ""
+        if not found or bool(value) != (state in (State.CONTAINS, State.SHA256)):
+            raise Mistake(
+                f"{text!r} is no condition on a file",
+                code="invalid_file_check",
+                hint="such as `dist/app.js exists` or `VERSION contains 2.0`",
+            )
+        if state is State.SHA256 and not re.fullmatch(r"[0-9a-fA-F]{64}", value):
+            raise Mistake(
+                f"{value!r} is no SHA-256",
+                code="invalid_file_check",
+                hint="64 hexadecimal digits, as `sha256sum FILE` prints them",
+            )
+        return cls(found["path"], state, value)
+
+    def verify(self) -> Check:
+        """Check the file."""
+        folder = self.folder(self.cwd)
+        file = folder / self.path
+        if not file.resolve().is_relative_to(folder):
+            raise VerifierOutage(
+                f"{self.path} is outside the workspace", code="outside_workspace", hint="name a file of the workspace"
+            )
+        data = _file_content(file)
+        holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
+        words = f"{self.path} {self.state} {self.value}".strip()
+        doubt = self.reservation or (f"{words}: this held before the run" if holds and self._was_so(file) else "")
+        return Check(passed=holds, verifier=f"file: {words}", detail=_detail_of(data), doubt=doubt)
+
+    def _is_so(self, data: bytes | None) -> bool:
+        if self.state is State.ABSENT or data is None:
+            return self.state is State.ABSENT and data is None
+        if self.state is State.CONTAINS:
+            return self.value.encode() in data
+        return self.state is State.EXISTS or hashlib.sha256(data).hexdigest() == self.value.lower()
+
+    def _changed(self, file: Path, data: bytes | None) -> bool:
+        if self.baseline is None:
+            raise VerifierOutage(
+                "the time of the use is not known",
+                code="no_baseline",
+                hint="record it for a use, or check something else of the file",
+            )
+        before = self.baseline.held_before(file)
+        return data != before if before is not None or data is None else self.baseline.is_newer(file)
+
+    def _was_so(self, file: Path) -> bool:
+        if self.baseline is None or self.state is State.CHANGED:
+            return False
+        before = self.baseline.held_before(file)
+        if before is None and self.state is not State.ABSENT and not self.baseline.is_newer(file):
+            return True  # unchanged since, committed or not
+        return self._is_so(before)
+
+
+def _file_content(file: Path) -> bytes | None:
+    """The content; None if there is no file."""
+    try:
+        if not file.is_file():
+            if file.exists():
+                raise VerifierOutage(f"{file.name} is no regular file", code="not_a_file", hint="name a file")
+            return None
+        if file.stat().st_size > _MOST_BYTES:
+            raise VerifierOutage(
+                f"{file.name} is too large", code="file_too_large", hint=f"at most {_MOST_BYTES} bytes"
+            )
+        return file.read_bytes()
+    except OSError as error:
+        raise VerifierOutage(
+            f"cannot read {file.name}: {error.strerror}", code="unreadable_file", hint="check its permissions"
+        ) from error
+
+
+def _detail_of(data: bytes | None) -> str:
+    return "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person's verdict."""
+
+    passed: bool
+    by: str
+    note: str = ""
+
+    def verify(self) -> Check:
+        """Return the verdict."""
+        if not self.by.strip():
+            raise VerifierOutage("a person's verdict needs their name", code="name_missing", hint="give by=")
+        return Check(passed=self.passed, verifier=f"person: {self.by}", detail=self.note, grade=Grade.HUMAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Postconditions(BaselineCheck):
+    """The checks of the postconditions of one or more skills."""
+
+    contents: Sequence[SkillContent]
+    cwd: Path | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    timeout_s: float = 600.0
+
+    def verify(self) -> Check:
+        """Run each check; the first that fails decides."""
+        checks = [filled(content, check, self.parameters) for content in self.contents for check in checks_of(content)]
+        if not checks:
+            raise VerifierOutage("no skill was given", code="not_checkable", hint="name the use of a skill")
+        found: list[Check] = []
+        for check in dict.fromkeys(checks):
+            found.append(Command(check, self.cwd, self.timeout_s, baseline=self.baseline).verify())
+            if not found[-1].passed:
+                break
+        named = "postconditions: " + "; ".join(dict.fromkeys(checks))
+        doubt = next((one.doubt for one in found if one.doubt), "")
+        return Check(passed=found[-1].passed, verifier=named, detail=found[-1].detail, doubt=doubt)
+
+
+def own_checks(contents: Sequence[SkillContent]) -> set[str]:
+    """Return the check commands of skills."""
+    return {condition.check for content in contents for condition in content.postconditions if condition.check.strip()}
+
+
+def is_own(command: str, contents: Sequence[SkillContent]) -> bool:
+    """Whether a command is a skill's own check, with values for its parameters."""
+    for content in contents:
+        for check in own_checks([content]):
+            pattern = re.escape(check)
+            for parameter in content.parameters:
+                pattern = pattern.replace(re.escape(f"{{{parameter.name}}}"), r"[\w@%+=:,./-]+")
+            if re.fullmatch(pattern, command):
+                return True
+    return False
+
+
+_GOOD = frozenset({"success", "passed", "pass", "succeeded", "ok", "green"})
+_BAD = frozenset({"failure", "failed", "fail", "error", "errored", "timed_out", "startup_failure", "red", "broken"})
+_LEFT_OUT = frozenset({"skipped", "neutral", "notrun", "not_run", "disabled"})
+_UNFINISHED = ("queued", "in_progress", "waiting", "pending", "requested", "cancelled", "running")
+_VERDICT = ("conclusion", "result", "outcome", "status", "state")
+_COMMIT = ("head_sha", "commit", "sha", "commit_sha", "commit_id")
+_LISTS = ("check_runs", "workflow_runs", "jobs", "checks", "statuses", "runs")
+_COUNTS = {
+    "passed": ("passed", "numPassedTests", "successes"),
+    "failed": ("failed", "failures", "errors", "numFailedTests", "error"),
+    "left_out": ("skipped", "numPendingTests", "ignored", "xfailed", "pending"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CIResult(BaselineCheck):
+    """The result file of a CI run.
+
+    It must be newer than the use, belong to the commit that is checked out where it names one, and show that something ran. A
+    file in the workspace is in doubt, because the run itself could have written it.
+    """
+
+    path: Path
+    cwd: Path | None = None
+
+    def verify(self) -> Check:
+        """Read it."""
+        folder = self.folder(self.cwd)
+        file = (folder / self.path).resolve()
+        data = read_bytes(file)
+        if self.baseline and not self.baseline.is_newer(file):
+            _no_evidence(
+                "result_too_old",
+                f"{self.path.name} is older than the use of the skill",
+                "give the result of a run after it",
+            )
+        counted, commits = _junit(data, file) if data.lstrip().startswith(b"<") else _json(data, file)
+        here = checked_out(folder)
+        for commit in filter(None, commits):
+            if not re.fullmatch(r"[0-9a-f]{7,64}", commit) or not here.startswith(commit):
+                _no_evidence(
+                    "other_commit",
+                    f"{self.path.name} is of another commit ({commit[:12]})",
+                    f"checked out is {here[:12] or 'none'}",
+                )
+        if not counted.passed and not counted.failed:
+            _no_evidence(
+                "no_test_ran",
+                f"{self.path.name} shows no test that ran ({counted})",
+                "give the result of a run that tested something",
+            )
+        inside = f"{self.path.name} is in the workspace, where the run itself could write it"
+        doubt = self.reservation or (inside if file.is_relative_to(folder) else "")
+        return Check(passed=not counted.failed, verifier=f"ci: {file.name}", detail=str(counted), doubt=doubt)
+
+
+def _junit(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
+    report = parse_junit(data, str(file))
+    return report.count_results, report.commits
+
+
+def _json(data: bytes, file: Path) -> tuple[ResultCounts, list[str]]:
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        _no_evidence("invalid_report", f"{file} is neither JUnit XML nor JSON", "give the result file of a CI run")
+    found = list(_verdicts(document))
+    if not found:
+        _no_evidence(
+            "no_conclusion",
+            f"{file} states no conclusion",
+            'such as {"conclusion": "success", "head_sha": …, "tests": 12}',
+        )
+    return _sum([each for each, _ in found]), [commit for _, commit in found if commit]
+
+
+def _verdicts(document: Any) -> Iterator[tuple[ResultCounts, str]]:
+    """The counts of each run in a document, with its commit."""
+    if isinstance(document, list):
+        for item in document[:10_000]:
+            yield from _verdicts(item)
+    elif isinstance(document, Mapping):
+        runs = next((document[name] for name in _LISTS if isinstance(document.get(name), list)), None)
+        commit = next((str(document[name]) for name in _COMMIT if isinstance(document.get(name), str)), "")
+        if runs is not None:
+            yield from ((counted, own or commit) for counted, own in _verdicts(runs))
+        elif counted := _counted_run(document):
+            yield counted, commit
+
+
+def _counted_run(document: Mapping[str, Any]) -> ResultCounts | None:
+    """The counts of one run: of its tests, or else of its conclusion."""
+    if document.get("status") in _UNFINISHED or document.get("conclusion") == "cancelled":
+        _no_evidence("run_not_ended", "a run in it has not ended", "wait for it, and give the result then")
+    verdict = next((str(document[name]).casefold() for name in _VERDICT if isinstance(document.get(name), str)), "")
+    summary = document.get("summary") if isinstance(document.get("summary"), Mapping) else document
+    assert isinstance(summary, Mapping)
+    counts = {name: sum(_number(summary.get(key)) for key in keys) for name, keys in _COUNTS.items()}
+    total = max(_number(summary.get(key)) for key in ("tests", "total", "numTotalTests"))
+    if total and not counts["passed"]:
+        counts["passed"] = max(total - counts["failed"] - counts["left_out"], 0) if verdict in _GOOD else 0
+    tests = ResultCounts(**counts)
+    if any(key in summary for key in ("tests", "total", "numTotalTests")) or tests != ResultCounts():
+        return replace(tests, failed=tests.failed or 1) if verdict in _BAD else tests
+    if verdict in _GOOD | _BAD | _LEFT_OUT:
+        return ResultCounts(verdict in _GOOD, verdict in _BAD, verdict in _LEFT_OUT)
+    return None
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _sum(found: list[ResultCounts]) -> ResultCounts:
+    return ResultCounts(sum(t.passed for t in found), sum(t.failed for t in found), sum(t.left_out for t in found))
+
+
+def _no_evidence(code: str, message: str, hint: str) -> NoReturn:
+    raise VerifierOutage(message, code=code, hint=hint)
