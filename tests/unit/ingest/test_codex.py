@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.trajectory import Origin
 from tacit.domain.stored import Mark
-from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
+from tacit.domain.trajectory import Origin, Role, Step, StepResult, Trajectory, Usage
 from tacit.ingest import read
 from tacit.ingest.codex import CodexReader
 from tacit.ingest.log_files import Parts

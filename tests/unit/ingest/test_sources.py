@@ -226,7 +226,7 @@ class TestOtherPackages:
         put(tmp_path / "logs" / "part-1.log", "FOREIGN\nread with main\n")
         code = (
             "from pathlib import Path; from tacit.ingest import read\n"
-            "from tacit.ingest.discovery import NewAttempts, transcript\n"
+            "from tacit.ingest.sources import NewAttempts, transcript\n"
             "print([t.task.text for t in read('logs', on_problem=lambda problem: None)])\n"
             "path = Path('logs/main.log')\n"
             "first = NewAttempts(transcript(path), None, on_problem=lambda problem: None)\n"

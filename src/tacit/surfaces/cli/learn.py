@@ -23,7 +23,7 @@ from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured, capture_transcript, combined
-from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
+from tacit.ingest.sources import PLACES, Transcript, client_homes, project_of, transcripts
 from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database

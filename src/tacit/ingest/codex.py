@@ -1,7 +1,7 @@
-"""One thread's records, in file order → its attempts, each as soon as it is over. Joins calls with what came of them.
+"""Codex's rollout files → trajectories: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, one thread in each.
 
-A turn's settings and what hooks say before a prompt stand before the prompt itself; both belong to the attempt that the
-prompt begins, so they are held until then, and an attempt is read again from where its turn begins. Reasoning is not kept.
+A subagent is a thread with a file of its own, which names the session it works for. Where a task begins and ends is
+decided by the collector of attempts; redaction happens elsewhere.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import shlex
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
-from tacit.ingest.codex.codex_records import (
+from tacit.ingest.codex_records import (
     RUNNING,
     CodexEvent,
     CodexItem,
@@ -39,7 +42,85 @@ from tacit.ingest.codex.codex_records import (
     untold,
     within,
 )
-from tacit.ingest.log_files import Line, Place, bounded, bounded_value, count_of, decode, moment_of, text_of
+from tacit.ingest.log_files import (
+    Line,
+    Part,
+    Parts,
+    Place,
+    bounded,
+    bounded_value,
+    count_of,
+    decode,
+    holds_json,
+    moment_of,
+    numbered_lines,
+    text_of,
+)
+
+_MARKS = (b'"session_meta"', b'"event_msg"', b'"response_item"')
+_HEAD_LINES = 8
+_ID_CHARACTERS = 36
+
+_record = msgspec.json.Decoder(CodexRecord)
+
+
+class CodexReader:
+    """Reads Codex's rollouts."""
+
+    name = "codex"
+
+    def recognises(self, head: bytes, path: Path | None) -> bool:
+        """Whether the first bytes hold the keys that only this client writes."""
+        return holds_json(head, path) and b'"payload"' in head and any(mark in head for mark in _MARKS)
+
+    def session_file(self, path: Path) -> Path | None:
+        """Every rollout is read on its own."""
+        return None
+
+    def read(self, path: Path, *, start: Mark | None = None) -> Parts:
+        """Yield the attempts from the mark on; a line that cannot be read is raised, and the next call goes on."""
+        return Parts(_parts(path, start))
+
+
+def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
+    thread = CodexThread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
+    if start is not None and start.offset:
+        _meet(thread, path)
+    for line in numbered_lines(path, start=start):
+        if isinstance(line, InvalidTrajectory):
+            yield line
+            continue
+        place = Place(str(path), line.number)
+        try:
+            finished = thread.add(decode(_record, line.data, place), line, place)
+        except InvalidTrajectory as problem:
+            # The client may be writing this very line.
+            if line.ended:
+                yield problem
+        else:
+            if finished is not None:
+                yield finished
+    if thread.mark is not None:
+        yield thread.mark
+    last = thread.finish()
+    if last is not None:
+        yield last
+
+
+def _meet(thread: CodexThread, path: Path) -> None:
+    """Let the thread know what its file's first record says, when the rest is read from further on."""
+    for line in islice(numbered_lines(path), _HEAD_LINES):
+        if not isinstance(line, Line):
+            continue
+        place = Place(str(path), line.number)
+        try:
+            record = decode(_record, line.data, place)
+            if record.type == "session_meta":
+                thread.meet(record, place)
+                return
+        except InvalidTrajectory:
+            continue  # told when the file was read from its beginning
+
 
 _EDITOR = "# Context from my IDE setup:"
 _REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
@@ -230,7 +311,6 @@ def _decoded(arguments: Any) -> dict[str, Any]:
         return {"input": text_of(arguments)} if arguments else {}
 
 
-NAME = "codex"
 _CALLING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _TURNS_KEPT = 64
@@ -254,7 +334,7 @@ class CodexThread:
         """Follow the thread of this id; the first record may name it otherwise, and say that it is a subagent's."""
         self._source = source
         self._id = thread_id
-        self._attempts = Attempts(client=NAME, source=source)
+        self._attempts = Attempts(client=CodexReader.name, source=source)
         self._is_met = self._is_fork = self._is_subagent = self._is_copy = self._is_asked = False
         self._has_items = self._has_counts = False
         self._is_due = False  # whether an answer has not been counted; older versions write some counts twice
@@ -324,7 +404,7 @@ class CodexThread:
         if self._is_subagent:
             parent = text_of(meta.session_id) or text_of(meta.parent_thread_id)
             session_id = parent if parent != self._id else ""
-            self._attempts = Attempts(client=NAME, source=self._source, agent_id=self._id)
+            self._attempts = Attempts(client=CodexReader.name, source=self._source, agent_id=self._id)
         branch = text_of(meta.git.branch) if meta.git else ""
         version = text_of(meta.cli_version)
         self._attempts.session.note(session_id=session_id, workspace=self._workspace, version=version, branch=branch)
