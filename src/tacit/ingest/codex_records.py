@@ -169,6 +169,8 @@ def untold(program: Program, output: str) -> list[Untold]:
         return [Untold(result_of_words(messages), messages, patch=patches[0])]
     commands = [command for command in _commands(program.code) if command not in program.commands]
     if not output.startswith(_BROKEN):
+        if _STOPPED.match(output):
+            return []  # its calls leave items when they have stopped
         if not program.commands and not program.patches:
             return _calls_of_code(patches, commands, output)
         return _unseen(program, commands[0], output) if commands else []
