@@ -1,7 +1,8 @@
 """Where the store is: a starting folder and the environment → a `StoreLocation`. Finding it creates nothing.
 
-Variables that the checkout's own files set must not redirect the store, the home or the settings: a client starts hooks with the
-variables of the project's `.claude/settings.json`, direnv loads `.envrc`, and a stranger may have written those files. Hooks run hundreds of times a day, so this module imports only `os` and the errors.
+Variables that the checkout's own files set must not redirect the store, the home or the settings: a client starts hooks
+with the variables of the project's `.claude/settings.json`, direnv loads `.envrc`, and a stranger may have written both.
+Hooks run hundreds of times a day, so this module imports only `os` and the errors.
 """
 
 from __future__ import annotations

@@ -38,6 +38,12 @@ STATED_KINDS = RULE_KINDS | {Kind.LESSON}
 """Kinds whose content is in their sentences, not in their steps."""
 
 
+CALL_TAG = "call:"
+"""Begins the tag of a lesson that names the form of the call that fails."""
+BEFORE_TAG = "before"
+"""The tag of a lesson that is worth showing before the call runs."""
+
+
 def parse_kinds(kinds: Sequence[Kind | str] | str | None) -> tuple[Kind, ...] | None:
     """Read one kind or several; nothing stays nothing, which means all."""
     if kinds is None:

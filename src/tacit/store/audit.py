@@ -4,7 +4,7 @@ Links hold times, names, ids and digests, never content, so that the chain still
 knows which records must exist, so that a vanished row is reported as damage and not as an unknown id.
 
 A chain inside a file proves nothing against a rewrite of the whole file. So the newest link is also kept as an anchor in the
-person's home: one file per store, written when a store that was changed is closed. Whoever may write both can still change both.
+person's home: one file per store, written when a changed store is closed. Whoever may write both can still change both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Purging: finds what descends from a source, deletes its rows, and adds a link of the audit chain for each, and tombstones.
 
-A version descends from the trajectories it was learned from, from its parents, and from versions with the same content. Uses and
+A version descends from the trajectories it was learned from, from its parents, and from versions with its content. Uses and
 evidence of a version descend from it: a run that saw bad text is no evidence about anything.
 
 All in the caller's transaction. The chain stays whole: its links hold ids and digests, never content. `secure_delete` and

@@ -6,7 +6,6 @@ and the store's tombstones are added. Other processes may have the store open: t
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -36,19 +35,16 @@ from tacit.store.backup import (
     describe_copy,
     manifest_differences,
     manifest_path,
-    part_names,
     read_manifest,
     remove_stale_parts,
     write_manifest,
 )
 from tacit.store.connection import MEMORY, Connection, damage_of, printable_path, translate_errors
 from tacit.store.encoding import UnreadableRecord
-from tacit.store.integrity import Integrity
-from tacit.store.purge import HASH, Purger
+from tacit.store.purge import HASH
 from tacit.store.record_log import TOMBSTONES_SINCE, RecordLog
-from tacit.store.schema import MIGRATIONS, migrate, schema_of
+from tacit.store.schema import schema_of
 from tacit.store.sqlite_store import Store
-from tacit.store.tables import Tables
 
 ASIDE = "replaced"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
@@ -81,14 +77,14 @@ def check_backup(file: Path) -> CheckedBackup:
     except UnreadableRecord as error:
         damage.append(damage_of("the manifest", "bad_manifest", detail=str(error)))
     try:
-        with _copy_in_memory(file) as (copy, schema):
+        with _opened_copy(file) as (copy, schema):
             if manifest is not None:
-                found = replace(describe_copy(copy, file, at=manifest.at), schema=schema)
+                found = replace(describe_copy(copy.connection, file, at=manifest.at), schema=schema)
                 damage += [
                     damage_of("the manifest", "manifest_mismatch", detail=name)
                     for name in manifest_differences(manifest, _comparable(manifest, found))
                 ]
-            damage += Integrity(Tables(copy), MIGRATIONS).damages()
+            damage += copy.verify()
     except StoreOutage as error:
         damage.append(Damage(subject="the file", problem=error.message, code=error.code))
     return CheckedBackup(manifest=manifest, damage=tuple(damage))
@@ -96,8 +92,8 @@ def check_backup(file: Path) -> CheckedBackup:
 
 def descent_in(file: Path, sources: Iterable[Source]) -> Descent:
     """What a copy of a store has that came from these sources."""
-    with _copy_in_memory(file) as (copy, _):
-        return Purger(Tables(copy)).descent(sources)
+    with _opened_copy(file) as (copy, _):
+        return copy.descent(*sources)
 
 
 def siblings(store: str) -> list[Path]:
@@ -125,16 +121,17 @@ def purge_copy(file: Path, sources: Sequence[Source], tombstones: Sequence[Tombs
     It keeps the time it was made; the manifest also has the time it was purged.
     """
     made_at = _made_at(file) or purge.at
-    with _working_copy(file, place=file) as temporary:
-        store = Store(temporary)
-        try:
-            store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
-            for tombstone in tombstones:
-                store.add(tombstone)
-        finally:
-            store.close()
-        made = list[Manifest]()
-        copy_store(str(temporary), file, overwrite=True, check=lambda copy: made.append(_manifest_of(copy, made_at)))
+    made = list[Manifest]()
+
+    def describe(copy: Path) -> None:
+        with _open_connection(copy) as connection:
+            made.append(describe_copy(connection, copy, at=made_at))
+
+    with _opened_copy(file) as (store, _):
+        store.purge(store.descent(*sources), by=purge.by, at=purge.at, reason=purge.reason)
+        for tombstone in tombstones:
+            store.add(tombstone)
+        copy_store(store.connection.raw, file, overwrite=True, check=describe)
     manifest = replace(made[0], path=str(file.resolve()), purged_at=purge.at)
     if manifest_path(file).exists():
         write_manifest(file, manifest)
@@ -185,14 +182,13 @@ def _restore(
         raise Mistake("a store in memory cannot be restored", code="store_in_memory", hint="choose a file with --store")
     place = Path(target)
     tombstones, manifests = _tombstones_and_backups(place) if keep_tombstones else ([], [])
-    with _working_copy(file, place=place) as temporary:
-        descent = _prepare(temporary, tombstones, manifests, purge)
-        with _open_connection(temporary) as connection:
-            anchor = anchor_of(connection, at=purge.at)
+    with _opened_copy(file) as (copy, _):
+        descent = _prepare(copy, tombstones, manifests, purge)
+        anchor = anchor_of(copy.connection, at=purge.at)
         known = _known_anchors(anchors, target)
         if anchors is not None and known:  # a crash here leaves the store as it was, or as it will be
             anchors.write(target, *known, anchor)
-        aside = _install(temporary, place, at=purge.at, expected=tombstones if keep_tombstones else None)
+        aside = _install(copy.connection, place, at=purge.at, expected=tombstones if keep_tombstones else None)
     if anchors is not None:
         anchors.write(target, anchor)
     return Restored(aside=aside, descent=descent)
@@ -205,33 +201,28 @@ def _known_anchors(anchors: Anchors | None, target: str) -> tuple[Anchor, ...]:
         return ()
 
 
-def _prepare(file: Path, tombstones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
+def _prepare(store: Store, tombstones: Sequence[Tombstone], manifests: Sequence[Manifest], purge: Purge) -> Descent:
     """Purge in the copy what the store it replaces has purged, and note in its chain that it was restored."""
-    store = Store(file)
-    try:
-        known = {found.id for found in store.tombstones()}  # what the backup purged itself may have come back since
-        fresh = [found for found in tombstones if found.id not in known]
-        with store.transaction():
-            descent = store.descent(*(source for found in fresh for source in _source_of(found)))
-            for tombstone in fresh:
-                store.add(tombstone)
-            if not descent.is_empty:
-                store.purge(
-                    replace(descent, sources=()), by=purge.by, at=purge.at, reason="purged before it was restored"
-                )
-            for manifest in manifests:
-                store.add(manifest)
-            store.note_restored(by=purge.by, at=purge.at)
+    known = {found.id for found in store.tombstones()}  # what the backup purged itself may have come back since
+    fresh = [found for found in tombstones if found.id not in known]
+    with store.transaction():
+        descent = store.descent(*(source for found in fresh for source in _source_of(found)))
+        for tombstone in fresh:
+            store.add(tombstone)
         if not descent.is_empty:
-            store.wipe()
-        return descent
-    finally:
-        store.close()
+            reason = "purged before it was restored"
+            store.purge(replace(descent, sources=()), by=purge.by, at=purge.at, reason=reason)
+        for manifest in manifests:
+            store.add(manifest)
+        store.note_restored(by=purge.by, at=purge.at)
+    if not descent.is_empty:
+        store.wipe()
+    return descent
 
 
-def _install(temporary: Path, place: Path, *, at: datetime, expected: Sequence[Tombstone] | None) -> Path | None:
+def _install(copy: Connection, place: Path, *, at: datetime, expected: Sequence[Tombstone] | None) -> Path | None:
     if not place.exists():
-        copy_store(str(temporary), place)
+        copy_store(copy.raw, place)
         return None
     aside = place.with_name(f"{place.name}.{ASIDE}-{at:%Y%m%dT%H%M%SZ}")
     try:
@@ -241,22 +232,22 @@ def _install(temporary: Path, place: Path, *, at: datetime, expected: Sequence[T
     except StoreOutage:
         is_store = False
     if is_store:
-        _overwrite(temporary, place, aside=aside, expected=expected)
+        _overwrite(copy, place, aside=aside, expected=expected)
     else:  # no process can be using it: it is moved away as it is
         for end in ("", *_SQLITE_SUFFIXES):
             with suppress(FileNotFoundError):
                 place.with_name(place.name + end).replace(aside.with_name(aside.name + end))
-        copy_store(str(temporary), place)
+        copy_store(copy.raw, place)
     return aside
 
 
-def _overwrite(temporary: Path, place: Path, *, aside: Path, expected: Sequence[Tombstone] | None) -> None:
+def _overwrite(copy: Connection, place: Path, *, aside: Path, expected: Sequence[Tombstone] | None) -> None:
     """Replace the content of a store that others may have open, in one transaction, keeping the old one aside first.
 
     From the first page on no other process can write, so that the copy is exactly what was replaced.
     """
-    with _open_connection(place) as live, _open_connection(temporary) as source, translate_errors(str(place)):
-        with live.raw.backup("main", source.raw, "main") as pages:
+    with _open_connection(place) as live, translate_errors(str(place)):
+        with live.raw.backup("main", copy.raw, "main") as pages:
             live.patiently(lambda: pages.step(1))
             if expected is not None and _tombstones_and_backups(place)[0] != list(expected):
                 raise StoreOutage(
@@ -313,11 +304,6 @@ def _made_at(file: Path) -> datetime | None:
     return manifest.at if manifest else None
 
 
-def _manifest_of(file: Path, at: datetime) -> Manifest:
-    with _open_connection(file) as connection:
-        return describe_copy(connection, file, at=at)
-
-
 @contextmanager
 def _open_connection(file: Path) -> Iterator[Connection]:
     connection = Connection(file)
@@ -328,7 +314,7 @@ def _open_connection(file: Path) -> Iterator[Connection]:
 
 
 @contextmanager
-def _copy_in_memory(file: Path) -> Iterator[tuple[Connection, int]]:
+def _opened_copy(file: Path) -> Iterator[tuple[Store, int]]:
     """A copy of a store in memory, brought to the newest schema, and the schema of the file; the file is only read."""
     if not file.is_file():
         raise NotFound(f"no backup at {printable_path(file)}", hint="check the path")
@@ -345,33 +331,12 @@ def _copy_in_memory(file: Path) -> Iterator[tuple[Connection, int]]:
                 source.close()
         try:
             schema = schema_of(copy)
-            migrate(copy, MIGRATIONS)
+            store = Store(copy)
         except StoreOutage as error:
             raise StoreOutage(error.message.replace(MEMORY, printable_path(file)), hint=error.hint) from error
-        yield copy, schema
+        yield store, schema
     finally:
         copy.close()
-
-
-@contextmanager
-def _working_copy(file: Path, *, place: Path) -> Iterator[Path]:
-    """A copy to work on, in a temporary folder next to the place it is for."""
-    if not file.is_file():
-        raise NotFound(f"no backup at {printable_path(file)}", hint="check the path")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale_parts(place)
-        prefix, suffix = part_names(place)
-        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place.parent) as folder:
-            temporary = Path(folder) / "store.db"
-            copy_store(str(file), temporary)
-            yield temporary
-    except OSError as error:
-        raise StoreOutage(
-            f"cannot write next to {printable_path(place)}: {error.strerror or error}",
-            code="copy_not_written",
-            hint="check permissions and free space",
-        ) from error
 
 
 def _literal(name: str) -> str:

@@ -1,6 +1,6 @@
 """The schema, step by step: brings a file to the newest one, and checks that a file has it.
 
-Each step is one transaction. A new file gets all steps in one; an existing one is copied next to itself before each step. A file
+Each step is one transaction. A new file gets all steps in one; an existing file is copied next to itself before each. A file
 that is newer than this program, or not a store, is refused and left unchanged.
 
 Every table of records has the record's canonical JSON, the columns it is looked up by, and a seal over all of them; `seq` is

@@ -42,14 +42,15 @@ class Store:
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Connection,
         *,
         patience_s: float = PATIENCE_S,
         migrations: Sequence[Migration] = MIGRATIONS,
         anchors: Anchors | None = None,
     ) -> None:
-        is_new = anchors is not None and not Path(path).exists()
-        self._connection = Connection(path, patience_s=patience_s)
+        is_new = anchors is not None and not isinstance(path, Connection) and not Path(path).exists()
+        self.connection = path if isinstance(path, Connection) else Connection(path, patience_s=patience_s)
+        self._connection = self.connection
         self._migrations = tuple(migrations)
         self._anchors = anchors
         try:

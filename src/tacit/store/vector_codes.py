@@ -1,4 +1,4 @@
-"""How vectors are stored, one signed byte per number and sketches of two bits per number, and how hooks search them without numpy.
+"""How vectors are stored (a signed byte per number; sketches of two bits per number), and how hooks search without numpy.
 
 Only the direction of a vector counts: its numbers are scaled so that the largest becomes 127, and rounded. That changes a
 cosine by about 0.0003 (decision 0025). A sketch keeps the quarter of each number in two bits, laid out by number, so that all

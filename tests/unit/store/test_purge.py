@@ -23,13 +23,14 @@ from tacit.store.schema import MIGRATIONS, migrate
 from tacit.store.word_index import without_triggers
 from tests.faults.test_kill_points import attempt_at
 from tests.raising import raises
+from tests.unit.making import ONE_RUN
 from tests.unit.store.samples import at
 
 
 @pytest.fixture
 def loop(tmp_path: Path) -> Tacit:
     place = StoreLocation(database=str(tmp_path / "tacit.db"), project=tmp_path, chosen_by="a test")
-    return Tacit(open_store(place.database), place=place)
+    return Tacit(open_store(place.database), config=ONE_RUN, place=place)
 
 
 def learn_both(loop: Tacit) -> None:
