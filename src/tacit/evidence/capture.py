@@ -16,8 +16,7 @@ from tacit import ingest
 from tacit.domain.errors import GateRefusal
 from tacit.domain.trajectory import Trajectory
 from tacit.evidence.assessment import assess
-from tacit.ingest.sources import NewAttempts, bookmark_key, is_unchanged, transcript
-from tacit.ingest.sources import OnProblem
+from tacit.ingest.sources import NewAttempts, OnProblem, bookmark_key, is_unchanged, transcript
 from tacit.store import Store
 from tacit.store.context import StoreContext
 

@@ -13,10 +13,10 @@ from tacit import render
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.domain.trajectory import Origin
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.gate.duplicates import disagreements, includes_steps_of, interference
 from tacit.gate.findings import finding
 from tacit.gate.formation_policy import composition, independent_successes

@@ -14,10 +14,10 @@ from functools import lru_cache
 
 from tacit import render
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
-from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.errors import InvalidSkill, NotPermitted
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
+from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
 from tacit.gate import checks as checks_module
 from tacit.gate.checks.safety import hidden_text

@@ -30,8 +30,8 @@ from tacit.domain.skill import (
 )
 from tacit.domain.stored import StoredVersion
 from tacit.gate.findings import finding
-from tacit.text.similarity import order_similarity, text_similarity
 from tacit.text.shell import parse_command
+from tacit.text.similarity import order_similarity, text_similarity
 from tacit.text.words import term_set
 
 ACTIONS_WEIGHT = 0.65

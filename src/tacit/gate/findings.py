@@ -6,11 +6,11 @@ A finding stores its rule (the code) and the sentence. A transition that the gat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.lifecycle import CodedReason, Value, parse_reasons
+from tacit.domain.lifecycle import CodedReason, parse_reasons
 
 _INFO, _LOW, _MEDIUM, _HIGH, _CRITICAL = Severity
 
@@ -140,31 +140,24 @@ REASON_SENTENCES: Mapping[str, str] = {
 }
 
 
-def reason_sentence(reason: CodedReason) -> str:
-    """Return one reason of the gate in English; a code without a sentence stays as it is."""
-    template = REASON_SENTENCES.get(reason.code)
-    if template is None:
-        return str(reason)
+_NESTED = ("why", "doubt")
+"""Values that may hold a stored reason themselves."""
+
+
+def reason_sentence(reason: CodedReason, sentences: Mapping[str, str] = REASON_SENTENCES) -> str:
+    """Return one reason in English; a code without a sentence, or without the values for it, stays as it is."""
+    values = {
+        key: stored_sentence(value, sentences) if key in _NESTED and isinstance(value, str) else value
+        for key, value in reason.values.items()
+    }
     try:
-        return template.format_map(_Values({key: _in_words(value) for key, value in reason.values.items()}))
+        return sentences[reason.code].format_map(values)
     except (KeyError, ValueError):  # stored by another version
         return str(reason)
 
 
-def reason_sentences(reasons: Iterable[CodedReason]) -> str:
-    """Return several reasons on one line."""
-    return "; ".join(map(reason_sentence, reasons))
-
-
-def _in_words(value: Value) -> Value:
-    """A value that is a reason itself, as a sentence."""
-    nested = parse_reasons(value) if isinstance(value, str) else None
-    known = nested is not None and all(each.code in REASON_SENTENCES for each in nested)
-    return reason_sentences(nested) if nested and known else value
-
-
-class _Values(dict[str, Value]):
-    """Values of a reason; those that were not stored are left empty."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
+def stored_sentence(text: str, sentences: Mapping[str, str] = REASON_SENTENCES) -> str:
+    """Return a stored text of reasons in English; a sentence that a person wrote stays as it is."""
+    reasons = parse_reasons(text)
+    known = reasons is not None and all(reason.code in sentences for reason in reasons)
+    return "; ".join(reason_sentence(reason, sentences) for reason in reasons) if reasons and known else text

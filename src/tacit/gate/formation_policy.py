@@ -14,9 +14,9 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import SEVERITY_RANK, Candidate, Finding, Severity
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import CodedReason, coded
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import READ_INSTRUCTIONS, Kind, Provenance, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import ResourceKind
 from tacit.gate.content_checks import attempts_by_field
 from tacit.gate.findings import GateReason, field_name, finding

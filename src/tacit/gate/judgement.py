@@ -24,7 +24,6 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import SEVERITY_RANK, Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
-from tacit.domain.trajectory import Origin, lowest
 from tacit.domain.skill import (
     READ_INSTRUCTIONS,
     Provenance,
@@ -35,7 +34,7 @@ from tacit.domain.skill import (
     with_default_origins,
 )
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.gate.checks.safety import safety
 from tacit.gate.content_checks import examine_content, new_capability
 from tacit.gate.duplicates import adds_nothing, merge_contents, remap_path, similarity

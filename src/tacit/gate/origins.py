@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.domain.identity import plain
-from tacit.domain.trajectory import Origin, lowest
 from tacit.domain.skill import SkillContent, SkillVersion, filled_fields
+from tacit.domain.trajectory import Origin, lowest
 from tacit.text.text_sources import TextLog, texts_in
 
 _LogWithTexts = tuple[TextLog[str], list[str]]

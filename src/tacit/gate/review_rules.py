@@ -15,9 +15,9 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, check_transition, coded, parse_reasons
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import StoredVersion
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, Examination, ExternalValue
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason, field_name

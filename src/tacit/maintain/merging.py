@@ -23,8 +23,8 @@ from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagre
 from tacit.gate.judgement import merge_candidate
 from tacit.maintain.status_changes import LibraryView
 from tacit.store import Store, queries
-from tacit.text.similarity import NeighbourIndex
 from tacit.text.shell import shell_text
+from tacit.text.similarity import NeighbourIndex
 from tacit.text.words import term_set
 
 T = TypeVar("T")

@@ -24,8 +24,8 @@ from tacit.gate.duplicates import similarity
 from tacit.gate.portability import ProjectFacts, portability
 from tacit.learn.language.refiner import prompt_file
 from tacit.maintain.status_changes import STATUS_RULES
-from tacit.text.similarity import text_similarity
 from tacit.text.opposition import opposed
+from tacit.text.similarity import text_similarity
 from tacit.text.words import term_set, terms
 
 SESSIONS = 3

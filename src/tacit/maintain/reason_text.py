@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tacit.domain.care import Advice, CareReason
-from tacit.domain.lifecycle import CodedReason, Value, parse_reasons
-from tacit.gate.findings import REASON_SENTENCES
+from tacit.domain.lifecycle import CodedReason
+from tacit.gate.findings import REASON_SENTENCES, reason_sentence, stored_sentence
 from tacit.maintain.promotion_rules import PromotionReason
 
 _RATE = "worked in {low:.0%} to {high:.0%} of {uses} verified uses"
@@ -106,32 +106,18 @@ SENTENCES: Mapping[str, str] = {
     Advice.PINNED: "pinned, so it is left alone",
     Advice.NOT_APPLIED: "not done: {message}; look again: tacit tend",
 }
-_NESTED = ("why", "doubt")
-"""Values that may hold a stored reason themselves."""
 
 
 def sentence(reason: CodedReason) -> str:
     """Return one reason in English; a code without a sentence is shown as it is."""
-    template = SENTENCES.get(reason.code)
-    if template is None:
-        return str(reason)
-    try:
-        return template.format_map({key: _in_words(key, value) for key, value in reason.values.items()})
-    except (KeyError, ValueError):  # stored by another version
-        return str(reason)
+    return reason_sentence(reason, SENTENCES)
 
 
-def sentences(reasons: Iterable[CodedReason], separator: str = "; ") -> str:
+def sentences(reasons: Iterable[CodedReason]) -> str:
     """Return several reasons in English, on one line."""
-    return separator.join(map(sentence, reasons))
+    return "; ".join(map(sentence, reasons))
 
 
 def stored_reason(text: str) -> str:
     """Return the reason of a stored transition in English; a sentence that a person wrote stays as it is."""
-    reasons = parse_reasons(text)
-    known = reasons is not None and all(reason.code in SENTENCES for reason in reasons)
-    return sentences(reasons) if reasons and known else text
-
-
-def _in_words(key: str, value: Value) -> Value:
-    return stored_reason(value) if key in _NESTED and isinstance(value, str) else value
+    return stored_sentence(text, SENTENCES)

@@ -21,6 +21,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.maintain import revision
 from tacit.store import open_store
+from tests.unit.making import ONE_RUN
 
 WORKSPACE = "/srv/ann/handbook"
 BEGUN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -49,7 +50,7 @@ class Clock:
 @pytest.fixture
 def loop() -> Iterator[Tacit]:
     store = open_store(":memory:")
-    made = Tacit(store, scope=Scope(Level.PROJECT, "handbook"), clock=Clock())
+    made = Tacit(store, config=ONE_RUN, scope=Scope(Level.PROJECT, "handbook"), clock=Clock())
     yield made
     made.close()
 

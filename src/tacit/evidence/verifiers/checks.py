@@ -1,9 +1,9 @@
 """Verifiers: checks that Tacit runs itself, so that an outcome is verified.
 
-A check is a command with its exit status, a test run, the state of a file, a person's verdict, the postconditions of skills, or the
-result file of a CI run. One that cannot be run, or that ran nothing, raises `VerifierOutage`, which is no evidence. One that
-the run itself could influence counts as a self-report (`Check.doubt`). A command runs with the rights of its caller, unconfined;
-give it only commands you would run yourself. Verifiers by name, and those of other packages, are in `registry`.
+A check is a command with its exit status, a test run, the state of a file, a person's verdict, the postconditions of
+skills, or the result file of a CI run. One that cannot be run, or that ran nothing, raises `VerifierOutage`, which is no
+evidence. One that the run itself could influence counts as a self-report (`Check.doubt`). A command runs with the caller's
+rights, unconfined; give it only commands you would run yourself. Verifiers by name are in `registry`.
 """
 
 from __future__ import annotations

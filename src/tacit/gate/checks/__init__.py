@@ -26,9 +26,8 @@ _OPTIONAL = "tacit.checks.optional"
 @cache
 def built_in() -> tuple[SafetyCheck, ...]:
     """Return the checks of this package. Imported late: compiling their patterns takes time that most commands save."""
-    from tacit.gate.checks.contextual import ContextualCheck
     from tacit.gate.checks.dangerous_commands import CommandsCheck
-    from tacit.gate.checks.prose import ProseCheck
+    from tacit.gate.checks.prose import ContextualCheck, ProseCheck
     from tacit.gate.checks.safety import SecretsCheck, UnicodeCheck
 
     return (CommandsCheck(), UnicodeCheck(), SecretsCheck(), ProseCheck(), ContextualCheck())

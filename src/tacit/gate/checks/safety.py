@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import SkillContent, fields_without_origin
+from tacit.domain.trajectory import Origin
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.gate.findings import field_name, finding
 from tacit.text.redaction import may_hold_secret, redact
