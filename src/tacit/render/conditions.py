@@ -44,19 +44,19 @@ ALWAYS = "Always"
 
 def sentence(condition: Condition) -> str:
     """Say what a tool's answer must show; empty for a condition that is prose only."""
-    reading, key, value = condition.reading, condition.key, condition.value
+    reading, key, value, relation = condition.reading, condition.key, condition.value, condition.relation
+    if not reading:
+        return ""
     who = _THE_TASK if reading == TASK else f"`{reading}`"
-    if key == SAYS and condition.relation in ("has", "lacks") and reading:
-        return f"{who} {'says' if condition.relation == 'has' else 'does not say'} `{value}`"
-    sentences = {
-        "is": f"{who} shows `{key}: {value}`" if key else f"{who} shows `{value}`",
-        "is not": f"{who} does not show `{key}: {value}`" if key else f"{who} does not show `{value}`",
-        "has": f"{who} mentions `{value}`" + (f" in `{key}`" if key else ""),
-        "lacks": f"{who} does not mention `{value}`" + (f" in `{key}`" if key else ""),
-        "over": f"{who} shows `{key}` over `{value}`" if key else f"{who} shows over `{value}`",
-        "under": f"{who} shows `{key}` under `{value}`" if key else f"{who} shows under `{value}`",
-    }
-    return sentences.get(condition.relation, "") if reading else ""
+    verb, negated = ("mention", relation == "lacks") if relation in ("has", "lacks") else ("show", relation == "is not")
+    if verb == "mention" and key == SAYS:
+        verb, key = "say", ""
+    told = f"{who} does not {verb}" if negated else f"{who} {verb}s"
+    if relation in ("over", "under"):
+        return f"{told} `{key}` {relation} `{value}`" if key else f"{told} {relation} `{value}`"
+    if relation in ("is", "is not"):
+        return f"{told} `{key}: {value}`" if key else f"{told} `{value}`"
+    return (f"{told} `{value}`" + (f" in `{key}`" if key else "")) if relation in ("has", "lacks") else ""
 
 
 def read_sentence(text: str) -> Condition | None:

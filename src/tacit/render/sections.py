@@ -78,7 +78,7 @@ def write_items(name: str, values: Sequence[Any]) -> str:
     """Write the list of one field, without its heading."""
     lines: list[str] = []
     for number, value in enumerate(values, 1):
-        entry = _TO_ENTRY[name](value)
+        entry = _FORMS[name][0](value)
         marker = f"{number}. " if name in _NUMBERED else "- "
         indent = " " * len(marker)
         lines.extend(_indented(marker, entry.text))
@@ -134,7 +134,8 @@ def _fence_after(line: str, fence: str) -> str:
 
 
 def _values(name: str, lines: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(_FROM_ENTRY[name](entry) for entry in _entries(lines, _LABELS[name]))
+    _, build, labels = _FORMS[name]
+    return tuple(build(entry) for entry in _entries(lines, labels))
 
 
 def _entries(lines: Sequence[str], labels: frozenset[str]) -> Iterator[ListItem]:
@@ -243,36 +244,24 @@ def _read_name(entry: ListItem) -> str:
     return named[1] if named else entry.text
 
 
-_LABELS = {
-    "example_queries": frozenset[str](),
-    "cases": frozenset[str](),
-    "sub_skills": frozenset[str](),
-    "after": frozenset[str](),
-    "parameters": frozenset({"type", "from", "example"}),
-    "preconditions": frozenset({"check"}),
-    "steps": frozenset({"tool", "optional"}),
-    "postconditions": frozenset({"check"}),
-    "pitfalls": frozenset({"kind"}),
+def _read_text(entry: ListItem) -> str:
+    return entry.text
+
+
+_NO_LABELS: frozenset[str] = frozenset()
+_FORMS: dict[str, tuple[Callable[[Any], ListItem], Callable[[ListItem], Any], frozenset[str]]] = {
+    "example_queries": (ListItem, _read_text, _NO_LABELS),
+    "cases": (
+        lambda case: ListItem(conditions.write_case(case)),
+        lambda entry: conditions.read_case(entry.text),
+        _NO_LABELS,
+    ),
+    "sub_skills": (ListItem, _read_name, _NO_LABELS),
+    "after": (ListItem, _read_name, _NO_LABELS),
+    "parameters": (_write_parameter, _read_parameter, frozenset({"type", "from", "example"})),
+    "preconditions": (_write_condition, _read_condition, frozenset({"check"})),
+    "steps": (_write_step, _read_step, frozenset({"tool", "optional"})),
+    "postconditions": (_write_condition, _read_condition, frozenset({"check"})),
+    "pitfalls": (_write_pitfall, _read_pitfall, frozenset({"kind"})),
 }
-_TO_ENTRY: dict[str, Callable[[Any], ListItem]] = {
-    "example_queries": ListItem,
-    "cases": lambda case: ListItem(conditions.write_case(case)),
-    "sub_skills": ListItem,
-    "after": ListItem,
-    "parameters": _write_parameter,
-    "preconditions": _write_condition,
-    "steps": _write_step,
-    "postconditions": _write_condition,
-    "pitfalls": _write_pitfall,
-}
-_FROM_ENTRY: dict[str, Callable[[ListItem], Any]] = {
-    "example_queries": lambda entry: entry.text,
-    "cases": lambda entry: conditions.read_case(entry.text),
-    "sub_skills": _read_name,
-    "after": _read_name,
-    "parameters": _read_parameter,
-    "preconditions": _read_condition,
-    "steps": _read_step,
-    "postconditions": _read_condition,
-    "pitfalls": _read_pitfall,
-}
+"""Field → how an item is written, how it is read, and the labels below it."""

@@ -11,6 +11,7 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from tacit.domain.skill import SkillContent, SkillFile
@@ -93,13 +94,18 @@ def check_fields(fields: Mapping[str, Field], *, directory: str) -> list[Problem
     """Check the whole front matter; `directory` is the folder's name, or empty where there is none."""
     return [
         *_check_name(fields.get("name"), directory),
-        *_check_description(fields.get("description")),
-        *_check_license(fields.get("license")),
-        *_check_compatibility(fields.get("compatibility")),
-        *_check_tools(fields.get("allowed-tools")),
+        *_check_texts(fields),
         *_check_metadata(fields.get("metadata")),
-        *_check_unknown(fields),
+        *(
+            _problem("unknown-key", key, field, f"the key {key!r} is not part of the format", "move it under metadata")
+            for key, field in fields.items()
+            if key not in FIELDS
+        ),
     ]
+
+
+def _problem(rule: str, name: str, field: Field | None, message: str, hint: str, *, fatal: bool = False) -> Problem:
+    return Problem(rule=rule, message=message, field=name, line=field.line if field else 2, hint=hint, fatal=fatal)
 
 
 def _check_name(field: Field | None, directory: str) -> Iterator[Problem]:
@@ -107,59 +113,34 @@ def _check_name(field: Field | None, directory: str) -> Iterator[Problem]:
     if not name:
         message = "there is no name" if field is None else "the name is empty or not text"
         hint = f"add 'name: {directory or 'my-skill'}'"
-        line = field.line if field else 2
-        yield Problem(rule="name-missing", message=message, field="name", line=line, hint=hint, fatal=not directory)
+        yield _problem("name-missing", "name", field, message, hint, fatal=not directory)
         return
-    assert field is not None
     for rule, message, hint in name_faults(name):
-        yield Problem(rule=rule, message=message, field="name", line=field.line, hint=hint)
+        yield _problem(rule, "name", field, message, hint)
     if directory and normal_name(directory) != name:
         message = f"the name {name!r} is not that of its folder, {directory!r}"
-        hint = "rename one of the two"
-        yield Problem(rule="name-directory", message=message, field="name", line=field.line, hint=hint)
+        yield _problem("name-directory", "name", field, message, "rename one of the two")
 
 
-def _check_description(field: Field | None) -> Iterator[Problem]:
-    text = text_of(field)
-    line = field.line if field else 2
-    if not text.strip():
-        message = "there is no description" if field is None else "the description is empty or not text"
+def _check_texts(fields: Mapping[str, Field]) -> Iterator[Problem]:
+    description, compatibility = fields.get("description"), fields.get("compatibility")
+    if not text_of(description).strip():
+        message = "there is no description" if description is None else "the description is empty or not text"
         hint = "add 'description: what it does, and when to use it'"
-        yield Problem(
-            rule="description-missing", message=message, field="description", line=line, hint=hint, fatal=True
-        )
-    elif len(text) > DESCRIPTION_LENGTH_MAX:
-        message = f"the description has {len(text)} characters, at most {DESCRIPTION_LENGTH_MAX} are allowed"
-        hint = "move detail into the body"
-        yield Problem(rule="description-length", message=message, field="description", line=line, hint=hint)
-
-
-def _check_license(field: Field | None) -> Iterator[Problem]:
-    if field and not isinstance(field.data, str):
-        hint = "write the licence's name, or the name of its file"
-        yield Problem(rule="license", message="the license is not text", field="license", line=field.line, hint=hint)
-
-
-def _check_compatibility(field: Field | None) -> Iterator[Problem]:
-    if field is None:
-        return
-    text = text_of(field)
-    if not text.strip():
+        yield _problem("description-missing", "description", description, message, hint, fatal=True)
+    if compatibility and not text_of(compatibility).strip():
         message, hint = "the compatibility is empty or not text", "say what it needs, or leave the field out"
-    elif len(text) > COMPATIBILITY_LENGTH_MAX:
-        message = f"the compatibility has {len(text)} characters, at most {COMPATIBILITY_LENGTH_MAX} are allowed"
-        hint = "move detail into the body"
-    else:
-        return
-    rule = "compatibility-length" if text.strip() else "compatibility-empty"
-    yield Problem(rule=rule, message=message, field="compatibility", line=field.line, hint=hint)
-
-
-def _check_tools(field: Field | None) -> Iterator[Problem]:
-    if field and not isinstance(field.data, str):
-        message = "allowed-tools is not a text of tools separated by blanks"
-        hint = "write e.g. 'allowed-tools: Read Bash(git:*)'"
-        yield Problem(rule="allowed-tools", message=message, field="allowed-tools", line=field.line, hint=hint)
+        yield _problem("compatibility-empty", "compatibility", compatibility, message, hint)
+    for name, most in (("description", DESCRIPTION_LENGTH_MAX), ("compatibility", COMPATIBILITY_LENGTH_MAX)):
+        if (length := len(text_of(fields.get(name)))) > most:
+            message = f"the {name} has {length} characters, at most {most} are allowed"
+            yield _problem(f"{name}-length", name, fields.get(name), message, "move detail into the body")
+    for name, hint in (
+        ("license", "write the licence's name, or the name of its file"),
+        ("allowed-tools", "write tools separated by blanks, e.g. 'allowed-tools: Read Bash(git:*)'"),
+    ):
+        if name in fields and not isinstance(fields[name].data, str):
+            yield _problem(name, name, fields[name], f"the value of {name} is not text", hint)
 
 
 def _check_metadata(field: Field | None) -> Iterator[Problem]:
@@ -167,24 +148,12 @@ def _check_metadata(field: Field | None) -> Iterator[Problem]:
         return
     if not isinstance(field.data, dict):
         hint = "write indented 'key: value' lines under it"
-        yield Problem(
-            rule="metadata-map", message="metadata is not a map", field="metadata", line=field.line, hint=hint
-        )
+        yield _problem("metadata-map", "metadata", field, "metadata is not a map", hint)
         return
     for key, value in field.data.items():
         if not isinstance(value, str):
             message = f"the metadata value of {key!r} is not text"
-            hint = "write it as one quoted text"
-            yield Problem(rule="metadata-value", message=message, field="metadata", line=field.line, hint=hint)
-
-
-def _check_unknown(fields: Mapping[str, Field]) -> Iterator[Problem]:
-    for key, field in fields.items():
-        if key not in FIELDS:
-            message = f"the key {key!r} is not part of the format"
-            yield Problem(
-                rule="unknown-key", message=message, field=key, line=field.line, hint="move it under metadata"
-            )
+            yield _problem("metadata-value", "metadata", field, message, "write it as one quoted text")
 
 
 def check_body(body: str) -> list[Problem]:
@@ -202,10 +171,7 @@ def check_content(content: SkillContent) -> list[Problem]:
     written = {"name": Field(content.name, 2), "description": Field(content.description, 2)}
     if content.compatibility:
         written["compatibility"] = Field(content.compatibility, 2)
-    problems = [
-        Problem(rule=p.rule, message=p.message, field=p.field, hint=p.hint, fatal=p.fatal)
-        for p in check_fields(written, directory="")
-    ]
+    problems = [replace(problem, line=None) for problem in check_fields(written, directory="")]
     if content.name != normal_name(content.name):
         hint = "apply NFKC and trim it"
         problems.append(Problem(rule="name-form", message="the name is not normalised", field="name", hint=hint))
