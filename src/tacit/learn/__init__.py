@@ -3,7 +3,6 @@
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.consensus import consensus
 from tacit.learn.mining.candidates import is_mined
-from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import Mined, mine
 from tacit.learn.origin_limits import AttemptTexts, attempt_texts, limit_origins
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, draft_of
@@ -18,7 +17,6 @@ __all__ = [
     "consensus",
     "distil",
     "draft_of",
-    "error_lessons",
     "is_mined",
     "limit_origins",
     "mine",

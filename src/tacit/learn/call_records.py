@@ -14,14 +14,13 @@ from hashlib import blake2b
 from tacit.domain.outline import CallRecord
 from tacit.domain.trajectory import Role, StepResult, Trajectory
 from tacit.text.command_forms import CommandForm, command_forms
-from tacit.text.error_signatures import masked_line, output_lines, shows_failure
+from tacit.text.error_signatures import masked_line, output_lines, shows_failure, telling_lines
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import DATA_PROGRAMS
 from tacit.text.tool_calls import ToolCall, ToolKind, edits_in_place, essential, only_reads
 
 MAX_COMMAND = 400
-MAX_LINES = 10
-"""How many lines of a failing output are kept."""
+MAX_EDITS = 10
 MAX_SEEN = 24
 """How many lines of a working output are kept, as digests."""
 MAX_LINE = 200
@@ -66,14 +65,14 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
     if action.kind is ToolKind.FILE and not edited:
         return None
     worked = _worked(action)
-    lines = output_lines(step.observation) if not edited else []
+    lines = output_lines(step.observation) if worked and not edited else []
     return CallRecord(
         step=step.index,
         command=_shortened(action.command) if is_shell else "",
         tool="" if is_shell or edited else step.tool,
         arguments=() if is_shell or edited else tuple(sorted(essential(step.arguments))),
         worked=worked,
-        lines=tuple(line[:MAX_LINE] for line in _telling(lines)) if worked is False else (),
+        lines=tuple(line[:MAX_LINE] for line in telling_lines(step.observation)) if worked is False else (),
         seen=tuple(dict.fromkeys(map(line_digest, (*lines[: MAX_SEEN // 2], *lines[-MAX_SEEN // 2 :])))) if worked else (),
         edited=edited or _edited_in_shell(action),
         reason=reason if is_shell else "",
@@ -98,16 +97,7 @@ def _edited_in_shell(action: ToolCall) -> tuple[str, ...]:
         for form in forms
         if edits_files(form)
         for path in (form.command.outputs or form.targets[-1:])
-    )[:MAX_LINES]
-
-
-def _telling(lines: Sequence[str]) -> list[str]:
-    """Choose the lines that may tell the error: the first and last ones, and those with words of failure between."""
-    if len(lines) <= MAX_LINES:
-        return list(lines)
-    marked = [line for line in lines if shows_failure(line)]
-    chosen = dict.fromkeys((*marked[:4], *lines[:2], *lines[-4:]))
-    return [line for line in lines if line in chosen][:MAX_LINES]
+    )[:MAX_EDITS]
 
 
 def _shortened(command: str) -> str:

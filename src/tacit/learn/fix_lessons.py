@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.skill import Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.fixes import CountedFix, FixKind, Mending, SourcedCall
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
@@ -17,10 +17,6 @@ from tacit.learn.wording import code, shorten, slug
 from tacit.text.tool_calls import ToolCall, tool_calls
 
 MADE_BY = "tacit.fixes/1"
-CALL_TAG = "call:"
-"""The tag that names the form of the call that fails."""
-BEFORE_TAG = "before"
-"""The tag of a lesson that is worth showing before the call runs."""
 MAX_CITED = 5
 """Attempts that a lesson cites."""
 _MAX_FORM = 60
@@ -74,7 +70,10 @@ def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
 
 
 def _failing(counted: CountedFix) -> str:
-    return counted.goal.text if counted.fix.kind is not FixKind.TARGET else counted.goal.typed
+    if counted.fix.kind is FixKind.TARGET:
+        return counted.goal.typed
+    modes = (word for word in counted.goal.goal.split() if word.startswith("-"))
+    return " ".join((counted.goal.text, *modes))
 
 
 def _subject(counted: CountedFix, fails: str) -> str:

@@ -16,9 +16,8 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
-from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, frictions_of
-from tacit.evidence.runs import SkillRun
-from tacit.learn.correction import corrections_of, objections_of
+from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, SkillRun, frictions_of
+from tacit.learn.statements import objections_of
 from tacit.learn.wording import step_text
 from tacit.store import Store
 from tacit.text.tool_calls import Effect, tool_call, tool_calls
@@ -66,16 +65,11 @@ def compare_run(
     found = align(trajectory, content, start=start)
     if found is None:
         return None
-    actions = tool_calls(trajectory)
-    objections = {
-        *objections_of(trajectory, actions),
-        *(each.message.index for each in corrections_of(trajectory, actions)),
-    }
     return SkillRun(
         trajectory=trajectory,
         content=content,
         matched=found.matched,
-        objections=tuple(sorted(objections)),
+        objections=objections_of(trajectory, tool_calls(trajectory)),
         followed=found.following in (Following.FOLLOWED, Following.PARTLY),
         proven=assessment is not None and assessment.verified_success,
     )

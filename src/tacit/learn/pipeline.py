@@ -11,10 +11,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
+from tacit.domain.fact import Fact
+from tacit.domain.outline import Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
@@ -22,14 +25,18 @@ from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, language, skill_usage
 from tacit.learn.attempt_outlines import outline_of
+from tacit.learn.fix_lessons import fix_lesson
+from tacit.learn.fixes import FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.learn.like_runs import DraftMerger
 from tacit.learn.mining.candidates import is_mined
-from tacit.learn.mining.error_lessons import error_lessons
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
+from tacit.learn.person_rules import repeated_wishes
+from tacit.learn.project_facts import card_candidate, project_facts
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
 from tacit.recall import publishing
+from tacit.render.facts_card import facts_card
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -109,7 +116,7 @@ class LearningPass:
 
     def __init__(self, context: StoreContext, admission: Admission, *, model: LanguageModel | None = None) -> None:
         store = context.store
-        self._store, self._admission, self._now = store, admission, context.now
+        self._store, self._admission, self._now, self._scope = store, admission, context.now, context.scope
         self._extensions = context.extensions
         self._wording = ModelWording(model, store) if model is not None else None
         self._attempts = StoredAttempts(store=store)
@@ -195,15 +202,36 @@ class LearningPass:
                     episode = self._store.episode(trajectory_id)
                     self._verdicts.append(self._admission.reject_episode(episode, skipped.reason, skipped.text))
                 self._store.outlines.mark_mined(mined.group.ids)
-        courses = [outline.course for outline in outlines if outline.course is not None]
-        lessons = [
-            self._with_wording([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
-            for lesson in error_lessons(courses, self._store.trajectory)
-        ]
+        sessions = _sessions(outlines)
+        lessons = self._with_wording(self._fix_lessons(sessions, waiting))
+        facts = project_facts(sessions)
+        wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
         with self._store.transaction():
             for lesson in lessons:
                 self._admit_lesson(lesson)
+            self._verdicts += map(self._admit, wishes)
+            self._keep_card_current(facts)
             self._store.outlines.mark_mined(waiting)
+
+    def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
+        """Yield what mends errors by the count of all sessions, as far as new attempts bear on it."""
+        for counted in FixCounter((session, calls) for session, _, calls in sessions).fixes():
+            cited = {call.trajectory_id for each in counted.mendings for call in (each.failed, each.again)}
+            if cited & waiting:
+                with suppress(TacitError):  # an attempt that was pruned or purged meanwhile
+                    lesson = fix_lesson(counted, self._store.trajectory)
+                    if lesson:
+                        yield lesson
+
+    def _keep_card_current(self, facts: Sequence[Fact]) -> None:
+        """Propose the project's card once; an approved one then shows what the counts say now."""
+        text = facts_card(facts)
+        known = self._store.catalogue(kinds={Kind.FACT})
+        if not known:
+            candidate = card_candidate(facts, text, scope=self._scope)
+            self._verdicts += [self._admit(candidate)] if candidate else []
+        for stored in known:
+            publishing.publish_card(self._store, stored, text)
 
     def _admit_together(self, candidates: Iterable[Candidate]) -> None:
         """Admit candidates of one group; references to a skill that is stored under another name are renamed."""
@@ -265,6 +293,20 @@ class LearningPass:
         if closest and is_mined(closest.version.provenance) and _shares_attempts(closest.version, candidate):
             return dataclasses.replace(candidate, revises=closest.skill.id, parents=(closest.version.id,))
         return candidate
+
+
+_Sessions = list[tuple[str, datetime | None, list[SourcedCall]]]
+"""Each session with its time and its calls."""
+
+
+def _sessions(outlines: Sequence[Outline]) -> _Sessions:
+    """Join the calls of each session, in the order in which sessions began."""
+    found: dict[str, tuple[str, datetime | None, list[SourcedCall]]] = {}
+    for outline in outlines:
+        session = outline.session or outline.trajectory_id
+        _, _, calls = found.setdefault(session, (session, outline.at, []))
+        calls += (SourcedCall(outline.trajectory_id, record) for record in outline.calls)
+    return [each for each in found.values() if each[2]]
 
 
 def _with_stored_names(candidate: Candidate, known_as: Mapping[str, str]) -> Candidate:

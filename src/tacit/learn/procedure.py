@@ -20,7 +20,6 @@ from tacit.learn.wording import (
     MAX_DESCRIPTION,
     category_of,
     code,
-    local,
     shorten,
     shown_command,
     step_text,

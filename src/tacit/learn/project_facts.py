@@ -13,11 +13,10 @@ from datetime import datetime
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.fact import Fact, Purpose
-from tacit.domain.trajectory import Origin
 from tacit.domain.outline import CallRecord
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span
 from tacit.learn.call_records import acts, edits_files
 from tacit.learn.fixes import SourcedCall, forms_of
 from tacit.text.command_forms import CommandForm
@@ -34,11 +33,15 @@ _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
     (Purpose.TEST, frozenset("test tests e2e spec coverage unit integration smoke bench t".split())),
     (
         Purpose.CHECK,
-        frozenset("lint check checks typecheck types tsc vet clippy verify validate audit analyze doctor ci pre-commit hk".split()),
+        frozenset(
+            "lint check checks typecheck types tsc vet clippy verify validate audit analyze doctor ci pre-commit hk".split()
+        ),
     ),
     (
         Purpose.BUILD,
-        frozenset("build compile generate codegen gen render bundle package install sync migrate bump release deploy ci up".split()),
+        frozenset(
+            "build compile generate codegen gen render bundle package install sync migrate bump release deploy up".split()
+        ),
     ),
     (Purpose.RUN, frozenset("dev start serve run watch preview".split())),
 )

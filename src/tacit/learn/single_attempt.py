@@ -1,7 +1,7 @@
 """Learns from one attempt: candidates for the gate, and notes for people.
 
-In order: fixed errors, corrections by a person and, for a verified success, the procedure. Every attempt gives at least one
-note.
+Candidates are what a person said and, for a verified success, a draft of its procedure. Fixed errors and working commands are
+only noted here: they are counted over sessions (`fixes`, `project_facts`). Every attempt gives at least one note.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
-from tacit.learn.lesson import lesson
+from tacit.learn.fixes import FixKind, SourcedCall, mendings_of
+from tacit.learn.person_rules import candidates_of
 from tacit.learn.procedure import SkippedProcedure, procedure
-from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
-from tacit.learn.values import Timeline
+from tacit.learn.statements import Statement, objections_of, rule_of, statements_of
 from tacit.learn.wording import code, shorten
 from tacit.text.tool_calls import Effect, ToolCall, ToolKind, tool_calls
 
@@ -70,24 +69,15 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     An attempt with plain tool calls is only outlined: `mine` compares it with others before it makes a procedure.
     """
     actions = tool_calls(trajectory)
-    recoveries = recoveries_of(actions)
-    corrections = corrections_of(trajectory, actions)
+    statements = statements_of(trajectory, actions)
     outline = outline_of(trajectory, assessment)
-    made = (
-        None if outline.success and outline.moves else _draft(trajectory, assessment, actions, recoveries, corrections)
-    )
+    made = None if outline.success and outline.moves else _draft(trajectory, assessment, actions)
     candidates: list[Candidate] = [made] if isinstance(made, Candidate) else []
-    timeline = Timeline(trajectory)
-    candidates += [found for recovery in recoveries if (found := lesson(trajectory, recovery, timeline=timeline))]
-    candidates += [
-        found
-        for correction_steps in corrections
-        if (found := candidate_of(trajectory, correction_steps, assessment=assessment))
-    ]
+    candidates += candidates_of(trajectory, statements, assessment=assessment)
     notes = (
         *([skipped_note(made, trajectory)] if isinstance(made, SkippedProcedure) else ()),
-        *_recovered(recoveries),
-        *_corrected(corrections),
+        *_recovered(outline),
+        *_stated(statements),
         *_commands(actions),
     )
     return Distillation(candidates=tuple(candidates), notes=notes, outline=outline)
@@ -96,22 +86,14 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
 def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | SkippedProcedure:
     """Return the procedure of one attempt, or why it gives none."""
     actions = tool_calls(trajectory)
-    corrections = corrections_of(trajectory, actions)
-    return _draft(trajectory, assessment, actions, recoveries_of(actions), corrections)
+    return _draft(trajectory, assessment, actions)
 
 
 def _draft(
-    trajectory: Trajectory,
-    assessment: Assessment,
-    actions: Sequence[ToolCall],
-    recoveries: Sequence[Recovery],
-    corrections: Sequence[Correction],
+    trajectory: Trajectory, assessment: Assessment, actions: Sequence[ToolCall]
 ) -> Candidate | SkippedProcedure:
-    correction_steps = {correction.message.index for correction in corrections} | set(
-        objections_of(trajectory, actions)
-    )
-    corrected = tuple(sorted(correction_steps))
-    return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
+    corrected = objections_of(trajectory, actions)
+    return procedure(trajectory, assessment, actions=actions, corrected=corrected)
 
 
 def skipped_note(made: SkippedProcedure, trajectory: Trajectory) -> AttemptNote:
@@ -132,28 +114,34 @@ def _changed_file(action: ToolCall) -> bool:
     return action.kind is ToolKind.FILE and action.effect is Effect.WRITE and action.worked and bool(action.path)
 
 
-def _recovered(recoveries: Sequence[Recovery]) -> Iterator[AttemptNote]:
-    for recovery in recoveries:
-        if recovery.means is Means.TRANSIENT:
-            text = f"{shown(recovery.failed)} failed and worked on the next try with nothing changed."
-        elif recovery.teaches:
-            text = recovery.sentence()
-        else:
-            error = shorten(recovery.error, 160)
-            text = f"{shown(recovery.failed)} failed with “{error}” and worked later."
+def _recovered(outline: Outline) -> Iterator[AttemptNote]:
+    """Yield which failures were followed by a success of the same goal, and what may have made the difference."""
+    calls = [SourcedCall(outline.trajectory_id, record) for record in outline.calls]
+    for mending in mendings_of(outline.trajectory_id, calls):
+        if not mending.worked:
+            continue
+        typed = [tried.typed for fix, tried in mending.fixes.items() if fix.kind is not FixKind.EDIT]
+        edits = [fix.what for fix in mending.fixes if fix.kind is FixKind.EDIT]
+        between = [code(shorten(each, 80)) for each in typed] + [f"an edit of {code(path)}" for path in edits]
+        how = f"after {', '.join(between[:_MAX_FILES])}" if between else "on a later try with nothing changed"
         detail = {
-            "signature": recovery.signature,
-            "means": str(recovery.means),
-            "worked_at": str(recovery.worked.index),
+            "error": next(iter(mending.lines), ""),
+            "worked_at": str(mending.again.record.step),
+            "fixes": str(len(mending.fixes)),
         }
-        yield AttemptNote(kind=AttemptNoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
+        yield AttemptNote(
+            kind=AttemptNoteKind.RECOVERED_ERROR,
+            text=f"{code(mending.goal.text)} failed and worked {how}.",
+            step=mending.failed.record.step,
+            detail=detail,
+        )
 
 
-def _corrected(corrections: Sequence[Correction]) -> Iterator[AttemptNote]:
-    for correction in corrections:
-        text = f"A person said: {rule_of(correction.sentence)}"
-        detail = {"kind": str(correction.kind)}
-        yield AttemptNote(kind=AttemptNoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
+def _stated(statements: Sequence[Statement]) -> Iterator[AttemptNote]:
+    for statement in statements:
+        if statement.standing:
+            text = f"A person said: {rule_of(statement.text)}"
+            yield AttemptNote(kind=AttemptNoteKind.CORRECTION, text=text, step=statement.message.index)
 
 
 def _commands(actions: Sequence[ToolCall]) -> Iterator[AttemptNote]:

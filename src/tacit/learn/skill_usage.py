@@ -19,9 +19,8 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
-from tacit.evidence.attribution import align
+from tacit.evidence.attribution import Alignment, align, plain_skill, wanted_operations
 from tacit.evidence.credit import NAMELESS, effort_of, task_digest
-from tacit.evidence.operation_pairs import Alignment, plain_skill, wanted_operations
 from tacit.evidence.usage import was_used
 from tacit.recall.filters import current_only
 from tacit.recall.retrieval import parts_of

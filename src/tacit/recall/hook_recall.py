@@ -13,29 +13,30 @@ from tacit.recall.signals import (
     QueryTerms,
     Rarity,
     SkillTerms,
-    decisive,
-    error_similarity,
     example_similarity,
     identifiers_in,
     known_query_terms,
     prominence,
     relevance_of,
     scope_proximity,
-    signature_terms,
     term_overlap,
     vector_weight,
     word_signals,
 )
-from tacit.store.lexical_search import VERSION_WEIGHTS, score
+from tacit.store.lexical_search import VERSION_WEIGHTS, score, term_of
 from tacit.text.context_frame import SAMPLE_NUMBER, framed
 from tacit.text.words import estimate_tokens, joined_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from tacit.recall.ranking import ScopedName
     from tacit.store.hook_index import HookIndex, SkillMatch, SkillRow
+
+
+CALL_TERM = "call"
+"""Among the terms of a lesson's subject: it is about one command, whose program is among them too."""
 
 
 class HookLimits:
@@ -76,33 +77,21 @@ def for_task(
 
 def for_error(
     index: HookIndex,
-    signature: str,
+    signatures: Sequence[str],
     *,
+    program: str,
     scope: str,
     now: float,
     limits: HookLimits,
     skip: Collection[str] = (),
-    exact: bool = False,
 ) -> RecallDecision:
-    """Decide what to show for an error, by its signature: answers to this very error, else to similar ones unless `exact`."""
+    """Decide what to show for an error, by the lines that may tell it; a lesson about another program's call is left out."""
     same = {"relevance": 1.0, "signature": 1.0}
-    rows = [_row(skill, {**same}, scope=scope, now=now) for skill in index.by_signature(signature, scope=scope)]
-    if not rows and not exact:
-        rows = _similar_errors(index, signature, scope=scope, now=now)
+    found = {row.version_id: row for line in signatures for row in index.by_signature(line, scope=scope)}
+    own = term_of(program)
+    fitting = [row for row in found.values() if CALL_TERM not in row.subject or own in row.subject]
+    rows = [_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
     return _decide(rows, scope=scope, limits=limits, skip=skip)
-
-
-def _similar_errors(index: HookIndex, signature: str, *, scope: str, now: float) -> list[Row]:
-    words = sorted(signature_terms(signature))
-    frequencies, corpus_size = index.frequencies(words)
-    rarity = Rarity(frequency=frequencies, corpus_size=corpus_size)
-    rows = []
-    for match in index.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]:
-        near = error_similarity(signature, match.row.signature, rarity)
-        if near:
-            signals = {"relevance": near, "words": match.lexical, "signature": near}
-            rows.append(_row(match.row, signals, scope=scope, now=now))
-    return rows
 
 
 def _skill_terms(match: SkillMatch) -> SkillTerms:

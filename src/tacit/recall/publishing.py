@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from array import array
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from tacit import render
 from tacit.domain.errors import Mistake, ModelOutage
@@ -17,18 +19,21 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.ledger import About, UsageSignal, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
 from tacit.evidence import control_runs, reliability, reliability_score
 from tacit.evidence.control_runs import unproven
 from tacit.evidence.usage import changes_prominence, prominence_of
+from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.recall.retrieval import parts_of
+from tacit.render.hook_text import LINE_KINDS, hook_text
 from tacit.store import Store
+from tacit.store.connection import MEMORY
 from tacit.text.words import estimate_tokens
 
-BRIEF_TOKENS = 300
-"""The length of the brief rendering, for answers without space for the full one."""
+BRIEF_TOKENS = 150
+"""The length of a block for a hook; more is had on request."""
 BATCH_SIZE = 32
 """How many versions are embedded in one transaction, so that an interrupted run loses little."""
 MAX_VECTORS = 8
@@ -71,7 +76,32 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
                     _embed(store, embedder, unembedded)
             except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
                 _LOG.warning("skills wait for their vectors: %s", fault.message)
+    if waiting:
+        _write_call_warnings(store)
     return len(waiting)
+
+
+def _write_call_warnings(store: Store) -> None:
+    """Keep which calls have a lesson that is worth saying before they run."""
+    if store.path == MEMORY:
+        return
+    lessons = store.catalogue(statuses=RECALLABLE, kinds={Kind.LESSON})
+    warned = [
+        (tag.removeprefix(CALL_TAG), stored.version.id)
+        for stored in lessons
+        if BEFORE_TAG in stored.version.content.tags
+        for tag in stored.version.content.tags
+        if tag.startswith(CALL_TAG)
+    ]
+    with suppress(OSError):  # a store that cannot be written to
+        call_warnings.write(os.path.dirname(store.path), warned)
+
+
+def publish_card(store: Store, stored: StoredVersion, text: str) -> None:
+    """Show the present facts in place of those that the approved card was made of."""
+    rendering = store.renderings.get([stored.version.id]).get(stored.version.id)
+    if rendering is not None and rendering.text != text:
+        store.renderings.put(replace(rendering, text=text, tokens=estimate_tokens(text)))
 
 
 def rerender_skill(store: Store, skill_id: str) -> None:
@@ -188,6 +218,8 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
     elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
 
     def written(max_tokens: int) -> str:
+        if version.content.kind in LINE_KINDS:
+            return hook_text(version.content)
         if is_document(version.content):
             abstract = abstract_of(store.passages.of(version.id))
             quoted = [abstract_excerpt(abstract)] if abstract else []
@@ -202,12 +234,11 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
             parts=parts,
         )
 
-    text = written(render.ITEM_TOKENS_MAX)
+    text = written(BRIEF_TOKENS)
     tokens = estimate_tokens(text)
     return Rendering(
         version_id=version.id,
         text=text,
-        brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
         tokens=tokens,
         rank=reliability_score(measured),
         fresh_at=fresh_at,

@@ -80,6 +80,17 @@ def same_goal(one: CommandForm, other: CommandForm) -> bool:
     return one.goal == other.goal or wraps(one, other) or wraps(other, one)
 
 
+def follows(form: CommandForm, advised: CommandForm) -> bool:
+    """Whether a call is made in the advised way already."""
+    return (
+        form.goal == advised.goal
+        and form.text == advised.text
+        and form.options >= advised.options
+        and form.settings >= advised.settings
+        and (not advised.directory or form.directory == advised.directory)
+    )
+
+
 def wraps(outer: CommandForm, inner: CommandForm) -> bool:
     """Whether the outer call runs the inner one: its program and subcommand stand among the outer words."""
     return bool(wrapper_of(outer, inner))

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable
 
 MAX_LENGTH = 200
+MAX_TELLING = 10
+"""How many lines of a failing output are looked at."""
 _HEAD = 16_000  # compilers name the cause first …
 _TAIL = 64_000  # … interpreters last; the middle of a huge log adds nothing
 _MAX_LINE = 1_000
@@ -102,6 +104,16 @@ def output_lines(text: str) -> list[str]:
     """Return the lines of an output without escapes and wrapping, each with single blanks."""
     bounded = _WRAPPING.sub("", _ESCAPE.sub("", _bounded(text)))
     return [clean for line in bounded.splitlines() if (clean := _clean(line))]
+
+
+def telling_lines(output: str) -> list[str]:
+    """Choose the lines of a failing output that may tell the error: the first and last ones, and words of failure between."""
+    lines = output_lines(output)
+    if len(lines) <= MAX_TELLING:
+        return lines
+    marked = [line for line in lines if shows_failure(line)]
+    chosen = dict.fromkeys((*marked[:4], *lines[:2], *lines[-4:]))
+    return [line for line in dict.fromkeys(lines) if line in chosen][:MAX_TELLING]
 
 
 def masked_line(line: str) -> str:

@@ -12,9 +12,10 @@ import time
 
 from tacit.config.location import HookEnvironment
 from tacit.ingest.journal import append_late
+from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import learner_requests, log
 from tacit.surfaces.hook.event_context import EventContext, find
-from tacit.surfaces.hook.events import LEARN, START, Event, InvalidEvent, parse
+from tacit.surfaces.hook.events import BEFORE, LEARN, START, Event, InvalidEvent, parse
 
 LIMIT_S = 2.0
 """After so long a hook gives up; clients wait longer, people should not."""
@@ -56,7 +57,7 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
             learner_requests.request(event, context)
             learner_requests.start_learner(context)
         return
-    if not context.has_store:
+    if not answers(event, context):
         return
     in_progress.append((event, context))
     from tacit.surfaces.hook.event_handlers import respond
@@ -64,6 +65,15 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
     respond(event, context, say=_say, before_write=_stop_the_clock)
     if event.moment == START and learner_requests.is_wanted(context):
         learner_requests.start_learner(context)  # the last one was killed before its time
+
+
+def answers(event: Event, context: EventContext) -> bool:
+    """Whether there may be something to say: there is a store, and, before a call, a lesson about such calls."""
+    if not context.has_store or event.moment != BEFORE:
+        return context.has_store
+    warnings = CallWarnings.read(context.location.folder_path)
+    commands = (call.argument("command") or call.argument("cmd") for call in event.calls)
+    return warnings is not None and any(map(warnings.may_concern, commands))
 
 
 def _give_up(home: str, in_progress: list[tuple[Event, EventContext]]) -> None:

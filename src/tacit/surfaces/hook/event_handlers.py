@@ -1,8 +1,8 @@
 """Handles each hook event: an event, its context and the session so far → an answer for the agent and a journal line.
 
-At the start of a session norms and an index of skills are shown, at a prompt the skills that fit it, and at a failed call
-what is known of its error, once per error. An agent that repeats itself gets one warning. A correction or a refusal is
-journaled and shows nothing. Nothing is shown twice in one context.
+At the start of a session norms and the project's commands are shown, at a prompt the procedures that fit it, before a call
+that mostly fails what mends it, and at a failed call what is known of its error, once per error. An agent that repeats
+itself gets one warning. A correction or a refusal is journaled and shows nothing. Nothing is shown twice in one context.
 
 The keys of a journal line are stored, so they keep their names (`ingest.journal` reads them):
 `at`, `moment`, `agent`, `model`, `source`, `tool`: the event. `about`: a digest of the prompt. `shown`, `skipped` (shown
@@ -10,7 +10,7 @@ before), `held` (no space): version ids. `control` and `lots`: [version id, prob
 controls, and of those that could have been. `assumed`: [text, check] of the preconditions of what was shown. `corrective`:
 "said" or "denied" if a person objected; `after`: what had been shown then. `deeds`: actions of a call for finding loops, each
 with `did` (its kind) and `what` (a digest); `warned`: the loops that were reported; `answered`: digests of errors that were
-looked up; `indexed`: whether the index was shown.
+looked up; `indexed`: whether an index was shown, by earlier versions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import time
 
 from tacit.config.channels import HOOK, PUSHED, channels
 from tacit.ingest.journal import FAILED, LISTED, Journal, SessionPast, digest
+from tacit.recall.call_warnings import CallWarnings
 from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.event_context import EventContext
-from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Event, HookAnswer, HookCall
+from tacit.surfaces.hook.events import BATCH, BEFORE, CALL, DENIED, PROMPT, START, Event, HookAnswer, HookCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from tacit.recall.ranking import RecallDecision, Row
     from tacit.store.hook_index import HookIndex, SkillRow
 
-MAX_INDEX_LINES = 200
 MAX_RULES_SHOWN = 20
-MAX_RULES_CHARACTERS = 6_500
-"""How many norms and preferences a session starts with, and in how many characters: the index needs space too."""
+MAX_START_CHARACTERS = 800
+"""Of everything that a session starts with, about 200 tokens."""
+MAX_RULES_CHARACTERS = 560
+"""Of norms and preferences among that, where there is a card of facts."""
 MAX_RULES_READ = 200
 MAX_NAMED_RULES = 6
 """How many of those without space are named."""
@@ -46,7 +48,10 @@ MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
 
 _RULES = ("norm", "preference")
-_INDEX = "Known here. What fits a request comes by itself; `tacit recall TASK` asks for it:"
+_LINES = frozenset({"lesson", "norm", "preference", "fact"})
+"""Kinds that are shown as lines."""
+_AT_PROMPT = frozenset({"procedure", "reference"})
+"""Kinds that come by the words of a prompt; lessons belong to a failure, rules and facts to the start."""
 _CORRECTION = (
     r"(?i)\s*(?:(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|hurry|idea|doubt|thanks|more|other))|"
     r"(?:stop|wait|wrong)\b(?=[,.!:]|\s*$| (?:it|that|this|file|way|one|\w+ing)\b)|"
@@ -139,7 +144,9 @@ class EventResponse:
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
         self.hook_index = (
-            self._open_index() if event.moment == START or event.prompt.strip() or self.signature else None
+            self._open_index()
+            if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature
+            else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
         self.allowed_kinds = PUSHED[channels(context.location.folder_path).get(event.client, HOOK)]
@@ -196,7 +203,8 @@ class EventResponse:
                 self.listed("control").append([version_id, chance])
                 continue
             inlined = composites.inlined_in.get(version_id) in complete
-            text = "" if inlined else next((each for each in (item.text, row.brief) if self.answer.add(each)), "")
+            show = self.answer.add_lines if row.kind in _LINES else self.answer.add
+            text = "" if inlined else next((each for each in (item.text, row.brief) if show(each)), "")
             if not inlined and not text:
                 self.note_no_space(version_id)
                 continue
@@ -290,20 +298,18 @@ def _at_start(response: EventResponse) -> None:
     hook_index = response.hook_index
     if hook_index is None:
         return
-    from tacit.text.safe_markdown import shown_line
-
     scope = response.context.scope
     _show_rules(
         response, [each for each in hook_index.norms(scope=scope, limit=MAX_RULES_READ) if _may_see(response, each)]
     )
-    listed = response.allowed_kinds.difference(_RULES)
-    known = [row for row in hook_index.index(MAX_INDEX_LINES, scope=scope) if row.kind in listed]
-    if response.context.hold_out > 0:  # the agent must not see the name of a skill that is held back either
-        known = [each for each in known if not response.is_held_back(each, response.holdout_probability(each))]
-    if known and not response.past.has_index:
-        lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
-        response.line["indexed"] = response.answer.add_list(_INDEX, lines) > 0
+    for card in hook_index.facts(scope=scope) if "fact" in response.allowed_kinds else ():
+        if card.version_id not in response.past.shown and response.answer.add_lines(card.text, room=_room(response)):
+            response.note_shown([card])
     _report_damage(response, hook_index)
+
+
+def _room(response: EventResponse) -> int:
+    return MAX_START_CHARACTERS + len(response.event.name)
 
 
 def _may_see(response: EventResponse, rule: SkillRow) -> bool:
@@ -322,8 +328,7 @@ def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
         if rule.version_id in response.past.shown:
             response.listed("skipped").append(rule.version_id)
         elif len(shown) < MAX_RULES_SHOWN and (
-            response.answer.add(rule.text, room=MAX_RULES_CHARACTERS)
-            or response.answer.add(rule.brief, room=MAX_RULES_CHARACTERS)
+            response.answer.add_lines(rule.text, room=MAX_RULES_CHARACTERS)
         ):
             shown.append(rule)
         else:
@@ -332,9 +337,7 @@ def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
     response.note_shown(shown)
     if unshown:
         more = ", ".join(unshown[:MAX_NAMED_RULES]) + (", …" if len(unshown) > MAX_NAMED_RULES else "")
-        response.answer.add(
-            f"[no room for {len(unshown)} more that hold here, `tacit skills show NAME` shows them: {more}]"
-        )
+        response.answer.add_lines(f"- also (`tacit skills show NAME`): {more}", room=MAX_START_CHARACTERS)
 
 
 def _at_prompt(response: EventResponse) -> None:
@@ -357,9 +360,9 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
     from tacit.recall.hook_recall import for_task
 
     prompt, scope = response.event.prompt[:MAX_PROMPT_CHARACTERS], response.context.scope
-    return for_task(
-        response.hook_index, prompt, scope=scope, now=response.now, limits=_limits(response), skip=response.past.shown
-    )
+    limits = _limits(response)
+    limits.kinds = response.allowed_kinds & _AT_PROMPT
+    return for_task(response.hook_index, prompt, scope=scope, now=response.now, limits=limits, skip=response.past.shown)
 
 
 def _at_call(response: EventResponse) -> None:
@@ -391,22 +394,57 @@ def _signature(call: HookCall) -> str:
 
 def _recall_for_error(response: EventResponse, call: HookCall) -> None:
     hook_index = response.hook_index
-    if hook_index is None or (call.failed is None and len(response.signature.split()) < _MIN_SIGNATURE_WORDS):
+    if hook_index is None:
         return
     from tacit.recall.hook_recall import for_error
+    from tacit.text.error_signatures import masked_line, telling_lines
 
     limits = _limits(response)
     limits.k = min(limits.k, MAX_ERROR_ITEMS)
+    lines = dict.fromkeys((response.signature, *map(masked_line, telling_lines(call.output))))
+    if call.failed is None:  # the client does not report a failure, so a short line proves nothing
+        lines = {line: None for line in lines if len(line.split()) >= _MIN_SIGNATURE_WORDS}
     found = for_error(
         hook_index,
-        response.signature,
+        [line for line in lines if line],
+        program=_program(call),
         scope=response.context.scope,
         now=response.now,
         limits=limits,
         skip=response.past.shown,
-        exact=not call.failed,  # the client does not report a failure: a similar error would be a guess
     )
     response.give(found)
+    _report_damage(response, hook_index)
+
+
+def _program(call: HookCall) -> str:
+    """Return the program of the last command of a shell call."""
+    command = call.argument("command") or call.argument("cmd")
+    if not command:
+        return call.tool
+    from tacit.text.command_forms import command_forms
+
+    forms = command_forms(command)
+    return forms[-1].program if forms else ""
+
+
+def _before_call(response: EventResponse) -> None:
+    """Show what mends a call that mostly fails, before it runs; once a session."""
+    warnings, hook_index = CallWarnings.read(response.context.location.folder_path), response.hook_index
+    if warnings is None or hook_index is None:
+        return
+    from tacit.text.command_forms import command_forms, follows
+
+    for call in response.event.calls:
+        for form in command_forms(call.argument("command") or call.argument("cmd")):
+            version_id = warnings.version_for(form.goal)
+            if not version_id or version_id in response.past.shown:
+                continue
+            for row in hook_index.by_version(version_id, scope=response.context.scope):
+                advised = [each for span in re.findall(r"`([^`]+)`", row.text)[1:] for each in command_forms(span)]
+                allowed = row.kind in response.allowed_kinds and not any(follows(form, each) for each in advised)
+                if allowed and response.answer.add_lines(row.text):
+                    response.note_shown([row])
     _report_damage(response, hook_index)
 
 
@@ -470,4 +508,4 @@ def _report_damage(response: EventResponse, hook_index: HookIndex) -> None:
         log.note(response.context.home, f"{response.event.moment}: {damage}")
 
 
-_HANDLERS = {START: _at_start, PROMPT: _at_prompt, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}
+_HANDLERS = {START: _at_start, PROMPT: _at_prompt, BEFORE: _before_call, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}

@@ -12,11 +12,12 @@ import re
 
 from tacit.ingest.journal import CLIENTS, word
 
-START, PROMPT, CALL, BATCH, DENIED, LEARN = "start", "prompt", "call", "batch", "denied", "learn"
+START, PROMPT, BEFORE, CALL, BATCH, DENIED, LEARN = "start", "prompt", "before", "call", "batch", "denied", "learn"
 """The moments that matter; everything else a client reports is passed over."""
 _MOMENTS = {
     "SessionStart": START,
     "UserPromptSubmit": PROMPT,
+    "PreToolUse": BEFORE,
     "PostToolUse": CALL,
     "PostToolUseFailure": CALL,
     "PostToolBatch": BATCH,
@@ -170,6 +171,7 @@ def _text(value: object) -> str:
 MAX_CHARACTERS = 9_500
 """Of the whole answer, with everything around the texts."""
 _NOTE = "<tacit-note>\n{}\n</tacit-note>"
+LINES_HEADING = "[tacit] from earlier sessions:"
 
 
 class HookAnswer:
@@ -179,20 +181,16 @@ class HookAnswer:
         self._event_name = event_name
         self._number = number or os.urandom(8).hex()
         self._texts: list[str] = []
+        self._lines: list[str] = []
         self._notes: list[str] = []
 
     def add(self, text: str, *, room: int = MAX_CHARACTERS) -> bool:
         """Add a piece of background knowledge, if all of it fits into so many characters."""
         return self._added(self._texts, text, room)
 
-    def add_list(self, heading: str, lines: list[str]) -> int:
-        """Add a list with as many of its first lines as fit; returns how many."""
-        kept = len(lines)
-        while kept:
-            if self.add("\n".join([heading, *lines[:kept]])):
-                return kept
-            kept -= max(1, kept // 10)
-        return 0
+    def add_lines(self, text: str, *, room: int = MAX_CHARACTERS) -> bool:
+        """Add short notes, one a line, if all of them fit."""
+        return self._added(self._lines, text, room)
 
     def note(self, text: str) -> bool:
         """Add a remark about the current work, if all of it fits."""
@@ -205,11 +203,14 @@ class HookAnswer:
 
     def json(self) -> str:
         """The answer as the client expects it; empty if there is nothing to say."""
-        context = "\n".join(self._notes)
+        parts = list(self._notes)
+        if self._lines:
+            parts += [LINES_HEADING, *self._lines]
         if self._texts:
             from tacit.text.context_frame import framed
 
-            context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
+            parts.append(framed(self._texts, number=self._number))
+        context = "\n".join(parts)
         if not context:
             return ""
         output = {"hookEventName": self._event_name, "additionalContext": context}

@@ -23,8 +23,8 @@ from tacit.config.location import FOLDER as HOME_FOLDER
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.errors import Outage, TacitError
+from tacit.evidence.capture import capture_transcript
 from tacit.evidence.journal_uses import remove_old_journals
-from tacit.evidence.transcripts import capture_transcript
 from tacit.ingest.journal import FOLDER
 from tacit.surfaces.hook import learner_requests, log
 from tacit.surfaces.hook.learner_requests import Request

@@ -1,0 +1,410 @@
+"""Makes rules of what a person said: norms and preferences in the person's own words.
+
+A standing statement is a rule at once, and so is a wish that the agent visibly put into practice instead of what it had done
+before. Any other wish becomes a rule when the person repeats it in several sessions; an opposite wish and silence weaken it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment
+from tacit.domain.outline import Outline, Wish
+from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.trajectory import Span, StepResult, Trajectory
+from tacit.learn.statements import Statement, rule_of
+from tacit.learn.values import FieldOrigins, Timeline, literals
+from tacit.learn.wording import code, shorten, slug
+from tacit.text.shell import Command
+from tacit.text.similarity import jaccard
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing
+from tacit.text.words import STOP_WORDS, stem, term_set, terms
+
+MADE_BY = "tacit.synthesis/1"
+"""The author of what is made from single attempts; a stored name."""
+_NAME_WORDS = 6
+_FIELDS = ("name", "description", "category")
+
+
+def candidates_of(
+    trajectory: Trajectory, statements: Iterable[Statement], *, assessment: Assessment
+) -> Iterator[Candidate]:
+    """Yield a norm or preference for each statement that is a rule at once."""
+    for statement in statements:
+        swap = swap_of(statement.text, statement.before, statement.after)
+        if statement.standing or (swap is not None and _corrects(statement)):
+            yield _candidate(trajectory, statement, swap, assessment)
+
+
+def _corrects(statement: Statement) -> bool:
+    """Whether the words turn against what was done: the call was refused, or they say what not to do."""
+    refused = statement.before[-1].step.result in (StepResult.DENIED, StepResult.INTERRUPTED)
+    return refused or bool(_AGAINST.search(statement.text))
+
+
+def _candidate(
+    trajectory: Trajectory, statement: Statement, swap: Swap | None, assessment: Assessment | None
+) -> Candidate:
+    origins = FieldOrigins(trajectory)
+    message = Span(trajectory.id, statement.message.index, "text")
+    for path in _FIELDS:
+        origins.add_spans(path, [message])
+    rule = rule_of(statement.text)
+    content = SkillContent(
+        kind=_kind(rule),
+        name=slug(swap.words if swap else _name_words(rule)) or "way-of-working",
+        description=rule,
+        category="convention",
+        tags=swap.subjects if swap else (),
+        body=swap.text() if swap else "",
+    )
+    if swap:
+        timeline = Timeline(trajectory)
+        for action, text in ((swap.before, swap.old), (swap.after, swap.new)):
+            for path in ("name", "body", "tags"):
+                origins.add_spans(path, _spans_of_text(action, text, timeline))
+    acted = [action for action in statement.after if action.worked and action.effect is not Effect.READ]
+    pair = (swap.before, swap.after) if swap else ()
+    shown = [Span(trajectory.id, action.index, "arguments") for action in (*pair, *acted[:3])]
+    grounding = {**origins.spans, "evidence": tuple(dict.fromkeys((message, *shown)))}
+    return Candidate(
+        content=content,
+        scope=trajectory.task.scope,
+        origins=origins.origins,
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY),
+        assessment=assessment,
+    )
+
+
+def _spans_of_text(action: ToolCall, text: str, timeline: Timeline) -> list[Span]:
+    """The call, and every observation that what is told of it was copied from."""
+    copied = [timeline.copied(piece, before=action.index) for piece in dict.fromkeys((text, *literals(text)))]
+    own = Span(timeline.trajectory_id, action.index, "arguments")
+    return [own, *(timeline.span(place) for place in copied if place is not None)]
+
+
+_AGAINST = re.compile(
+    r"\b(?:not|never|don['’]?t|dont|stop|instead|rather than|wrong|no|without)\b|じゃなく|ではなく|ないで|やめて|不要|别|不是|"
+    r"\b(?:nicht|kein\w*|statt|pas|plutôt|au lieu|en lugar|en vez|вместо|не)\b",
+    re.IGNORECASE,
+)
+_TASTE = re.compile(r"\bI\b(?:['’]d)?(?: \w+)? (?:prefer|rather|like|want|hate|dislike)\b")
+_PROJECT = re.compile(
+    r"\b(?:in|for|of) (?:this|our|the) (?:project|repo|repository|codebase|team|company)\b|\bthis (?:project|repo|repository|"
+    r"codebase)\b|\b(?:here|we|our|always|never|must|should|every|from now on|going forward)\b|[^\x00-\u024f]",
+    re.IGNORECASE,
+)
+
+
+def _kind(rule: str) -> Kind:
+    if _TASTE.search(rule):
+        return Kind.PREFERENCE
+    return Kind.NORM if _PROJECT.search(rule) else Kind.PREFERENCE
+
+
+def _name_words(rule: str) -> list[str]:
+    """Words for the name: those of the part that says what to do, if it is told apart from what not to do."""
+    parts = [
+        part for part in re.split(r"\s[–—-]\s|[;:]|,\s(?=(?:we|use|in this|always|instead)\b)", rule) if part.strip()
+    ]
+    positive = [
+        part for part in parts if not re.search(r"\b(?:don't|do not|dont|never|stop|avoid)\b", part, re.IGNORECASE)
+    ]
+    source = positive[-1] if positive else rule
+    keep = {"not", "no", "use", "never", "always"}
+    words = [word.lower() for word in re.findall(r"[\w]+", source.replace("don't", "not").replace("Don't", "not"))]
+    drop = (STOP_WORDS - keep) | {"project", "repo", "repository", "codebase", "always", "here", "please", "instead"}
+    return [word for word in words if word not in drop and len(word) > 1][:_NAME_WORDS]
+
+
+# --- wishes that are repeated -----------------------------------------------------------------------------------------
+
+MIN_SESSIONS = 3
+"""Sessions in which a person must have asked for the same means."""
+MIN_SAME = 2
+"""Sessions in which a person must have said nearly the same words."""
+_SAME = 0.5
+_LONG_TASK = 8
+"""Terms of a task that a person does not happen to word in the same way twice."""
+_ADDRESS = re.compile(r"\S*https?://\S+")
+_FRESH = timedelta(days=90)
+"""What was not said again for so long does not count any more."""
+_TOOL = re.compile(
+    r"\b(?:use|using|via|with|delegate (?:\S+ ){0,4}?to|ask) (?:the |our |my |an? )?([`/@]?[A-Za-z][^\s,;.]*(?: [\w-]+){0,2})|"
+    r"([A-Za-z][\w./-]*) ?(?:を使っ|を使い)|(?:使用|用) ?([A-Za-z][\w./-]*)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[`/@]|[A-Z]|\S*[\d._/-]|\S+ \d|.*\b(?:skill|workflow|agent|subagent)s?\b")
+_FORM = re.compile(
+    r"\b(?:as|into|in) (?:the |our |my |an? )?"
+    r"(?!(?:as|current|first|in|into|it|last|new|next|other|same|that|this)\b)([A-Za-z-]+ [A-Za-z-]+)"
+)
+"""With which tool something is to be done, and in which form."""
+_CLAUSE = re.compile(
+    r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+(?:but|then)\s+|"
+    r"\s+and\s+(?=(?:analy|create|delegate|do|have|implement|make|review|run|use)\w*\b)"
+)
+_TOLD = re.compile(
+    r"^(?:after|as|by|he|here|i|it|maybe|my|not|our|she|that|the|there|these|they|this|we|when|while|"
+    r"\w+ (?:are|has|is|seems?|was|were))\b|"
+    r"\b(?:agreed?|ahead|along|continue|deal|fine|go|happy|issues?|problems?|start|work|works|worked|wrong) with\b",
+    re.IGNORECASE,
+)
+"""A clause that tells something, and asks for nothing."""
+_CONDITION = re.compile(r"\b(?:if|when|whenever) you (?:want|need|have|like|are)\b", re.IGNORECASE)
+_OPPOSITE = re.compile(
+    r"\b(?:not|don['’]?t|never|stop|without|instead of|rather than|no longer|no need)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """One clause in which a person asked for something."""
+
+    outline: Outline
+    wish: Wish
+    clause: str
+    words: frozenset[str]
+    against: bool
+    """Whether it is asked not to be done."""
+
+
+def repeated_wishes(
+    outlines: Sequence[Outline], waiting: set[str], trajectory_of: Callable[[str], Trajectory]
+) -> Iterator[Candidate]:
+    """Yield the wishes that were said again in an attempt that waits to be mined, once enough sessions have them."""
+    by_project: dict[str, list[_Mention]] = defaultdict(list)
+    said: set[tuple[str, object]] = set()
+    for outline in outlines:
+        for wish in outline.wishes:
+            copy = (wish.text, wish.at or outline.trajectory_id)
+            if copy not in said:  # a session that was continued in another file holds the same message
+                said.add(copy)
+                by_project[outline.project] += _mentions(outline, wish)
+    for mentions in by_project.values():
+        for name, group in _groups(mentions):
+            if group[-1].outline.trajectory_id in waiting:
+                yield _repeated(name, group, trajectory_of)
+
+
+def _mentions(outline: Outline, wish: Wish) -> Iterator[_Mention]:
+    for clause in _CLAUSE.split(wish.text):
+        if not _TOLD.search(rule_of(clause)):
+            against = bool(_OPPOSITE.search(clause))
+            yield _Mention(outline=outline, wish=wish, clause=clause, words=term_set(clause), against=against)
+
+
+def _means(clause: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the tools and forms that a clause asks for: the terms to count by, and the words."""
+    for groups in _TOOL.findall(clause):
+        words = next(filter(None, groups))
+        if named := terms(words):
+            yield (named[0],), words
+    for words in _FORM.findall(clause):
+        if len(pair := terms(words)) == 2:
+            yield tuple(pair), words
+
+
+def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Mention]]]:
+    """Yield what was asked for often enough: the words for its name, and the mentions, oldest first."""
+    by_means: dict[tuple[str, ...], list[tuple[_Mention, str]]] = defaultdict(list)
+    for mention in mentions:
+        for means, words in _means(mention.clause):
+            by_means[means].append((mention, words))
+    taken: set[int] = set()
+    for means, found in by_means.items():
+        group = [each for each in _fresh([mention for mention, _ in found]) if id(each) not in taken]
+        named = next((words for _, words in found if len(means) > 1 or _NAME.match(words)), "")
+        if named and _is_repeated(group):
+            taken |= {id(each) for each in group}
+            plain = [word for word in re.findall(r"\w+", named.lower()) if word not in STOP_WORDS]
+            yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
+    for first in mentions:
+        if id(first) in taken or not (first.against or _CONDITION.search(first.clause)):
+            continue
+        alike = _fresh([each for each in mentions if id(each) not in taken and _is_same(first, each)])
+        if _sessions(alike) >= MIN_SAME:
+            taken |= {id(each) for each in alike}
+            yield _name_words(rule_of(alike[0].clause)), alike
+
+
+def _sessions(mentions: Iterable[_Mention]) -> int:
+    """Count the sessions, those that began with the same long message as one: the task was only started again."""
+    tasks: dict[str, frozenset[str]] = {}
+    for each in mentions:
+        task = term_set(_ADDRESS.sub("", each.outline.task))
+        if not any(len(task) >= _LONG_TASK and jaccard(task, known) >= _SAME for known in tasks.values()):
+            tasks.setdefault(each.outline.session_id or each.outline.trajectory_id, task)
+    return len(tasks)
+
+
+def _fresh(mentions: list[_Mention]) -> list[_Mention]:
+    newest = max((each.wish.at for each in mentions if each.wish.at), default=None)
+    return [each for each in mentions if not (newest and each.wish.at) or newest - each.wish.at <= _FRESH]
+
+
+def _is_repeated(group: Sequence[_Mention]) -> bool:
+    """Whether enough sessions ask for it, in different words, and the opposite is neither said last nor half as often."""
+    wanted = [each for each in group if not each.against]
+    several = _sessions(wanted) >= MIN_SESSIONS and len({each.clause for each in wanted}) > 1
+    return several and not group[-1].against and 2 * (len(group) - len(wanted)) < len(wanted)
+
+
+def _is_same(first: _Mention, other: _Mention) -> bool:
+    return first.against == other.against and jaccard(first.words, other.words) >= _SAME
+
+
+def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
+    """Make a rule of the mention that is most like the other early ones, so that later ones do not change it."""
+    early = [each for each in group if len(each.words) > 2][:MIN_SESSIONS] or group[:MIN_SESSIONS]
+    chosen = max(early, key=lambda one: sum(jaccard(one.words, each.words) for each in early))
+    cited = list({each.outline.trajectory_id: each for each in (chosen, *group)}.values())
+    origins = FieldOrigins(load=trajectory_of)
+    spans = tuple(Span(each.outline.trajectory_id, each.wish.step, "text") for each in cited)
+    for path in _FIELDS:
+        origins.add_spans(path, spans)
+    rule = rule_of(chosen.clause)
+    content = SkillContent(
+        kind=_kind(rule), name=slug(name) or "way-of-working", description=rule, category="convention"
+    )
+    return Candidate(
+        content=content,
+        scope=trajectory_of(chosen.outline.trajectory_id).task.scope,
+        origins=origins.origins,
+        provenance=Provenance(
+            trajectory_ids=tuple(each.outline.trajectory_id for each in cited),
+            grounding={**origins.spans, "evidence": spans},
+            made_by=MADE_BY,
+        ),
+    )
+
+
+# --- the corrected action ---------------------------------------------------------------------------------------------
+
+_MAX_BEFORE, _MAX_AFTER = 12, 6
+_MAX_SHOWN = 120
+_TELLING = 4  # letters of a word in a long flag that say something
+_IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_POINTED = re.compile(
+    r"`([^`\n]{1,80})`|\b(\w[\w.]*)\(\)|\b(?:us(?:e|es|ing)|prefer|avoid|of|than|not|never|no|over|with|import(?:ing)?|call(?:ing)?)"
+    r"\s+(?:the\s+|a\s+|our\s+)?([^\W\d][\w.]*\w)",
+    re.IGNORECASE,
+)
+"""What a sentence points at by name: set as code, or after "use", "instead of", "not" and the like."""
+_TOKEN = re.compile(r"(?<!\w)--?[a-z][\w-]*|[^\W_](?:[\w./-]*\w)?", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """The corrected action, what was done in its place, and the words for both."""
+
+    before: ToolCall
+    after: ToolCall
+    old: str
+    new: str
+    """Both as a person would be shown them."""
+    words: tuple[str, ...]
+    """What is wanted and what is not, the same however it was said: `use pnpm not npm`."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about: the words without those that join them."""
+        return tuple(word for word in self.words if word not in ("use", "not", "with", "without"))
+
+    def text(self) -> str:
+        """The pair in a sentence."""
+        return f"Instead of {code(shorten(self.old, _MAX_SHOWN))}: {code(shorten(self.new, _MAX_SHOWN))}."
+
+
+def swap_of(sentence: str, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Swap | None:
+    """The first thing done after the correction that stands for something done before it, the last of those first."""
+    message_text = _MessageText(sentence)
+    later = islice((action for action in after if action.worked and action.effect is not Effect.READ), _MAX_AFTER)
+    earlier = [action for action in before if action.effect is not Effect.READ][-_MAX_BEFORE:][::-1]
+    return next((found for action in later for found in _swaps(action, earlier, message_text)), None)
+
+
+def _swaps(action: ToolCall, earlier: Sequence[ToolCall], message_text: _MessageText) -> Iterator[Swap]:
+    if action.kind is ToolKind.SHELL:
+        for other in earlier:
+            if other.kind is ToolKind.SHELL:
+                yield from _commands(other, action, message_text)
+    for edit in action.edits:
+        hunks = ((hunk.old, hunk.new) for hunk in edit.hunks if hunk.old and hunk.new)
+        written = next((other for other in earlier if any(mine.file == edit.file for mine in other.edits)), None)
+        if written is not None:
+            yield from (swap for old, new in hunks if (swap := _texts((written, action), old, new, message_text)))
+
+
+def _commands(earlier: ToolCall, later: ToolCall, message_text: _MessageText) -> Iterator[Swap]:
+    for old in earlier.programs:
+        for new in later.programs:
+            if changes_nothing(old) or changes_nothing(new):
+                continue
+            words = _words(old, new, message_text, checks=earlier.effect is later.effect is Effect.CHECK)
+            if words:
+                yield Swap(before=earlier, after=later, old=old.text, new=new.text, words=words)
+
+
+def _words(old: Command, new: Command, message_text: _MessageText, *, checks: bool) -> tuple[str, ...]:
+    """What is wanted of the new command, if the person named it; nothing if the two are not about the same."""
+    if old.program == new.program:
+        if old.subcommand != new.subcommand:
+            return ()
+        gained, lost = (message_text.flags(set(a.flags) - set(b.flags)) for a, b in ((new, old), (old, new)))
+        flags = ("with", *gained) if gained else ("without", *lost)
+        return (new.program, *new.subcommand.split(), *flags) if gained or lost else ()
+    about = (old.subcommand and old.subcommand == new.subcommand) or set(old.operands) & set(new.operands)
+    if (about or checks) and message_text.programs([new.program, *new.runner.split(), old.program]):
+        return ("use", *new.runner.split(), new.program, "not", old.program)
+    return ()
+
+
+def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, message_text: _MessageText) -> Swap | None:
+    """An edit that took out one name and put in another, of which the person named one."""
+    before, after = (dict.fromkeys(_IDENTIFIER.findall(text)) for text in (old, new))
+    lost, gained = [name for name in before if name not in after], [name for name in after if name not in before]
+    meant, unmeant = message_text.names(gained), message_text.names(lost)
+    wanted, unwanted = meant or gained[: len(gained) == 1], unmeant or lost[: len(lost) == 1]
+    if not (meant or unmeant) or not wanted:
+        return None
+    words = ("use", wanted[0], *(("not", unwanted[0]) if unwanted else ()))
+    shown = (_line(old, unwanted), _line(new, wanted))
+    return Swap(before=actions[0], after=actions[1], old=shown[0], new=shown[1], words=words)
+
+
+def _line(text: str, names: Sequence[str]) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if any(name in line for name in names)), lines[0] if lines else "")
+
+
+class _MessageText:
+    """The words of a sentence, and those that point at something by its name."""
+
+    def __init__(self, sentence: str) -> None:
+        words = {word.lower() for word in _TOKEN.findall(sentence)}
+        self._words = frozenset(words | {stem(word) for word in words})
+        pointed = (word for found in _POINTED.findall(sentence) for part in found for word in _IDENTIFIER.findall(part))
+        self._pointed = frozenset(word for word in pointed if word.lower() not in STOP_WORDS)
+
+    def programs(self, programs: Sequence[str]) -> list[str]:
+        """The programs that are named."""
+        return [program for program in programs if program.lower() in self._words]
+
+    def flags(self, flags: Iterable[str]) -> list[str]:
+        """The flags that are named, as they are or by a word of theirs."""
+        return sorted(flag for flag in flags if flag in self._words or self._by_word(flag))
+
+    def names(self, names: Sequence[str]) -> list[str]:
+        """The names in a program text that the sentence points at."""
+        return [name for name in names if name in self._pointed]
+
+    def _by_word(self, flag: str) -> bool:
+        words = flag.strip("-").partition("=")[0].split("-") if flag.startswith("--") else []
+        return any(len(word) >= _TELLING and stem(word) in self._words for word in words)

@@ -1,0 +1,73 @@
+"""Which calls have a lesson that is worth saying before they run: a small file of digests beside the store.
+
+A hook reads it before every command. It holds digests and ids only; the lesson itself comes from the store's index, where
+its seal and status are checked. Imports nothing that is slow to load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from tacit.config.files import write_atomically
+from tacit.ingest.journal import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FILE = "call-warnings.json"
+_MAX_BYTES = 1 << 20
+_MAX_WORDS = 200
+_WORD = r"[\w./@+:-]+"
+
+
+class CallWarnings:
+    """The calls that have a warning."""
+
+    __slots__ = ("_programs", "_versions")
+
+    def __init__(self, programs: frozenset[str], versions: dict[str, str]) -> None:
+        self._programs = programs
+        self._versions = versions
+
+    @classmethod
+    def read(cls, folder: str) -> CallWarnings | None:
+        """Read the file of the store in this folder; nothing if there is none."""
+        try:
+            with open(os.path.join(folder, FILE), "rb") as file:
+                found = json.loads(file.read(_MAX_BYTES))
+            versions = {str(key): str(value) for key, value in found["goals"].items()}
+            return cls(frozenset(map(str, found["programs"])), versions)
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            return None
+
+    def may_concern(self, command: str) -> bool:
+        """Whether a command names a program that has a warning; cheap, and true too often rather than too rarely."""
+        words = re.findall(_WORD, command[:20_000])[:_MAX_WORDS]
+        return any(digest(word.rsplit("/", 1)[-1]) in self._programs for word in words)
+
+    def version_for(self, goal: str) -> str:
+        """Return the version that warns of a call for this goal; empty if none does."""
+        return self._versions.get(digest(goal), "")
+
+
+def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
+    """Keep goals and the versions that warn of them; removes the file where there are none."""
+    path = os.path.join(folder, FILE)
+    goals = dict(warned)
+    if not goals:
+        if os.path.exists(path):
+            os.unlink(path)
+        return
+    programs = sorted({digest(goal.split(" ", 1)[0].rsplit("/", 1)[-1]) for goal in goals})
+    versions = {digest(goal): version for goal, version in goals.items()}
+    text = json.dumps({"programs": programs, "goals": versions}, sort_keys=True)
+    try:
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+    except (OSError, UnicodeError):
+        pass
+    write_atomically(path, text)
