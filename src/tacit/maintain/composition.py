@@ -19,6 +19,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text, parse_reasons
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
 from tacit.domain.stored import StoredVersion
+from tacit.maintain.status_changes import care_of
 from tacit.recall.retrieval import parts_of
 from tacit.store import Store, queries
 
@@ -74,17 +75,9 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
         version = stored.version
         reasons = changed_parts(store, version)
         if reasons:
-            found.append(
-                Care(
-                    kind=CareKind.COMPOSITE,
-                    subject=version.id,
-                    name=version.name,
-                    reasons=tuple(reasons),
-                    skill_id=stored.skill.id,
-                    move=stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at),
-                    advice=tuple(_advice(store, version)),
-                )
-            )
+            move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at)
+            advice = tuple(_advice(store, version))
+            found.append(care_of(stored, CareKind.COMPOSITE, reasons, move=move, advice=advice))
     return found
 
 

@@ -22,6 +22,7 @@ from tacit.domain.skill import STATED_KINDS, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.reliability import reinforced
 from tacit.gate.duplicates import disagreement, disagreements, fixed_arguments
+from tacit.maintain.status_changes import care_of
 from tacit.store import Store
 from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms
@@ -168,12 +169,10 @@ def _care(older: StoredVersion, newer: StoredVersion, kind: ContradictionKind, *
         coded(Advice.RETIRE_ONE, id=gone.version.id[:14], stays=stays.version.name)
         for gone, stays in ((older, newer), (newer, older))
     )
-    return Care(
-        kind=CareKind.CONTRADICTION,
-        subject=older.version.id,
-        name=older.version.name,
-        reasons=(reason,),
-        skill_id=older.skill.id,
+    return care_of(
+        older,
+        CareKind.CONTRADICTION,
+        (reason,),
         move=move if kind is ContradictionKind.OBSOLETE else None,
         remark=remark,
         advice=ways if kind is ContradictionKind.TENSION else (),

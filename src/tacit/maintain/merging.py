@@ -21,7 +21,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.gate.duplicates import ACTIONS_WEIGHT, adds_nothing, aligned, disagreement, shapes, similarity
 from tacit.gate.judgement import merge_candidate
-from tacit.maintain.status_changes import LibraryView
+from tacit.maintain.status_changes import LibraryView, care_of
 from tacit.store import Store, queries
 from tacit.text.shell import shell_text
 from tacit.text.similarity import NeighbourIndex
@@ -90,15 +90,8 @@ def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
         reason = coded(CareReason.MERGED_INTO, name=kept.version.name, id=kept.version.id)
         return next(_set_aside(library, given, [reason, *wording], kind=CareKind.MERGE), None)
     similar = coded(CareReason.SIMILAR_SKILL, name=given.version.name, similarity=pair.similarity)
-    return Care(
-        kind=CareKind.MERGE,
-        subject=kept.version.id,
-        skill_id=kept.skill.id,
-        name=kept.version.name,
-        reasons=(similar, *wording),
-        candidate=one,
-        advice=(coded(Advice.MERGE_OR_RETIRE, name=given.version.name),),
-    )
+    advice = coded(Advice.MERGE_OR_RETIRE, name=given.version.name)
+    return care_of(kept, CareKind.MERGE, (similar, *wording), candidate=one, advice=(advice,))
 
 
 def _one_of_two_drafts(library: LibraryView, pair: SimilarPair) -> Care | None:
@@ -265,12 +258,10 @@ def _set_aside(
     if after is None or queries.was_set_aside(library.store, stored.version.id):
         return
     option = "--restore" if after is Status.RETIRED else "--reopen"
-    yield Care(
-        kind=kind,
-        subject=stored.version.id,
-        skill_id=stored.skill.id,
-        name=stored.version.name,
-        reasons=tuple(reasons),
+    yield care_of(
+        stored,
+        kind,
+        reasons,
         move=stored.transition_to(after, joined_text(reasons), by=BY_ITSELF, at=library.at),
         advice=(coded(Advice.UNDO_SET_ASIDE, after=str(after), id=stored.version.id[:12], option=option),),
     )

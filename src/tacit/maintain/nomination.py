@@ -34,6 +34,7 @@ from tacit.maintain.promotion import (
 )
 from tacit.maintain.promotion_rules import Same, SameMeaning, scope_gates, sessions_of
 from tacit.maintain.source_project import SourceProject, home_store, source_project
+from tacit.maintain.status_changes import care_of
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
 
@@ -149,15 +150,8 @@ def _for_home(store: Store, home: Store | None, request: PromotionRequest) -> It
 
 
 def _care(stored: StoredVersion, reasons: tuple[CodedReason, ...], *, to: Level, remark: Remark | None = None) -> Care:
-    return Care(
-        kind=CareKind.PROMOTION,
-        subject=stored.version.id,
-        name=stored.version.name,
-        reasons=reasons,
-        skill_id=stored.skill.id,
-        remark=remark,
-        advice=(coded(Advice.PROMOTE, name=stored.version.name, to=str(to)),),
-    )
+    advice = coded(Advice.PROMOTE, name=stored.version.name, to=str(to))
+    return care_of(stored, CareKind.PROMOTION, reasons, remark=remark, advice=(advice,))
 
 
 def _was_recorded(store: Store, stored: StoredVersion, to: Level) -> bool:

@@ -25,6 +25,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.evidence.replay import NOT_CHECKABLE_HERE, Replay
 from tacit.maintain.composition import is_heading
+from tacit.maintain.status_changes import care_of
 from tacit.providers.ground import FoundRequirements, Requirements
 from tacit.store import Store
 from tacit.store.encoding import unpack
@@ -98,14 +99,12 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
 
 def _contract_care(stored: StoredVersion, changes: list[Drift], now: FoundRequirements, at: datetime) -> Care:
     version, reasons = stored.version, [each.reason for each in changes]
-    breaking = any(each.breaking for each in changes)
-    return Care(
-        kind=CareKind.CONTRACT,
-        subject=version.id,
-        name=version.name,
-        reasons=tuple(reasons),
-        skill_id=stored.skill.id,
-        move=stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaking else None,
+    move = stored.transition_to(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at)
+    return care_of(
+        stored,
+        CareKind.CONTRACT,
+        reasons,
+        move=move if any(each.breaking for each in changes) else None,
         remark=_contract_remark(version.id, now, at),
         advice=(coded(Advice.EDIT_SKILL, name=version.name),),
     )
@@ -187,18 +186,11 @@ def _run_again(stored: StoredVersion, project: Path, attempt: Attempt, at: datet
 def _validation_care(
     stored: StoredVersion, result: CodedReason, at: datetime, *, move: Transition | None = None
 ) -> Care:
-    version, detail = stored.version, result.values.get("detail")
+    detail = result.values.get("detail")
     text = f"{result.code}: {detail}" if detail else result.code
-    remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)
-    return Care(
-        kind=CareKind.VALIDATION,
-        subject=version.id,
-        name=version.name,
-        reasons=(result,),
-        skill_id=stored.skill.id,
-        move=move,
-        remark=None if result.code == CareReason.NOT_CHECKABLE else remark,
-    )
+    remark = Remark(subject=stored.version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)
+    kept = None if result.code == CareReason.NOT_CHECKABLE else remark
+    return care_of(stored, CareKind.VALIDATION, (result,), move=move, remark=kept)
 
 
 # --- requirements -----------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from tacit.evidence.reliability import reliability, votes
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.maintain.revision_proposals import Revision, RevisionContext, proposed_revision, same_revision_content
+from tacit.maintain.status_changes import care_of
 from tacit.store import Store
 from tacit.store.queries import current
 from tacit.text.similarity import jaccard
@@ -199,7 +200,7 @@ def cares(store: Store) -> list[Care]:
 
 def _cares(found: SkillFindings) -> Iterator[Care]:
     stored, name = found.stored, found.stored.version.name
-    plain = Care(kind=CareKind.REFINEMENT, subject=stored.version.id, name=name, reasons=(), skill_id=stored.skill.id)
+    plain = care_of(stored, CareKind.REFINEMENT, ())
     if found.candidate and found.revision:
         advice = coded(Advice.PROPOSE_REVISION, name=name)
         yield dataclasses.replace(plain, reasons=found.revision.reasons, candidate=found.candidate, advice=(advice,))

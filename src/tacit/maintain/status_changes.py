@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Relation
@@ -37,6 +38,14 @@ from tacit.store import Store
 
 Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
+
+
+def care_of(stored: StoredVersion, kind: CareKind, reasons: Iterable[CodedReason], **more: Any) -> Care:
+    """Return a finding about a version; `more` are further fields of `Care`."""
+    version = stored.version
+    return Care(
+        kind=kind, subject=version.id, skill_id=stored.skill.id, name=version.name, reasons=tuple(reasons), **more
+    )
 
 
 class LibraryView:
@@ -337,12 +346,10 @@ def suspended_versions(library: LibraryView) -> list[Care]:
             why = parse_reasons(move.reason) or [coded("text", text=move.reason)]
             since = coded(CareReason.SUSPENDED, since=f"{move.at:%Y-%m-%d}")
             found.append(
-                Care(
-                    kind=CareKind.STANDING,
-                    subject=stored.version.id,
-                    skill_id=stored.skill.id,
-                    name=stored.version.name,
-                    reasons=(since, *why),
+                care_of(
+                    stored,
+                    CareKind.STANDING,
+                    (since, *why),
                     evidence_ids=move.evidence_ids,
                     advice=(coded(Advice.RESTORE_OR_RETIRE, id=stored.version.id[:12]),),
                 )
@@ -400,13 +407,5 @@ def _care(library: LibraryView, kind: CareKind, stored: StoredVersion, change: S
     move = stored.transition_to(
         change.after, str(change.reason), by=BY_ITSELF, at=library.at, evidence_ids=change.evidence_ids
     )
-    return Care(
-        kind=kind,
-        subject=stored.version.id,
-        skill_id=stored.skill.id,
-        name=stored.version.name,
-        reasons=(change.reason,),
-        move=move,
-        evidence_ids=change.evidence_ids,
-        advice=(coded(advice, name=stored.version.name),),
-    )
+    named = coded(advice, name=stored.version.name)
+    return care_of(stored, kind, (change.reason,), move=move, evidence_ids=change.evidence_ids, advice=(named,))

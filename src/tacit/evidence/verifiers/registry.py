@@ -175,7 +175,7 @@ def _require_strength(text: str, context: Context) -> None:
     if why:
         own = ", ".join(sorted(own_checks(context.contents)))
         raise Mistake(
-            f"{why}; it proves nothing",
+            why,
             code="weak_check",
             hint=f"use the skill's own check: {own}" if own else "use a test run",
         )
