@@ -112,7 +112,7 @@ WIDE = replace(
 def test_in_a_narrow_terminal_no_result_is_cut(width: int) -> None:
     text = shown(WIDE, width=width)
     assert max(map(len, text.splitlines()[1:])) <= width
-    table = [line for line in text.split("Evidence is")[0].splitlines()[1:] if line.strip()]
+    table = [line for line in text.split("evidence is")[0].splitlines()[1:] if line.strip()]
     place = table[0].index("result")
     results = "".join(line[place:] for line in table).replace(" ", "")
     for row in weighed(WIDE):

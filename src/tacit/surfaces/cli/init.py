@@ -1,25 +1,24 @@
 """`tacit init` and `tacit uninstall`: connect the coding agents of this project to Tacit, and take everything back.
 
-What changes is found by `clients.installation`, and shown by `installing_view`.
+What changes is found by `clients.installation`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.text import Text
 
 from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
 from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
 from tacit.maintain import exports
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
+from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
 from tacit.surfaces.clients.client_files import (
     SERVER,
     Audience,
@@ -121,7 +120,7 @@ def init(
     if written:
         apply_changes(changes, request.record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
-    report_changes(ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else ())
+    _report_changes(ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else ())
 
 
 @click.command()
@@ -171,7 +170,7 @@ def uninstall(
         _forget_channels(ctx, chosen)
         if Path(ctx.place.database).exists():
             left.append(f"what was learned stays in {ctx.place.folder}")
-    report_changes(ctx, planned, written=written, left=left)
+    _report_changes(ctx, planned, written=written, left=left)
     if any(change.problem for change in changes):
         hint = "fix them and run it again, or edit them by hand"
         ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
@@ -236,8 +235,8 @@ def _notes(request: _InstallRequest, changes: Sequence[SettingsChange]) -> list[
 
 def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes: bool) -> bool:
     """Show what would change, and return whether to write it: with --yes, or after a person agreed."""
-    if not planned.quiet:
-        show_planned(ctx, planned)
+    if not planned.quiet and not ctx.as_json:
+        print_parts(ctx.console, _planned_lines(planned, would=True))
     if dry_run or yes or not any(change.is_change for change in planned.changes):
         return not dry_run
     if ctx.as_json or not ctx.caller.at_terminal:
@@ -346,74 +345,59 @@ class PlannedChanges:
         return [change for change in self.changes if change.is_change or change.kept or change.problem]
 
 
-def show_planned(ctx: CommandContext, planned: PlannedChanges) -> None:
-    """Print the diff, the files and the notes before anything is written."""
-    if ctx.as_json:
-        return
-    for change in planned.changes:
-        for line in change.diff():
-            ctx.console.print(Text(clean(line), style=_COLOURS.get(line[:1], "")), soft_wrap=True)
-    _show_list(ctx, planned, would=True)
+def _action(change: SettingsChange) -> str:
+    if not change.is_change:
+        return "keep"
+    return "create" if change.before is None else "remove" if change.after is None else "edit"
 
 
-def report_changes(
+_CHANGES: Columns[SettingsChange] = Columns(
+    Column("path", lambda change: str(change.file.path)),
+    Column("client", lambda change: change.file.client),
+    Column("audience", lambda change: change.file.audience),
+    Column("what", lambda change: change.file.what),
+    Column("action", _action),
+    Column("kept", lambda change: change.kept),
+    Column("problem", lambda change: change.problem),
+    Column("diff", lambda change: "\n".join(change.diff())),
+)
+
+
+def _planned_lines(planned: PlannedChanges, *, would: bool) -> Iterator[ReportPart]:
+    """Yield the files, the channels and the notes; before anything is written also the diffs."""
+    for change in planned.changes if would else ():
+        yield from (f"[{_COLOURS.get(line[:1], 'default')}]{safe(line)}[/]" for line in change.diff())
+    for change in planned.touched:
+        action = f"would {_action(change)}" if would and change.is_change else _action(change)
+        note = ", ".join(filter(None, (change.file.what, change.kept or change.problem)))
+        style = "red" if change.problem else "default"
+        yield f"[{style}]{action:{14 if would else 8}} {safe(f'{change.file.path}  ({note})')}[/]"
+    for client, channel in planned.channels.items():
+        yield f"{CLIENTS[client].title} gets skills by {channel} ({_CHANNEL_TEXT[channel]})"
+    yield from (f"[yellow]note: {safe(text)}[/]" for text in planned.notes)
+
+
+def _report_changes(
     ctx: CommandContext, planned: PlannedChanges, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
 ) -> None:
     """Report what was done, what stays, and what to do next."""
     document = {
         "written": written,
-        "changes": [_change_document(change) for change in planned.touched],
+        "changes": _CHANGES.documents(planned.touched),
         "channels": planned.channels,
         "warnings": planned.notes,
         "left": left,
         "next": steps,
     }
 
-    def show() -> None:
+    def lines() -> Iterator[ReportPart]:
         if planned.quiet:
-            _show_list(ctx, planned, would=False)
-        count = sum(change.is_change for change in planned.changes)
-        if not planned.touched:
-            ctx.console.print("Nothing to change.")
-        elif not written:
-            ctx.console.print("Nothing was written.")
+            yield from _planned_lines(planned, would=False)
+        if planned.touched and written:
+            yield f"{counted(sum(change.is_change for change in planned.changes), 'file')} changed"
         else:
-            ctx.console.print(f"{count} {'file' if count == 1 else 'files'} changed")
-        for text in left:
-            ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
-        for text in steps:
-            ctx.console.print(Text(f"next: {clean(text)}", style="cyan"), soft_wrap=True)
+            yield "Nothing was written." if planned.touched else "Nothing to change."
+        yield from (f"[yellow]note: {safe(text)}[/]" for text in left)
+        yield from (f"[cyan]next: {safe(text)}[/]" for text in steps)
 
-    ctx.report(document, show)
-
-
-def _show_list(ctx: CommandContext, planned: PlannedChanges, *, would: bool) -> None:
-    for change in planned.touched:
-        action = _action(change)
-        action = f"would {action}" if would and change.is_change else action
-        why = change.kept or change.problem
-        line = f"{action:{14 if would else 8}} {change.file.path}  ({change.file.what}{', ' + why if why else ''})"
-        ctx.console.print(Text(clean(line), style="red" if change.problem else ""), soft_wrap=True)
-    for client, channel in planned.channels.items():
-        ctx.console.print(f"{CLIENTS[client].title} gets skills by {channel} ({_CHANNEL_TEXT[channel]})")
-    for text in planned.notes:
-        ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
-
-
-def _change_document(change: SettingsChange) -> dict[str, Any]:
-    return {
-        "path": str(change.file.path),
-        "client": change.file.client,
-        "audience": change.file.audience,
-        "what": change.file.what,
-        "action": _action(change),
-        "kept": change.kept,
-        "problem": change.problem,
-        "diff": "\n".join(change.diff()),
-    }
-
-
-def _action(change: SettingsChange) -> str:
-    if not change.is_change:
-        return "keep"
-    return "create" if change.before is None else "remove" if change.after is None else "edit"
+    ctx.report(document, lines)

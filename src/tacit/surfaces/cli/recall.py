@@ -243,10 +243,10 @@ def explained_parts(selection: Selection) -> Iterator[ReportPart]:
     yield f"[bold]{safe(verdict)}[/bold]; confidence {selection.confidence:.2f} that something fits"
     yield f"[yellow]{safe(selection.note)}[/yellow]" if selection.note else None
     rows = weighed(selection)
-    yield _WEIGHED.table(enumerate(rows[:MOST], start=1))
-    if len(rows) > MOST:
-        yield f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]"
-    yield "[dim]Evidence is in nats; its sum gives the order.[/dim]"
+    if rows:
+        more = f"and {len(rows) - MOST} more (--json shows all); " if len(rows) > MOST else ""
+        yield _WEIGHED.table(enumerate(rows[:MOST], start=1))
+        yield f"[dim]{more}evidence is in nats, and its sum gives the order[/dim]"
     yield _BUDGETS.table(selection.budgets) if selection.budgets else None
 
 
