@@ -22,6 +22,7 @@ from tacit.ingest.segmentation import Segmenter, observed, without_echo
 MAX_STEPS = 10_000
 MAX_CHARACTERS = 32 * 1024 * 1024
 _NOTED_CHARACTERS = 400  # of each argument: enough for a command or a path
+_OF_A_STEP = ("role", "text", "tool", "arguments", "observation", "result", "exit_code", "skill", "at")
 _MESSAGES_APART = 64  # how many messages may lie between two records of one
 
 
@@ -239,15 +240,4 @@ def _sum(left: Usage, right: Usage) -> Usage:
 
 
 def _step(index: int, draft: Draft) -> Step:
-    return Step(
-        index=index,
-        role=draft.role,
-        text=draft.text,
-        tool=draft.tool,
-        arguments=draft.arguments,
-        observation=draft.observation,
-        result=draft.result,
-        exit_code=draft.exit_code,
-        skill=draft.skill,
-        at=draft.at,
-    )
+    return Step(index=index, **{name: getattr(draft, name) for name in _OF_A_STEP})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +43,10 @@ from tacit.ingest.log_files import (
     bounded_value,
     count_of,
     decode,
+    first_records,
     holds_json,
     moment_of,
-    numbered_lines,
+    read_lines,
     text_of,
 )
 
@@ -83,43 +83,24 @@ def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
     session = Session(path, client=ClaudeCodeReader.name, folder=folder)
     if start:
         _note_opening(session, path)
-    yield from _parts_of_file(session, path, start)
+    yield from read_lines(path, start, session.add)
     mark = session.mark
     yield from session.finish()
     for agent_file in sorted((_session_files(path) / _SUBAGENTS).rglob("agent-*.jsonl")):
         if not (start and _lay_still(agent_file, session.began_at)):
             agent = Session(agent_file, client=ClaudeCodeReader.name, folder=folder)
-            yield from _parts_of_file(agent, agent_file, None)
+            yield from read_lines(agent_file, None, agent.add)
             yield from agent.finish()
     if mark is not None:
         yield mark
 
 
-def _parts_of_file(session: Session, path: Path, start: Mark | None) -> Iterator[Part]:
-    source = str(path)
-    for line in numbered_lines(path, start=start):
-        if isinstance(line, InvalidTrajectory):
-            yield line
-            continue
-        try:
-            yield from session.add(line, Place(source, line.number))
-        except InvalidTrajectory as problem:
-            # The client may be writing this very line.
-            if line.ended:
-                yield problem
-
-
 def _note_opening(session: Session, path: Path) -> None:
     """Take in where the session began: later records may name a folder further down."""
-    for line in islice(numbered_lines(path), _OPENING_LINES):
+    for record in first_records(path, _OPENING_LINES, record_of):
         if session.circumstances.workspace:
             return
-        try:
-            record = record_of(line, Place(str(path), line.number)) if isinstance(line, Line) else None
-        except InvalidTrajectory:
-            continue
-        if record is not None:
-            session.note(record)
+        session.note(record)
 
 
 def _lay_still(path: Path, since: datetime | None) -> bool:

@@ -11,14 +11,12 @@ import shlex
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.ingest.attempts import Attempts, Draft
@@ -51,9 +49,10 @@ from tacit.ingest.log_files import (
     bounded_value,
     count_of,
     decode,
+    first_records,
     holds_json,
     moment_of,
-    numbered_lines,
+    read_lines,
     text_of,
 )
 
@@ -85,41 +84,12 @@ class CodexReader:
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
     thread = CodexThread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
     if start is not None and start.offset:
-        _meet(thread, path)
-    for line in numbered_lines(path, start=start):
-        if isinstance(line, InvalidTrajectory):
-            yield line
-            continue
-        place = Place(str(path), line.number)
-        try:
-            finished = thread.add(decode(_record, line.data, place), line, place)
-        except InvalidTrajectory as problem:
-            # The client may be writing this very line.
-            if line.ended:
-                yield problem
-        else:
-            if finished is not None:
-                yield finished
+        for _ in first_records(path, _HEAD_LINES, thread.meet):
+            break  # what its file's first record says holds for the rest too
+    yield from read_lines(path, start, thread.add)
     if thread.mark is not None:
         yield thread.mark
-    last = thread.finish()
-    if last is not None:
-        yield last
-
-
-def _meet(thread: CodexThread, path: Path) -> None:
-    """Let the thread know what its file's first record says, when the rest is read from further on."""
-    for line in islice(numbered_lines(path), _HEAD_LINES):
-        if not isinstance(line, Line):
-            continue
-        place = Place(str(path), line.number)
-        try:
-            record = decode(_record, line.data, place)
-            if record.type == "session_meta":
-                thread.meet(record, place)
-                return
-        except InvalidTrajectory:
-            continue  # told when the file was read from its beginning
+    yield from thread.finish()
 
 
 _EDITOR = "# Context from my IDE setup:"
@@ -362,16 +332,32 @@ class CodexThread:
     def _at(self) -> datetime | None:
         return moment_of(self._timestamp)
 
-    def finish(self) -> Trajectory | None:
-        """Close the open attempt and give it, if there is one."""
+    def finish(self) -> Iterator[Trajectory]:
+        """Close the open attempt and yield it, if there is one."""
         self._introduce()
-        return self._attempts.finish()
+        last = self._attempts.finish()
+        if last is not None:
+            yield last
 
-    def add(self, record: CodexRecord, line: Line, place: Place) -> Trajectory | None:
-        """Take in one record; gives the attempt that it ends, if it begins another."""
+    def add(self, line: Line, place: Place) -> Iterator[Trajectory]:
+        """Take in one record; yields the attempt that it ends, if it begins another."""
+        record = decode(_record, line.data, place)
         self._line, self._place, self._timestamp = line, place, record.timestamp
+        finished = self._take(record, place)
+        if finished is not None:
+            yield finished
+
+    def meet(self, line: Line, place: Place) -> bool | None:
+        """Take in what the file's first record says, if this is the one."""
+        record = decode(_record, line.data, place)
+        if record.type != "session_meta":
+            return None
+        self._meet(record, place)
+        return True
+
+    def _take(self, record: CodexRecord, place: Place) -> Trajectory | None:
         if record.type == "session_meta":
-            self.meet(record, place)
+            self._meet(record, place)
         elif record.type == "turn_context":
             self._enter(decode(_turn, record.payload, place))
         elif record.type == "event_msg":
@@ -388,7 +374,7 @@ class CodexThread:
             self._spend(text_of(spent.response_id), spent.usage)
         return None
 
-    def meet(self, record: CodexRecord, place: Place) -> None:
+    def _meet(self, record: CodexRecord, place: Place) -> None:
         """Take in the first record. A later one is the copy of another thread's."""
         if self._is_met:
             return

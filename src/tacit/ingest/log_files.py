@@ -13,10 +13,11 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +28,8 @@ from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.text.redaction import redact
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,30 @@ def numbered_lines(
         yield unreadable(path, error)
 
 
+def read_lines(
+    path: Path, start: Mark | None, take: Callable[[Line, Place], Iterator[Trajectory]]
+) -> Iterator[Trajectory | InvalidTrajectory]:
+    """Give each line from the mark on to `take`; yield what comes of it, and the problems on the way."""
+    for line in numbered_lines(path, start=start):
+        if isinstance(line, InvalidTrajectory):
+            yield line
+            continue
+        try:
+            yield from take(line, Place(str(path), line.number))
+        except InvalidTrajectory as problem:
+            if line.ended:  # else the client may be writing this very line
+                yield problem
+
+
+def first_records(path: Path, most: int, decoded: Callable[[Line, Place], T | None]) -> Iterator[T]:
+    """Yield the readable records among the first lines of a file; the others are told when it is read from its beginning."""
+    for line in islice(numbered_lines(path), most):
+        with suppress(InvalidTrajectory):
+            record = decoded(line, Place(str(path), line.number)) if isinstance(line, Line) else None
+            if record is not None:
+                yield record
+
+
 def unreadable(path: Path, error: OSError) -> InvalidTrajectory:
     """Say that the operating system does not give this file."""
     return Place(str(path)).problem(
@@ -248,8 +275,6 @@ _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-
-T = TypeVar("T")
 
 
 def decode(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw, place: Place) -> T:
