@@ -13,9 +13,11 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+# Without compiled files every process of the tests would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox check faults fuzz mutation bench lock wheel clean
+.PHONY: help demo quick test shape docs clients loops models meaning training bubblewrap sandbox check faults exhaustive fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -73,6 +75,9 @@ docs: .docs/.stamp ## build the documentation site into .docs/site
 
 faults: $(DEV) ## the fault tests at full length: kills at every statement, 32 writers, 1000 edits, 100 backups; minutes
 	@TACIT_TEST_KILLS=200 TACIT_TEST_EDITS=1000 $(RUN) -m pytest -n auto tests/faults
+
+exhaustive: $(DEV) ## all tests, the fault and property tests among them at full length; half an hour
+	@TACIT_TEST_EXHAUSTIVE=1 TACIT_TEST_KILLS=200 TACIT_TEST_EDITS=1000 $(RUN) -m pytest -n auto --dist worksteal
 
 fuzz: $(DEV) .venv/.stamp-fuzz ## fuzz every reader and the hook, FUZZ_SECONDS (120) each
 	@set -e; for target in claude-code codex atif hook; do \
