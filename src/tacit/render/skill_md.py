@@ -290,12 +290,12 @@ def _interpret(document: FrontMatter, directory: str) -> tuple[Parsed, list[Prob
         "portable": mine.take("portable", _flag, False),
         "shareable": mine.take("shareable", _flag, True),
         "allowed_tools": _tools(fields.get("allowed-tools"), mine),
-        "cues": mine.take("cues", _cues, ()),
+        "cues": mine.take("cues", _cues, tuple[Cue, ...]()),
     }
     known |= {name: mine.take(name, str, "") for name in _TEXTS}
     for name, default in (("capabilities", Capabilities()), ("tags", ()), ("surroundings", ())):
         known[name] = mine.take(name, _json_of(_field_types()[name]), default)
-    clashing = mine.take("metadata", _json_of(dict[str, str]), {})
+    clashing: dict[str, str] = mine.take("metadata", _json_of(dict[str, str]), {})
     content = SkillContent(
         name=normal_name(text_of(fields.get("name"))) or normal_name(directory),
         description=text_of(fields["description"]),
@@ -338,7 +338,7 @@ def _tools(found: Field | None, mine: _OwnMetadata) -> tuple[str, ...]:
 
 def _read_body(text: str, mine: _OwnMetadata) -> tuple[str, dict[str, Any]]:
     lead, trail = mine.take("body-margins", _margins, ("", ""))
-    exact = {name: mine.take(name, _json_of(_field_types()[name]), ()) for name in HEADINGS}
+    exact: dict[str, tuple[Any, ...]] = {name: mine.take(name, _json_of(_field_types()[name]), ()) for name in HEADINGS}
     markers = list(_MARKER_LINE.finditer(text))
     # Parts had no section of their own once, only metadata; a file from then still says what it is made of.
     formerly = {"sub_skills": exact["sub_skills"]} if exact["sub_skills"] else {}

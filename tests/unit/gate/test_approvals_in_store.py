@@ -365,7 +365,7 @@ def _skill(root: Path, name: str, body: str, *, extends: str = "", files: dict[s
 
 
 def _entry(root: Path, name: str) -> application.Entry:
-    catalogue = application.merge(application.scan(project=root, home=None).skills, ())
+    catalogue = application.merge(application.scan(project=root, home=None).entries, ())
     return next(entry for entry in catalogue.entries if entry.name == name)
 
 
