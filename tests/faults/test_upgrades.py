@@ -16,13 +16,12 @@ import pytest
 from tacit.domain.lifecycle import Status
 from tacit.features.cards.card import Card
 from tacit.store import Store, open_store
-from tacit.store.audit import Audit
 from tacit.store.connection import Connection
 from tacit.store.hook_index import COLUMNS, HookIndex
 from tacit.store.renderings import derived
 from tacit.store.rows import Rows
 from tacit.store.schema import MIGRATIONS
-from tacit.store.skills import Skills
+from tacit.store.tables import Tables
 from tests.faults.test_bit_flips import Vandal
 from tests.unit.store.samples import (
     SUCCESS,
@@ -77,7 +76,7 @@ def released(path: Path, number: int) -> str:
 def render_as_before(path: Path, version_id: str, number: int) -> None:
     """Write a rendering as the schemas before 8 had it."""
     connection = Connection(path)
-    skills = Skills(connection, Audit(connection))
+    skills = Tables(connection).skills
     own = {"text": "seen", "brief": "", "tokens": 1, "rank": 0.5, "fresh_at": at().timestamp(), "reinforced": 2}
     stored = skills.version(version_id)
     with connection.writing():

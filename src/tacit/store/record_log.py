@@ -19,7 +19,7 @@ from tacit.domain.ledger import About, E, LedgerEntry, Remark, StoredEntry
 from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean, stamp
 from tacit.store.rows import Records, Values
 
@@ -138,8 +138,13 @@ class RecordLog:
         self._has_tombstones = schema >= TOMBSTONES_SINCE
         self._has_use_keys = schema >= USE_KEYS_SINCE
 
+    @writes
     def add(self, record: Record) -> bool:
-        """Append a record of any of these types; False if this very one is known."""
+        """Append a record; False if this very one is known.
+
+        Raises `StaleVersion` for an approval of other content than the version has, `GateRefusal` for a ledger entry that
+        was purged. A tombstone keeps what was purged elsewhere out of this store too.
+        """
         match record:
             case Use():
                 return self._add_use(record)
@@ -163,7 +168,10 @@ class RecordLog:
             case Manifest():
                 return self.backups.append(record)
 
-    def list_verdicts(self, *, trajectory_id: str, version_id: str, limit: int | None) -> list[Verdict]:
+    @reads
+    def list_verdicts(
+        self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None
+    ) -> list[Verdict]:
         """The gate's verdicts, newest first."""
         if version_id:
             rows = self.verdicts.owned("version_id = ?", version_id, owners=[version_id])
@@ -179,12 +187,14 @@ class RecordLog:
                 found.append(verdict)
         return found
 
+    @reads
     def list_approvals(self, version_id: str) -> list[Approval]:
-        """All approvals of a known version, oldest first."""
+        """All approvals of a version, oldest first."""
         self._hash_of(version_id)
         rows = self.approvals.owned("version_id = ?", version_id, owners=[version_id])
         return [self.approvals.value(row) for row in rows]
 
+    @reads
     def use(self, use_id: str) -> Use:
         """Fetch one use."""
         row = self.uses.find(use_id)
@@ -192,8 +202,9 @@ class RecordLog:
             raise self._audit.absent("uses", use_id, noun="use")
         return self.uses.value(row)
 
-    def list_uses(self, *, session_id: str, version_id: str) -> list[Use]:
-        """The uses of a session and a version, as far as given, oldest first."""
+    @reads
+    def list_uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
+        """What was shown or held back, oldest first: in one session, of one version, or everything."""
         asked = [(kind, clean(owner)) for kind, owner in (("session", session_id), ("version", version_id)) if owner]
         numbers = set.intersection(*map(self._use_numbers, asked)) if asked else set(self.uses.all_numbers())
         rows = self.uses.among(sorted(numbers))
@@ -203,8 +214,9 @@ class RecordLog:
                 raise self.uses.damage(row["id"], "wrong_use_index")
         return found
 
+    @reads
     def evidence_by_version(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
-        """The evidence of each version, oldest first; every version asked for has its list."""
+        """Evidence by version, oldest first."""
         asked = list(dict.fromkeys(version_ids))
         listed = json.dumps([*map(clean, asked)])
         rows = self.evidence.owned("version_id IN (SELECT value FROM json_each(?))", listed, owners=asked)
@@ -213,8 +225,9 @@ class RecordLog:
             found[row["version_id"]].append(self.evidence.value(row))
         return {version_id: found[clean(version_id)] for version_id in asked}
 
-    def list_remarks(self, *subjects: str, about: About | None) -> list[Remark]:
-        """The remarks on these subjects, or on everything, in order of arrival."""
+    @reads
+    def list_remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
+        """Remarks, oldest first: on these skills and versions, or on everything; of one sort if given."""
         if subjects:
             wanted = json.dumps([clean(subject) for subject in subjects])
             rows = self.remarks.owned("subject IN (SELECT value FROM json_each(?))", wanted, owners=subjects)
@@ -225,8 +238,9 @@ class RecordLog:
         found = [self.remarks.value(row) for row in rows]
         return [remark for remark in found if about in (None, remark.about)]
 
-    def list_entries(self, sort: type[E], *, key: str, session_id: str) -> list[E]:
-        """The ledger entries of one sort, in order of arrival. Those of a session are not checked for completeness."""
+    @reads
+    def list_entries(self, sort: type[E], *, key: str = "", session_id: str = "") -> list[E]:
+        """Ledger entries of one sort, oldest first: of one key, or of one session."""
         if key:
             owner = _entry_owner(sort.SORT, key)
             rows = self.entries.owned("sort = ? AND key = ?", sort.SORT, clean(key), owners=[owner])
@@ -255,14 +269,16 @@ class RecordLog:
             raise StoreDamaged(self._connection.path, f"tombstones {identity}", "missing")
         return None
 
+    @reads
     def list_tombstones(self, *identities: str) -> list[Tombstone]:
-        """The tombstones of these ids and hashes, or all of them, oldest first."""
+        """What stays of purged ids and content hashes: of these, or all, oldest first."""
         if identities:
             return [found for identity in identities if (found := self.tombstone(identity))]
         return self.tombstones.all() if self._has_tombstones else []
 
+    @reads
     def list_backups(self) -> list[Manifest]:
-        """The known backups, oldest first; of several at one place only the last."""
+        """The backups that were made, oldest first; of several at one place the last."""
         return list({manifest.path or manifest.id: manifest for manifest in self.backups.all()}.values())
 
     def check_remark(self, row: Values) -> None:

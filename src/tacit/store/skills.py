@@ -15,7 +15,7 @@ from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import clean, unpack
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
 from tacit.store.rows import Records, Values
@@ -33,9 +33,10 @@ _KINDS = frozenset(map(str, Kind))
 class Skills:
     """The tables `skills`, `versions` and `transitions`, and the index over versions."""
 
-    def __init__(self, connection: Connection, audit: Audit) -> None:
+    def __init__(self, connection: Connection, audit: Audit, tombstone: invariants.FindTombstone) -> None:
         self._connection = connection
         self._audit = audit
+        self._tombstone = tombstone
         self.skills = Records(connection, SKILLS, kind=Skill, lookup=_skill_columns, columns=("id", "kind"))
         self.versions = Records(
             connection, VERSIONS, kind=SkillVersion, lookup=_version_columns, columns=_VERSION_COLUMNS
@@ -51,22 +52,26 @@ class Skills:
         self.composites = Composites(connection, self.versions)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
-    def add(self, skill: Skill, version: SkillVersion, first: Transition) -> bool:
-        """Keep a version, and its skill if new; False if the version is known."""
-        invariants.check_first_transition(skill, version, first)
+    @writes
+    def add(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
+        """Keep a version with its first transition (and its skill, if new); False if this exact version is known."""
+        invariants.check_content_not_purged(version, self._tombstone)
+        invariants.check_first_transition(skill, version, transition)
         if self.versions.find(version.id):
             return False
-        self._add_skill(skill, first)
+        self._add_skill(skill, transition)
         columns = self.versions.columns_of(version)
-        step = self._transition_columns_of(first)
+        step = self._transition_columns_of(transition)
         life = next_life("", step["record"])
         self.written += 1
-        row = self.versions.add({**columns, "status": str(first.after), "life": life})
+        row = self.versions.add({**columns, "status": str(transition.after), "life": life})
         self.transitions.add(step)
         self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
-        note = AuditNote(action=f"version {first.after}", subject=version.id, actor=first.by, at=first.at)
+        note = AuditNote(
+            action=f"version {transition.after}", subject=version.id, actor=transition.by, at=transition.at
+        )
         self._audit.append(note, record=version_path(row), digest=row["seal"])
-        if first.after in RECALLABLE:
+        if transition.after in RECALLABLE:
             self.composites.unrender([version.content.name])
         return True
 
@@ -85,10 +90,12 @@ class Skills:
         if (stored.status in RECALLABLE) != (transition.after in RECALLABLE):
             self.composites.unrender([stored.version.name])
 
+    @reads
     def version(self, version_id: str) -> StoredVersion:
         """Fetch one version."""
         return self.stored(self._version_row(version_id))
 
+    @reads
     def of_skill(self, skill_id: str) -> list[StoredVersion]:
         """All versions of a skill, oldest first."""
         self._skill(skill_id)
@@ -96,8 +103,9 @@ class Skills:
         self._audit.check_complete(VERSIONS, skill_id, found={version_path(row) for row in rows})
         return [self.stored(row) for row in rows]
 
+    @reads
     def transitions_of(self, version_id: str) -> list[Transition]:
-        """The transitions of a version, oldest first."""
+        """All transitions of a version, oldest first."""
         return self.checked_transitions(self._version_row(version_id))
 
     def checked_transitions(self, row: Values) -> list[Transition]:
@@ -111,10 +119,11 @@ class Skills:
             raise self.versions.damage(row["id"], "wrong_transitions")
         return found
 
+    @reads
     def catalogue(
-        self, *, statuses: Collection[Status] | None, kinds: Collection[Kind] | None, name: str
+        self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
     ) -> list[StoredVersion]:
-        """All versions in these statuses and kinds, by name and then arrival."""
+        """All versions in these statuses, by name and then arrival."""
         self.count_recallable()
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
@@ -128,16 +137,20 @@ class Skills:
         chosen = [row for row in rows if _passes(row, statuses, kinds)]
         return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
+    @reads
     def search(
         self,
         terms: Sequence[str],
         *,
         statuses: Collection[Status],
-        kinds: Collection[Kind] | None,
-        limit: int,
+        kinds: Collection[Kind] | None = None,
+        limit: int = 50,
         cued_within: int = 0,
     ) -> list[Hit]:
-        """Find each skill's newest version in these statuses by words, best first; beyond `limit` only those with cues."""
+        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`.
+
+        Beyond `limit` those with cues follow, as far as they are among the first `cued_within`.
+        """
         recallable = self.count_recallable()
         condition, values = _filters(statuses, kinds)
         newest = (
@@ -160,6 +173,11 @@ class Skills:
             Hit(stored=stored, lexical=match.score, words=match.words)
             for match, stored in zip(found, versions, strict=True)
         ]
+
+    @reads
+    def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """In how many recallable versions each term occurs, and how many of them there are."""
+        return self.index.frequencies(terms, recallable=True, total=self.count_recallable())
 
     def hits(self, numbers: Sequence[int]) -> list[Hit]:
         """The versions in these rows, in that order, with their words."""

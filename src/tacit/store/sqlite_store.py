@@ -1,28 +1,22 @@
-"""The `Store` on one SQLite file: each method opens a transaction and calls the part that knows the table.
+"""The store on one SQLite file: the methods of its tables, and what concerns the store as a whole.
 
-See `trajectories`, `skills`, `records`, `audit`, `purge`, `integrity`; the attributes of a store are tables with methods of
-their own (`progress`, `renderings`, `vectors`, `passages`, `session_notes`).
+Trajectories, skills and appended records (`trajectories`, `skills`, `record_log`) are reached by methods of the store itself;
+the tables of `progress`, `renderings`, `vectors` and `passage_table` are attributes with methods of their own. A missing id
+raises `NotFound`, a damaged row `StoreOutage` naming it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.domain.archive import Anchor, Descent, Manifest, Purge, Source, Tombstone
-from tacit.domain.candidate import Verdict
+from tacit.domain.archive import Anchor, Descent, Manifest, Purge, Source
 from tacit.domain.errors import NotFound, StoreOutage
-from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
-from tacit.domain.ledger import About, E, Remark
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.skill import Kind, Skill, SkillVersion
-from tacit.domain.stored import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, StoredVersion
-from tacit.domain.trajectory import Trajectory
-from tacit.domain.trust import Approval
-from tacit.store import invariants
+from tacit.domain.lifecycle import RECALLABLE, Transition
+from tacit.domain.stored import AuditEntry, Counts, Damage
 from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, identity_of, record_path
 from tacit.store.backup import copy_store, describe_copy, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
@@ -30,7 +24,6 @@ from tacit.store.counts import count_all, ids_with_prefix
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.purge import Purger
-from tacit.store.record_log import Record
 from tacit.store.schema import MIGRATIONS, Migration, check_triggers, migrate
 from tacit.store.tables import Tables
 
@@ -59,11 +52,19 @@ class Store:
             self._connection.close()
             raise
         tables = self._tables = Tables(self._connection, schema=len(self._migrations))
-        self._audit, self._trajectories, self._skills, self._records = (
-            tables.audit, tables.trajectories, tables.skills, tables.records,
-        )  # fmt: skip
         self.outlines, self.bookmarks, self.notes = tables.outlines, tables.bookmarks, tables.notes
         self.renderings, self.vectors, self.passages = tables.renderings, tables.vectors, tables.passages
+        attempts, skills, records = tables.trajectories, tables.skills, tables.records
+        self.add_trajectory, self.vouch, self.mark_learned = attempts.add, attempts.vouch, attempts.mark_learned
+        self.trajectory, self.episode, self.episodes = attempts.whole, attempts.summary, attempts.episodes
+        self.search_episodes = attempts.search
+        self.add_version, self.version, self.versions = skills.add, skills.version, skills.of_skill
+        self.transitions, self.catalogue, self.search = skills.transitions_of, skills.catalogue, skills.search
+        self.document_frequency = skills.document_frequency
+        self.add, self.verdicts, self.approvals = records.add, records.list_verdicts, records.list_approvals
+        self.use, self.uses, self.evidence = records.use, records.list_uses, records.evidence_by_version
+        self.remarks, self.entries = records.list_remarks, records.list_entries
+        self.tombstones, self.backups = records.list_tombstones, records.list_backups
         if is_new:
             self._write_anchor(first=True)
 
@@ -84,186 +85,31 @@ class Store:
         finally:
             self._connection.close()
 
-    # --- trajectories -------------------------------------------------------------------------------------------
-
-    @writes
-    def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
-        """Keep a trajectory; False if its content is known. A longer one of the same session supersedes it."""
-        invariants.check_trajectory_not_purged(trajectory, self._records.tombstone)
-        return self._trajectories.add(trajectory, assessment, at=at)
-
-    @writes
-    def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
-        """Replace an unverified assessment by a verified one, so that the trajectory waits to be learned from again.
-
-        False where that changes nothing: neither or both are verified, or the trajectory is superseded or pruned.
-        """
-        return self._trajectories.vouch(trajectory_id, assessment, at=at)
-
-    @writes
-    def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
-        """Note that a trajectory has been learned from."""
-        self._trajectories.mark_learned(trajectory_id, at=at)
-
-    @reads
-    def trajectory(self, trajectory_id: str) -> Trajectory:
-        """Fetch one whole trajectory."""
-        return self._trajectories.whole(trajectory_id)
-
-    @reads
-    def episode(self, trajectory_id: str) -> Episode:
-        """Fetch the summary of one trajectory."""
-        return self._trajectories.summary(trajectory_id)
-
-    @reads
-    def episodes(
-        self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
-    ) -> list[Episode]:
-        """Summaries of trajectories, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
-        return self._trajectories.episodes(unlearned=unlearned, outcome=outcome, limit=limit)
-
-    @reads
-    def search_episodes(self, query: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
-        """Find trajectories by the words of task and files, best first, newer first among equals.
-
-        A text is searched with every spelling of its compound words; a list of terms is searched as it is.
-        """
-        return self._trajectories.search(query, limit=limit)
-
     @writes
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the steps of old trajectories beyond retention or cap; returns how many."""
-        dropped = self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
+        dropped = self._tables.trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
         if dropped:
             self.outlines.forget_pruned()
         self.notes.forget(at=at)
         return dropped
 
-    # --- skills -------------------------------------------------------------------------------------------------
-
-    @writes
-    def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
-        """Keep a version with its first transition (and its skill, if new); False if this exact version is known."""
-        invariants.check_content_not_purged(version, self._records.tombstone)
-        return self._skills.add(skill, version, transition)
-
     @writes
     def add_transition(self, transition: Transition) -> None:
         """Change a status; raises `IllegalTransition`, or `StaleVersion` if status or content is not as expected."""
-        self._skills.change(transition)
+        self._tables.skills.change(transition)
         if transition.after not in RECALLABLE:
             self.vectors.pack_after_removal()
-
-    @reads
-    def version(self, version_id: str) -> StoredVersion:
-        """Fetch one version."""
-        return self._skills.version(version_id)
-
-    @reads
-    def versions(self, skill_id: str) -> list[StoredVersion]:
-        """All versions of a skill, oldest first."""
-        return self._skills.of_skill(skill_id)
-
-    @reads
-    def transitions(self, version_id: str) -> list[Transition]:
-        """All transitions of a version, oldest first."""
-        return self._skills.transitions_of(version_id)
-
-    @reads
-    def catalogue(
-        self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
-    ) -> list[StoredVersion]:
-        """All versions in these statuses, by name and then arrival."""
-        return self._skills.catalogue(statuses=statuses, kinds=kinds, name=name)
-
-    @reads
-    def search(
-        self,
-        terms: Sequence[str],
-        *,
-        statuses: Collection[Status],
-        kinds: Collection[Kind] | None = None,
-        limit: int = 50,
-        cued_within: int = 0,
-    ) -> list[Hit]:
-        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`.
-
-        Beyond `limit` those with cues follow, as far as they are among the first `cued_within`.
-        """
-        return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
-
-    @reads
-    def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
-        """In how many recallable versions each term occurs, and how many of them there are."""
-        return self._skills.index.frequencies(terms, recallable=True, total=self._skills.count_recallable())
 
     @reads
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
         return ids_with_prefix(self._connection, prefix)
 
-    # --- records ------------------------------------------------------------------------------------------------
-
-    @writes
-    def add(self, record: Record) -> bool:
-        """Append a record; False if this very one is known.
-
-        Raises `StaleVersion` for an approval of other content than the version has, `GateRefusal` for a ledger entry that
-        was purged. A tombstone keeps what was purged elsewhere out of this store too.
-        """
-        return self._records.add(record)
-
-    @reads
-    def verdicts(self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None) -> list[Verdict]:
-        """The gate's verdicts, newest first."""
-        return self._records.list_verdicts(trajectory_id=trajectory_id, version_id=version_id, limit=limit)
-
-    @reads
-    def approvals(self, version_id: str) -> list[Approval]:
-        """All approvals of a version, oldest first."""
-        return self._records.list_approvals(version_id)
-
-    @reads
-    def use(self, use_id: str) -> Use:
-        """Fetch one use."""
-        return self._records.use(use_id)
-
-    @reads
-    def uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
-        """What was shown or held back, oldest first: in one session, of one version, or everything."""
-        return self._records.list_uses(session_id=session_id, version_id=version_id)
-
-    @reads
-    def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
-        """Evidence by version, oldest first."""
-        return self._records.evidence_by_version(version_ids)
-
-    @reads
-    def remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
-        """Remarks, oldest first: on these skills and versions, or on everything; of one sort if given."""
-        return self._records.list_remarks(*subjects, about=about)
-
-    @reads
-    def entries(self, sort: type[E], *, key: str = "", session_id: str = "") -> list[E]:
-        """Ledger entries of one sort, oldest first: of one key, or of one session."""
-        return self._records.list_entries(sort, key=key, session_id=session_id)
-
-    @reads
-    def tombstones(self, *identities: str) -> list[Tombstone]:
-        """What stays of purged ids and content hashes: of these, or all, oldest first."""
-        return self._records.list_tombstones(*identities)
-
-    @reads
-    def backups(self) -> list[Manifest]:
-        """The backups that were made, oldest first; of several at one place the last."""
-        return self._records.list_backups()
-
-    # --- the store as a whole -----------------------------------------------------------------------------------
-
     @reads
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """Links of the audit chain, oldest first; of one subject if given."""
-        return self._audit.entries(self._with_versions(subject) if subject else None, limit=limit)
+        return self._tables.audit.entries(self._with_versions(subject) if subject else None, limit=limit)
 
     @reads
     def counts(self) -> Counts:
@@ -273,8 +119,8 @@ class Store:
     @writes
     def reindex(self) -> int:
         """Rebuild the full-text indexes from the stored versions and episodes; returns how many rows they cover."""
-        skills, trajectories, passages = self._skills, self._trajectories, self.passages
-        self._records.rebuild_use_keys()
+        skills, trajectories, passages = self._tables.skills, self._tables.trajectories, self.passages
+        self._tables.records.rebuild_use_keys()
         count = skills.index.rebuild(skills.versions, lambda row: version_words(skills.stored(row).version.content))
         count += trajectories.index.rebuild(trajectories.rows, lambda row: episode_words(trajectories.episode(row)))
         count += passages.index.rebuild(passages.rows, lambda row: passage_words(passages.rows.value(row)))
@@ -333,11 +179,11 @@ class Store:
         """Note in the audit chain that this store was restored from a backup."""
         identity = identity_of(self._connection)
         note = AuditNote(action="restore", subject=identity, actor=by, at=at)
-        self._audit.append(note, record=record_path("restored", identity), digest="")
+        self._tables.audit.append(note, record=record_path("restored", identity), digest="")
 
     def _with_versions(self, subject: str) -> frozenset[str]:
         try:
-            versions = self._skills.of_skill(subject)
+            versions = self._tables.skills.of_skill(subject)
         except NotFound:
             return frozenset({subject})
         return frozenset({subject, *(stored.version.id for stored in versions)})

@@ -19,9 +19,9 @@ class Tables:
     def __init__(self, connection: Connection, *, schema: int = USE_KEYS_SINCE) -> None:
         self.connection = connection
         self.audit = Audit(connection)
-        self.trajectories = Trajectories(connection, self.audit)
-        self.skills = Skills(connection, self.audit)
         self.records = RecordLog(connection, self.audit, schema=schema)
+        self.trajectories = Trajectories(connection, self.audit, self.records.tombstone)
+        self.skills = Skills(connection, self.audit, self.records.tombstone)
         self.renderings = Renderings(connection, self.skills)
         self.vectors = Vectors(connection, self.skills)
         self.passages = Passages(connection, self.audit, self.skills)

@@ -17,7 +17,7 @@ from tacit.domain.stored import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
-from tacit.store.connection import Connection, StoreDamaged
+from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import UnreadableRecord, aware, clean, compress, pack, stamp, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,
@@ -50,14 +50,17 @@ _EXTRA_MATCHES = 100
 class Trajectories:
     """The tables `trajectories` and `blobs`."""
 
-    def __init__(self, connection: Connection, audit: Audit) -> None:
+    def __init__(self, connection: Connection, audit: Audit, tombstone: invariants.FindTombstone) -> None:
         self.rows = Records(connection, TABLE, kind=Episode, lookup=_episode_columns, columns=_COLUMNS)
         self.index = WordIndex(connection, "episode", fields=EPISODE_FIELDS, weights=EPISODE_WEIGHTS)
         self._connection = connection
         self._audit = audit
+        self._tombstone = tombstone
 
+    @writes
     def add(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
-        """Keep a trajectory unless its content is known; of two captures of one session the shorter one is superseded."""
+        """Keep a trajectory; False if its content is known. A longer one of the same session supersedes it."""
+        invariants.check_trajectory_not_purged(trajectory, self._tombstone)
         invariants.check_trajectory(trajectory)
         if self.rows.find(trajectory.id):
             return False
@@ -78,23 +81,29 @@ class Trajectories:
                 self._change(older, replace(old, superseded=True), action="superseded", at=at, superseded_by=episode.id)
         return True
 
+    @writes
     def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
-        """Replace an unverified assessment by a verified one; False where that changes nothing."""
+        """Replace an unverified assessment by a verified one, so that the trajectory waits to be learned from again.
+
+        False where that changes nothing: neither or both are verified, or the trajectory is superseded or pruned.
+        """
         row = self._row(trajectory_id)
         changed = invariants.vouched(self.episode(row), assessment)
         if changed is not None:
             self._change(row, changed, action="vouched", at=at)
         return changed is not None
 
+    @reads
     def whole(self, trajectory_id: str) -> Trajectory:
-        """Fetch one with all its steps."""
+        """Fetch one whole trajectory."""
         row = self._row(trajectory_id)
         if self.episode(row).pruned:
             raise invariants.steps_pruned(trajectory_id)
         return self.content(row)
 
+    @reads
     def summary(self, trajectory_id: str) -> Episode:
-        """Fetch the summary of one."""
+        """Fetch the summary of one trajectory."""
         return self.episode(self._row(trajectory_id))
 
     def content(self, row: Values) -> Trajectory:
@@ -123,8 +132,11 @@ class Trajectories:
             raise self.rows.damage(row["id"], "wrong_record")
         return episode
 
-    def episodes(self, *, unlearned: bool, outcome: Outcome | None, limit: int | None) -> list[Episode]:
-        """List summaries, oldest first."""
+    @reads
+    def episodes(
+        self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
+    ) -> list[Episode]:
+        """Summaries of trajectories, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
         chosen: list[Episode] = []
         for _, episode in self._read(self.rows.all_numbers()):
             if limit is not None and len(chosen) >= limit:
@@ -134,8 +146,12 @@ class Trajectories:
                 chosen.append(episode)
         return chosen
 
-    def search(self, query: str | Sequence[str], *, limit: int) -> list[FoundEpisode]:
-        """Find summaries by a text, with every spelling of its compounds, or by terms; without superseded ones."""
+    @reads
+    def search(self, query: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
+        """Find trajectories by the words of task and files, best first, newer first among equals.
+
+        A text is searched with every spelling of its compound words; a list of terms is searched as it is.
+        """
         if isinstance(query, str):
             weights = expand_query(query, self._counts, longer=self._longer_terms)
         else:
@@ -161,8 +177,9 @@ class Trajectories:
         rows = self._connection.run(_LONGER.format(size=size), *ends)
         return {term: count for term, count in rows if any(is_part_of_compound(term, word) for word in words)}
 
+    @writes
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
-        """Note when it was last learned from."""
+        """Note that a trajectory has been learned from."""
         row = self._row(trajectory_id)
         episode = self.episode(row)
         if episode.learned_at != aware(at):

@@ -17,10 +17,9 @@ import pytest
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.store import Store, open_store
-from tacit.store.audit import Audit
 from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.schema import MIGRATIONS, migrate
-from tacit.store.skills import Skills
+from tacit.store.tables import Tables
 from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tacit.store.vector_search import VectorSearch
 from tacit.store.vectors import Vectors
@@ -37,7 +36,7 @@ class Parts:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.connection = Connection(store.path)
-        self.skills = Skills(self.connection, Audit(self.connection))
+        self.skills = Tables(self.connection).skills
         self.vectors = Vectors(self.connection, self.skills, block_rows=BLOCK)
         self.search = VectorSearch(self.connection, self.skills, self.vectors)
 
@@ -394,7 +393,7 @@ def test_words_of_an_older_making_are_rebuilt(tmp_path: Path) -> None:
     stored = put_version(store, "deploy-service")
     put_version(store, "other")
     connection = Connection(path)
-    skills = Skills(connection, Audit(connection))
+    skills = Tables(connection).skills
     triggers = [sql for sql in schema(path) if " ON version_words " in sql]
     for sql in triggers:
         connection.run(f"DROP TRIGGER {sql.split()[2]}")
