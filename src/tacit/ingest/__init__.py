@@ -9,8 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tacit.ingest.redaction import redacted
-    from tacit.ingest.sources import READERS, find_reader, passed_over, read
+    from tacit.ingest.sources import READERS, find_reader, passed_over, read, redacted
 
 __all__ = ["READERS", "find_reader", "passed_over", "read", "redacted"]
 
@@ -20,4 +19,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("tacit.ingest.redaction" if name == "redacted" else "tacit.ingest.sources"), name)
+    return getattr(import_module("tacit.ingest.sources"), name)

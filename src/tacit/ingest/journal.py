@@ -54,19 +54,20 @@ class JournalFull(RuntimeError):
 class SessionPast:
     """What a context of a session has seen and done since it began: the main one's, or a subagent's own."""
 
-    __slots__ = ("actions", "answered", "controls", "has_index", "is_asked", "shown", "source", "started_at", "warned")
+    __slots__ = ("actions", "announced", "answered", "controls", "is_asked", "shown", "source", "started_at", "warned")
 
     def __init__(self, source: str = "", started_at: float = 0.0) -> None:
         self.source = source
         self.started_at = started_at
         """How and when the context began, where the client has said it."""
         self.shown: dict[str, None] = {}
+        self.announced: set[str] = set()
+        """What was shown before a call; if the call fails all the same, it may be shown once more."""
         self.controls: dict[str, float] = {}
         """What was held back by lot, and how likely that was: it stays so while the session lasts."""
         self.answered: set[str] = set()
         self.warned: set[str] = set()
         self.actions: list[dict[str, object]] = []
-        self.has_index = False
         self.is_asked = False
 
     def renewed(self, source: str, at: float) -> SessionPast:
@@ -80,11 +81,14 @@ class SessionPast:
 
     def add(self, line: dict[str, object]) -> None:
         """Take in one line, in the order they were written."""
-        self.shown.update(dict.fromkeys(_texts(line.get("shown"))))
+        shown = _texts(line.get("shown"))
+        if line.get("moment") == "before":
+            self.announced.update(shown)
+        else:
+            self.shown.update(dict.fromkeys(shown))
         self.controls = shares_in(line.get("control")) | self.controls
         self.answered.update(_texts(line.get("answered")))
         self.warned.update(_texts(line.get("warned")))
-        self.has_index = self.has_index or line.get("indexed") is True
         self.is_asked = self.is_asked or line.get("moment") == "prompt"
         actions = line.get("deeds")
         if isinstance(actions, list):

@@ -52,42 +52,35 @@ def resource_uses(keyed: HashedContent) -> tuple[ResourceUse, ...]:
 
 def beyond(needs: Capabilities, allowed: Capabilities) -> Capabilities:
     """Return the needs that are not allowed."""
-    return Capabilities(
-        **{
-            name: tuple(
-                value
-                for value in getattr(needs, name)
-                if not any(_COVERS[name](each, value) for each in getattr(allowed, name))
-            )
-            for name in CATEGORIES
-        }
+    return _picked(
+        lambda name: (
+            value
+            for value in getattr(needs, name)
+            if not any(_COVERS[name](each, value) for each in getattr(allowed, name))
+        )
     )
 
 
 def added(now: Capabilities, before: Capabilities) -> Capabilities:
     """Return the values that were not there before."""
-    return Capabilities(
-        **{
-            name: tuple(value for value in getattr(now, name) if value not in getattr(before, name))
-            for name in CATEGORIES
-        }
-    )
+    return _picked(lambda name: (value for value in getattr(now, name) if value not in getattr(before, name)))
 
 
 def united(several: Iterable[Capabilities]) -> Capabilities:
     """Return all values of several capabilities, each once."""
     found = list(several)
-    return Capabilities(
-        **{name: tuple(dict.fromkeys(value for each in found for value in getattr(each, name))) for name in CATEGORIES}
-    )
+    return _picked(lambda name: dict.fromkeys(value for each in found for value in getattr(each, name)))
+
+
+def _picked(pick: Callable[[str], Iterable[str]]) -> Capabilities:
+    return Capabilities(**{name: tuple(pick(name)) for name in CATEGORIES})
 
 
 def narrowed(outer: Capabilities | None, inner: Capabilities | None) -> Capabilities | None:
     """Return what both allow; None allows everything."""
     if outer is None or inner is None:
         return inner if outer is None else outer
-    covered = (added(inner, beyond(inner, outer)), added(outer, beyond(outer, inner)))
-    return united(covered)
+    return united((added(inner, beyond(inner, outer)), added(outer, beyond(outer, inner))))
 
 
 def capabilities_text(capabilities: Capabilities, *, most: int = 4) -> str:

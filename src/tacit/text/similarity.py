@@ -30,11 +30,6 @@ def overlap(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> float:
     return len(left & right) / max(1, min(len(left), len(right)))
 
 
-def cosine(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> float:
-    """Return the cosine of two sets, from 0 to 1."""
-    return len(left & right) / math.sqrt(len(left) * len(right)) if left and right else 0.0
-
-
 def text_similarity(left: str, right: str) -> float:
     """Return the Jaccard similarity of the terms of two texts."""
     return jaccard(term_set(left), term_set(right))

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from string import ascii_letters, digits
 from typing import Any
@@ -136,10 +135,6 @@ class Redacted:
 
     text: str
     found: tuple[str, ...] = ()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        return Counter(self.found)
 
 
 @dataclass(frozen=True, slots=True)
