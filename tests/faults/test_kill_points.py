@@ -24,11 +24,11 @@ from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, 
 from tacit.store import Store, open_store
 from tacit.store.restore import check_backup, restore_backup
 from tests.faults.points import Points
-from tests.unit.making import NOW
+from tests.unit.making import NOW, ONE_RUN
 
 ALL = bool(os.environ.get("TACIT_TEST_KILLS"))
 CHUNKS = 4
-SPREAD = 64
+SPREAD = 32
 
 Tell = Callable[[str], None]
 
@@ -58,7 +58,9 @@ def attempt_at(word: str, session: str) -> Trajectory:
 def live(folder: Path, tell: Tell) -> None:
     """The whole life; tells of everything that was acknowledged."""
     place = StoreLocation(database=str(folder / "tacit.db"), project=folder, chosen_by="a test")
-    with Tacit(open_store(place.database, home=folder / "home"), place=place, clock=lambda: NOW) as loop:
+    with Tacit(
+        open_store(place.database, home=folder / "home"), config=ONE_RUN, place=place, clock=lambda: NOW
+    ) as loop:
         for word in ("balance", "close"):
             for identity in loop.capture(attempt_at(word, f"session-{word}"), trust_outcomes=True).added:
                 tell(f"captured {identity}")

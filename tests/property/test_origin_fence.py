@@ -25,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tacit import render as application
 from tacit.api import Tacit
-from tacit.config.settings import Config, Policy, Strictness
+from tacit.config.settings import Policy, Strictness
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Grade
 from tacit.domain.identity import plain
@@ -38,6 +38,7 @@ from tacit.gate.origins import origin_at
 from tacit.providers import ScriptedModel
 from tacit.store import Store, open_store
 from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, slip_in
+from tests.unit.making import ONE_RUN
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))
 """How many steps to make in all, over both stores; few where nobody asks."""
@@ -139,7 +140,7 @@ class Fenced(RuleBasedStateMachine):
 
     @initialize(strictness=st.sampled_from(Strictness))
     def open(self, strictness: Strictness) -> None:
-        config = Config(policy=Policy(strictness=strictness))
+        config = dataclasses.replace(ONE_RUN, policy=Policy(strictness=strictness))
         self.loop = Tacit(self.store(), config=config, scope=Scope(Level.PROJECT, "app"), clock=self.tick)
 
     def teardown(self) -> None:

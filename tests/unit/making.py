@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tacit.config.settings import Config, LearnSettings
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status
@@ -18,6 +19,8 @@ from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ONE_RUN = Config(learn=LearnSettings(procedure_runs=1))
+"""Settings with which one run gives a procedure: for tests of what happens to it afterwards."""
 PROJECT = Scope(Level.PROJECT, "invoices")
 WORKSPACE = "/srv/ann/invoices"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest -q", reason="it passed")

@@ -25,6 +25,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.store import open_store
 from tests.raising import raises
+from tests.unit.making import ONE_RUN
 
 TASK = "Add a migration that adds column `paid_at` to `payments`"
 
@@ -46,7 +47,9 @@ def make() -> Iterator[Callable[..., Tacit]]:
 
     def made(config: Config | None = None, place: StoreLocation | None = None) -> Tacit:
         store = open_store(":memory:")
-        loops.append(Tacit(store, config=config, scope=Scope(Level.PROJECT, "shop"), place=place, clock=Clock()))
+        loops.append(
+            Tacit(store, config=config or ONE_RUN, scope=Scope(Level.PROJECT, "shop"), place=place, clock=Clock())
+        )
         return loops[-1]
 
     yield made

@@ -25,6 +25,7 @@ from tests.raising import raises
 from tests.unit.learn.attempts import bash, migration
 from tests.unit.learn.calls import attempt, greenhouse, season
 from tests.unit.learn.test_error_lessons import fixed_session, session
+from tests.unit.making import ONE_RUN
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 VENTS = ("grease_vents", "move_vents")
@@ -44,11 +45,14 @@ def column(name: str) -> Trajectory:
     return dataclasses.replace(migration(name), session_id=f"session-{name}", id="")
 
 
+def opened(path: str | Path) -> Tacit:
+    return Tacit(open_store(path), config=ONE_RUN)
+
+
 @pytest.fixture
 def loop() -> Iterable[Tacit]:
-    store = open_store(":memory:")
-    with Tacit(store) as opened:
-        yield opened
+    with opened(":memory:") as made:
+        yield made
 
 
 def learn(loop: Tacit, *trajectories: Trajectory) -> Any:
@@ -121,7 +125,7 @@ def essence(content: SkillContent) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
-    whole, parts = Tacit(open_store(":memory:")), Tacit(open_store(":memory:"))
+    whole, parts = opened(":memory:"), opened(":memory:")
     learn(whole, *visits())
     everything = visits()
     for start in range(0, len(everything), size):
@@ -220,12 +224,12 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
     path = tmp_path / "tacit.db"
     everything = visits()
     old = Store(path, migrations=MIGRATIONS[:3])
-    earlier = Tacit(old)
+    earlier = Tacit(old, config=ONE_RUN)
     earlier.capture(everything[:10], trust_outcomes=True)
     for episode in old.episodes():
         old.mark_learned(episode.id, at=AT)
     old.close()
-    with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
+    with opened(path) as loop, opened(":memory:") as whole:
         assert len(loop.context.store.outlines.missing()) == 10
         report = learn(loop, *everything[10:])
         assert report.trajectories == 4
@@ -259,7 +263,11 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
 ) -> None:
     path = tmp_path / "tacit.db"
     everything = visits()
-    with Tacit(open_store(path)) as slow, Tacit(open_store(path)) as quick, Tacit(open_store(":memory:")) as whole:
+    with (
+        opened(path) as slow,
+        opened(path) as quick,
+        opened(":memory:") as whole,
+    ):
         learn(whole, *everything)
         slow.capture(everything[:5], trust_outcomes=True)
         overtaken(monkeypatch, lambda: learn(quick, *everything[5:]) and None)
@@ -273,7 +281,7 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
 
 
 def _learn_at(path: str, part: int) -> None:
-    with Tacit(open_store(path)) as loop:
+    with opened(path) as loop:
         learn(loop, *visits()[part::2])
 
 
@@ -286,7 +294,7 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
     for process in running:
         process.join(60)
     assert [process.exitcode for process in running] == [0, 0]
-    with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
+    with opened(path) as loop, opened(":memory:") as whole:
         loop.learn()
         learn(whole, *visits())
         kept = [essence(content) for content in contents(loop).values()]
@@ -363,7 +371,7 @@ def test_odd_calls_are_learned_from_like_others(task: str, arguments: dict[str, 
         )
         for n in range(4)
     ]  # fmt: skip
-    with Tacit(open_store(":memory:")) as loop:
+    with opened(":memory:") as loop:
         learn(loop, *made)
         assert [content.steps[-1].tool for content in contents(loop).values()] == ["rename"]
         assert loop.archive.verify() == []

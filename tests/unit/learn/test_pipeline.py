@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
-from tacit.config.settings import Config, Policy, Strictness
+from tacit.config.settings import Policy, Strictness
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import LanguageModel, Prompt
@@ -19,6 +19,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.providers import Limits, ScriptedModel
 from tacit.store import open_store
 from tests.unit.learn.attempts import attempt, bash, edit, migration, reply
+from tests.unit.making import ONE_RUN
 
 WORDS: Mapping[str, Any] = {
     "name": "add-column-by-migration",
@@ -47,8 +48,12 @@ def other_column(column: str = "paid_at", table: str = "payments") -> Trajectory
     return dataclasses.replace(migration(column, table), session_id=f"session-{column}", id="")
 
 
+def opened(path: str | Path = ":memory:") -> Tacit:
+    return Tacit(open_store(path), config=ONE_RUN)
+
+
 def learned(*trajectories: Trajectory, model: LanguageModel | None = None) -> Tacit:
-    loop = Tacit(open_store(":memory:"))
+    loop = opened()
     loop.capture(trajectories)
     loop.learn(model=model)
     return loop
@@ -59,7 +64,7 @@ def texts(loop: Tacit) -> dict[str, str]:
 
 
 def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
-    loop, model = Tacit(open_store(":memory:")), ScriptedModel([WORDS, NONE, FOUND])
+    loop, model = opened(), ScriptedModel([WORDS, NONE, FOUND])
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
@@ -89,7 +94,7 @@ def test_a_second_pass_asks_nothing():
 
 
 def test_without_a_model_the_report_has_none():
-    loop = Tacit(open_store(":memory:"))
+    loop = opened()
     loop.capture(migration())
     assert loop.learn().model is None
 
@@ -107,7 +112,10 @@ class Watching(ScriptedModel):
 
 
 def test_a_model_is_never_asked_inside_a_transaction(tmp_path: Path):
-    with Tacit(open_store(tmp_path / "tacit.db")) as loop, Tacit(open_store(tmp_path / "tacit.db")) as other:
+    with (
+        opened(tmp_path / "tacit.db") as loop,
+        opened(tmp_path / "tacit.db") as other,
+    ):
         loop.capture(migration())
         model = Watching(other)
         loop.learn(model=model)
@@ -128,7 +136,10 @@ class Overtaken(ScriptedModel):
 
 
 def test_what_another_process_learned_meanwhile_is_neither_asked_about_nor_kept_twice(tmp_path: Path):
-    with Tacit(open_store(tmp_path / "tacit.db")) as loop, Tacit(open_store(tmp_path / "tacit.db")) as other:
+    with (
+        opened(tmp_path / "tacit.db") as loop,
+        opened(tmp_path / "tacit.db") as other,
+    ):
         loop.capture([migration(), other_column(), other_column("sent_at", "letters")])
         model = Overtaken(other)
         loop.learn(model=model)
@@ -148,7 +159,10 @@ def test_a_model_that_fails_or_says_nothing_of_use_leaves_what_was_mined(answer)
 
 
 def test_where_a_limit_is_reached_the_rest_is_as_it_was_mined_and_a_remark_says_so():
-    loop, model = Tacit(open_store(":memory:")), ScriptedModel([WORDS], limits=Limits(calls=1, tokens=10**9, usd=0.0))
+    loop, model = (
+        opened(),
+        ScriptedModel([WORDS], limits=Limits(calls=1, tokens=10**9, usd=0.0)),
+    )
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
@@ -209,7 +223,9 @@ def test_an_open_dial_lets_no_words_of_a_model_pass_unread():
     )
     born = []
     for model in (None, ScriptedModel([{**WORDS, "name": "round-totals", "steps": []}, NONE])):
-        loop = Tacit(open_store(":memory:"), config=Config(policy=Policy(strictness=Strictness.OPEN)))
+        loop = Tacit(
+            open_store(":memory:"), config=dataclasses.replace(ONE_RUN, policy=Policy(strictness=Strictness.OPEN))
+        )
         loop.capture(dataclasses.replace(work, session_id=session, id="") for session in ("first", "second"))
         loop.learn(model=model)
         (stored,) = [each for each in loop.skills() if each.version.content.kind is Kind.PROCEDURE]

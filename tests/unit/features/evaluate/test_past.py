@@ -15,7 +15,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back, spared_by
 from tacit.store import open_store
-from tests.unit.making import bash_steps, content
+from tests.unit.making import ONE_RUN, bash_steps, content
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 TASK = "Add a database migration for the invoices table"
@@ -66,7 +66,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(clock: Clock) -> Iterator[Tacit]:
-    with Tacit(open_store(":memory:"), clock=clock) as loop:
+    with Tacit(open_store(":memory:"), config=ONE_RUN, clock=clock) as loop:
         yield loop
 
 
