@@ -197,11 +197,8 @@ def warm_up() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     from tacit.gate.checks import built_in
-    from tacit.text.resource_uses.sentences import BITS, pattern
 
     built_in()
-    for name in BITS:
-        pattern(name)
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def test_a_person_sees_a_table_and_no_use_is_kept(library: Terminal) -> None:
     before = library.run("stats", "--json").json["uses"]
     done = library.run("recall", "rotate the password of the database", "--explain")
     assert done.code == 0, done.err
-    for told in ("given", "confidence", "rotate-database-password", "relevance", "meaning", "nats of evidence"):
+    for told in ("given", "confidence", "rotate-database-password", "relevance", "meaning", "nats"):
         assert told in done.out
     assert library.run("stats", "--json").json["uses"] == before
     assert explained(library, "rotate the password of the database")["use_id"] == ""

@@ -106,10 +106,12 @@ class SuggestingGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, also by its old name; a name that does not exist is an error with the nearest name."""
-        group = "" if ctx.parent is None else f"{ctx.info_name} "
-        new, root = OLD_NAMES.get(f"{group}{args[0]}") if args else None, ctx.find_root()
-        if new and isinstance(root.command, click.Group):
-            return root.command.resolve_command(root, [*new.split(), *args[1:]])
+        root = ctx.find_root()
+        words = args if ctx is root else [ctx.info_name or "", *args]
+        for length in (2, 1) if ctx is root else (2,):
+            new = OLD_NAMES.get(" ".join(words[:length]))
+            if new and isinstance(root.command, click.Group):
+                return root.command.resolve_command(root, [*new.split(), *words[length:]])
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

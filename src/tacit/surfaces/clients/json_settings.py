@@ -27,9 +27,9 @@ def parse(text: str) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff")) if text.strip("\ufeff \t\r\n") else {}
     except (ValueError, RecursionError) as error:
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        line, why = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, str(error))
         hint = "correct the file first (clients allow no comments and no trailing commas); nothing was changed"
-        raise InvalidJson(f"it is not JSON: {where}", code="not_json", hint=hint) from error
+        raise InvalidJson(f"line {line}: it is not JSON ({why})", code="not_json", hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
