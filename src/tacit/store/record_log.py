@@ -20,8 +20,8 @@ from tacit.domain.trust import Approval
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
-from tacit.store.encoding import aware, clean, stamp
-from tacit.store.rows import Records, Values
+from tacit.store.encoding import aware, clean
+from tacit.store.rows import Records, Values, attributes
 
 T = TypeVar("T")
 UseKey = tuple[str, str]
@@ -40,9 +40,9 @@ class AppendedRecords(Records[T]):
     """One table of appended records. `owner` gives what a row belongs to, as the audit chain names it."""
 
     def __init__(
-        self, connection: Connection, audit: Audit, table: str, *, kind: type[T], lookup: Callable[[T], Values],
-        columns: Sequence[str], note: Callable[[T], AuditNote], owner: Callable[[Values], str] | None = None,
-        first_wins: bool = False,
+        self, connection: Connection, audit: Audit, table: str, *, kind: type[T], columns: Sequence[str],
+        note: Callable[[T], AuditNote], lookup: Callable[[T], Values] | None = None,
+        owner: Callable[[Values], str] | None = None, first_wins: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(connection, table, kind=kind, lookup=lookup, columns=columns)
         self._audit = audit
@@ -98,41 +98,41 @@ class RecordLog:
         self._connection = connection
         self._audit = audit
         self.verdicts = AppendedRecords(
-            connection, audit, "verdicts", kind=Verdict, lookup=_verdict_columns, columns=("id", "version_id", "decision"),
+            connection, audit, "verdicts", kind=Verdict, columns=("id", "version_id", "decision"),
             note=_verdict_note, owner=_version_owner,
         )  # fmt: skip
         self.approvals = AppendedRecords(
-            connection, audit, "approvals", kind=Approval, lookup=_approval_columns, columns=("id", "version_id", "at"),
+            connection, audit, "approvals", kind=Approval, columns=("id", "version_id", "at"),
             note=lambda each: AuditNote(action="approval", subject=each.version_id, actor=each.by, at=each.at),
             owner=_version_owner,
         )  # fmt: skip
         self.uses = AppendedRecords(
-            connection, audit, "uses", kind=Use, lookup=_id_column, columns=("id",),
+            connection, audit, "uses", kind=Use, columns=("id",),
             note=lambda each: AuditNote(action="use", subject=each.id, actor=each.surface, at=each.at),
         )  # fmt: skip
         self.evidence = AppendedRecords(
-            connection, audit, "evidence", kind=Evidence, lookup=_evidence_columns,
+            connection, audit, "evidence", kind=Evidence,
             columns=("id", "version_id", "at", "grade"), note=_evidence_note, owner=_version_owner,
         )  # fmt: skip
         self.remarks = AppendedRecords(
-            connection, audit, "remarks", kind=Remark, lookup=_remark_columns, columns=("id", "subject", "about", "at"),
+            connection, audit, "remarks", kind=Remark, columns=("id", "subject", "about", "at"),
             note=lambda each: AuditNote(
                 action=f"remark {each.about}", subject=each.subject, actor=each.by, at=each.at
             ),
             owner=lambda row: str(row["subject"]),
         )  # fmt: skip
         self.entries = EntryRecords(
-            connection, audit, "entries", kind=LedgerEntry, lookup=_entry_columns,
+            connection, audit, "entries", kind=LedgerEntry, lookup=attributes("id", "key", "session_id", "at"),
             columns=("id", "sort", "key", "session_id", "at"),
             note=lambda each: AuditNote(action=f"entry {each.SORT}", subject=each.key, actor=each.by, at=each.at),
             owner=lambda row: _entry_owner(row["sort"], row["key"]),
         )  # fmt: skip
         self.tombstones = AppendedRecords(
-            connection, audit, "tombstones", kind=Tombstone, lookup=_id_column, columns=("id",), first_wins=True,
+            connection, audit, "tombstones", kind=Tombstone, columns=("id",), first_wins=True,
             note=lambda each: AuditNote(action="tombstone", subject=each.id, actor=each.by, at=each.at),
         )  # fmt: skip
         self.backups = AppendedRecords(
-            connection, audit, "backups", kind=Manifest, lookup=_id_column, columns=("id",), first_wins=True,
+            connection, audit, "backups", kind=Manifest, columns=("id",), first_wins=True,
             note=lambda each: AuditNote(action="backup", subject=each.id, at=each.purged_at or each.at),
         )  # fmt: skip
         self._has_tombstones = schema >= TOMBSTONES_SINCE
@@ -345,51 +345,12 @@ def _version_owner(row: Values) -> str:
     return str(row["version_id"])
 
 
-def _id_column(value: Use | Tombstone | Manifest) -> Values:
-    return {"id": clean(value.id)}
-
-
-def _verdict_columns(verdict: Verdict) -> Values:
-    return {"id": clean(verdict.id), "version_id": clean(verdict.version_id), "decision": str(verdict.decision)}
-
-
 def _verdict_note(verdict: Verdict) -> AuditNote:
     """A verdict belongs to the history of its version, else of its first trajectory, else to its own."""
     subject = verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
     return AuditNote(action=f"verdict {verdict.decision}", subject=subject, actor=verdict.decided_by, at=verdict.at)
 
 
-def _approval_columns(approval: Approval) -> Values:
-    return {"id": clean(approval.id), "version_id": clean(approval.version_id), "at": stamp(approval.at)}
-
-
-def _evidence_columns(evidence: Evidence) -> Values:
-    return {
-        "id": clean(evidence.id),
-        "version_id": clean(evidence.version_id),
-        "at": stamp(evidence.at),
-        "grade": str(evidence.grade),
-    }
-
-
 def _evidence_note(evidence: Evidence) -> AuditNote:
     action = f"evidence {evidence.outcome} {evidence.grade}"
     return AuditNote(action=action, subject=evidence.version_id, actor=evidence.by, at=evidence.at)
-
-
-def _remark_columns(remark: Remark) -> Values:
-    return {
-        "id": clean(remark.id),
-        "subject": clean(remark.subject),
-        "about": str(remark.about),
-        "at": stamp(remark.at),
-    }
-
-
-def _entry_columns(entry: LedgerEntry) -> Values:
-    return {
-        "id": clean(entry.id),
-        "key": clean(entry.key),
-        "session_id": clean(entry.session_id),
-        "at": stamp(entry.at),
-    }

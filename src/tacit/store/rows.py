@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from tacit.store.connection import Connection, Row, StoreDamaged
-from tacit.store.encoding import UnreadableRecord, clean, pack, unpack
+from tacit.store.encoding import UnreadableRecord, clean, pack, stamp, unpack
 from tacit.store.seals import seal_of
 
 T = TypeVar("T")
@@ -130,6 +131,15 @@ class Rows:
         return int(value) if isinstance(value, bool) else value
 
 
+def attributes(*names: str) -> Callable[[Any], Values]:
+    """Columns that hold the value's attributes of the same names."""
+    return lambda value: {name: _column(getattr(value, name)) for name in names}
+
+
+def _column(value: str | datetime) -> str:
+    return stamp(value) if isinstance(value, datetime) else clean(str(value))
+
+
 class Records(Rows, Generic[T]):
     """Sealed rows that each hold one domain value, and columns derived from it to look it up by."""
 
@@ -139,12 +149,13 @@ class Records(Rows, Generic[T]):
         table: str,
         *,
         kind: type[T],
-        lookup: Callable[[T], Values],
         columns: Sequence[str],
+        lookup: Callable[[T], Values] | None = None,
     ) -> None:
+        """`lookup` derives columns from a value; without one, all of them are its attributes."""
         super().__init__(connection, table, (*columns, "record"))
         self._kind = kind
-        self._lookup = lookup
+        self._lookup = lookup or attributes(*columns)
 
     def columns_of(self, value: T) -> Values:
         """The value as columns: those it is looked up by, and the record itself."""

@@ -37,7 +37,7 @@ class Skills:
         self._connection = connection
         self._audit = audit
         self._tombstone = tombstone
-        self.skills = Records(connection, SKILLS, kind=Skill, lookup=_skill_columns, columns=("id", "kind"))
+        self.skills = Records(connection, SKILLS, kind=Skill, columns=("id", "kind"))
         self.versions = Records(
             connection, VERSIONS, kind=SkillVersion, lookup=_version_columns, columns=_VERSION_COLUMNS
         )
@@ -302,10 +302,6 @@ def _terms_in(words: Values) -> tuple[list[str], ...]:
         each if "_" not in words[field] else [term_of(form) for form in each]
         for field, each in zip(VERSION_FIELDS, forms, strict=True)
     )
-
-
-def _skill_columns(skill: Skill) -> Values:
-    return {"id": clean(skill.id), "kind": str(skill.kind)}
 
 
 def _version_columns(version: SkillVersion) -> Values:
