@@ -18,7 +18,7 @@ from math import prod
 from tacit.domain.outline import CallRecord
 from tacit.learn.call_records import acts, edits_files, line_digest
 from tacit.text.command_forms import CommandForm, command_forms, same_goal, wrapper_of
-from tacit.text.error_signatures import masked_line, missing_name, tells
+from tacit.text.error_signatures import masked_line, missing_name, shows_failure, tells
 from tacit.text.shell import Command
 
 MIN_SESSIONS = 2
@@ -26,6 +26,7 @@ MIN_SHARE = 0.5
 """Of the sessions that met the error and got past it, the share that must have used the fix."""
 MAX_CHANCE = 0.01
 """How likely it may be that a command or an edit lay between failures and successes by chance, as often as it was done."""
+MIN_SIGNATURE = 8
 MAX_TYPED = 160
 MAX_BETWEEN = 40
 """Calls within which the goal must be tried again."""
@@ -38,8 +39,13 @@ _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".spli
 _CODE = re.compile(
     r"\.(?:py|pyi|go|rs|[cm]?[jt]sx?|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|ex|exs|lua|vue|svelte|astro|css|scss|html|sql)$"
 )
+_CONFIGURES = re.compile(r"(?:^|/)(?:config|configs|settings|conf)[/.]|\.(?:config|conf)\.\w+$")
+_EMPTY = re.compile(
+    r"Traceback|Usage:|Stack ?trace|Caused by|at <|\[?<time>|> |\$ |INFO\b|Exit code|(?:npm|yarn|pnpm) run v", re.IGNORECASE
+)
+"""Lines that any failure of the kind prints."""
+_PASSING = re.compile(r"\n|/tmp/|/private/|AppData|[Ss]cratch")
 _OUTSIDE = re.compile(r"[/~$]|[A-Za-z]:|\.\.|.*[\n*{}]|tmp/")
-_MOVED = re.compile(r"no such file|not found|cannot find|does not exist|can't open|cannot open|ENOENT", re.IGNORECASE)
 
 
 class FixKind(StrEnum):
@@ -142,6 +148,7 @@ class FixCounter:
     def __init__(self, sessions: Iterable[tuple[str, Sequence[SourcedCall]]]) -> None:
         self._errors: dict[tuple[str, str], _Evidence] = {}
         self._printed: dict[str, set[str]] = defaultdict(set)
+        self._commands_printing: Counter[str] = Counter()
         self._done: Counter[Fix] = Counter()
         self._calls = 0
         self._outcomes: dict[str, list[tuple[str, CommandForm, bool]]] = defaultdict(list)
@@ -161,14 +168,24 @@ class FixCounter:
                 if counted is None:
                     continue
                 known = found.get((goal, fix))
-                if known is None or _specific(counted) > _specific(known):
+                if known is None or self._specific(counted) > self._specific(known):
                     found[goal, fix] = counted
-        best: dict[tuple[str, str], CountedFix] = {}
-        for counted in found.values():
-            key = (counted.goal.goal, counted.signature)
-            if key not in best or _strength(counted) > _strength(best[key]):
-                best[key] = counted
-        return sorted(best.values(), key=_strength, reverse=True)
+        explained: set[tuple[str, str, int]] = set()
+        kept: list[CountedFix] = []
+        for counted in sorted(found.values(), key=_strength, reverse=True):
+            keys = {(each.session, each.failed.trajectory_id, each.failed.record.step) for each in counted.mendings}
+            new = {session for session, *_ in keys - explained}
+            if len(new) >= min(counted.sessions, MIN_SESSIONS):  # a stronger fix does not account for it
+                kept.append(counted)
+                explained |= keys
+        return kept
+
+    def _specific(self, counted: CountedFix) -> tuple[int, tuple[bool, int, bool], int, str]:
+        """Prefer the line that most sessions share, then one that few commands print, then one that tells most."""
+        words = len(re.sub(r"<\w+>", "", counted.signature).split())
+        commands = self._commands_printing[counted.signature]
+        telling = tells(counted.signature), -commands, shows_failure(counted.error)
+        return counted.sessions, telling, words, counted.signature
 
     def _count_outcomes(self, session: str, calls: Sequence[SourcedCall]) -> None:
         for sourced in calls:
@@ -189,8 +206,10 @@ class FixCounter:
             if line_digest(line) in self._printed[goal]:
                 continue  # printed when it works, too
             signature = masked_line(line)
-            if not signature or not tells(signature) or len(signature) < 8:
+            if len(signature) < MIN_SIGNATURE or _EMPTY.match(signature):
                 continue
+            if (goal, signature) not in self._errors:
+                self._commands_printing[signature] += 1
             evidence = self._errors.setdefault((goal, signature), _Evidence(example=line))
             evidence.met.add(mending.session)
             if mending.worked:
@@ -208,13 +227,13 @@ class FixCounter:
         named = any(_error_names(mending, fix) for mending in mended)
         if len(sessions) < MIN_SESSIONS and not named:
             return None
-        if any(len(mending.fixes[fix].typed) > MAX_TYPED or "\n" in mending.fixes[fix].typed for mending in mended):
-            return None  # a script: content, not a way of calling something
+        if any(len(mending.fixes[fix].typed) > MAX_TYPED or _PASSING.search(mending.fixes[fix].typed) for mending in mended):
+            return None  # a script or a file of the day: content, not a way of calling something
         if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
             return None
         if _TRANSIENT.search(signature) or not self._makes_a_difference(fix, mended):
             return None
-        if fix.kind is FixKind.EDIT and _CODE.search(fix.what):
+        if fix.kind is FixKind.EDIT and _CODE.search(fix.what) and not _CONFIGURES.search(fix.what):
             return None  # mending code is the work itself
         typed = _common_typing(fix, [mending.fixes[fix].typed for mending in mended])
         return CountedFix(
@@ -399,16 +418,7 @@ def _error_names(mending: Mending, fix: Fix) -> bool:
         return (" " in words and words in text) or (bool(missing) and installs and missing in mending.fixes[fix].typed)
     if fix.kind is FixKind.WRAPPED:
         return alone and missing_name(text) == mending.goal.program
-    if fix.kind is FixKind.TARGET:
-        old, _, new = fix.what.partition(" → ")
-        same_name = old.rsplit("/", 1)[-1] == new.rsplit("/", 1)[-1]
-        return alone and same_name and bool(_MOVED.search(text)) and old.rsplit("/", 1)[-1] in text
     return fix.kind in (FixKind.OPTION, FixKind.SETTING) and alone and fix.what.partition("=")[0] in text
-
-
-def _specific(counted: CountedFix) -> tuple[int, int, str]:
-    """Prefer the line that most sessions share, then the one that says most."""
-    return counted.sessions, len(re.sub(r"<\w+>", "", counted.signature).split()), counted.signature
 
 
 _ORDER = list(FixKind)

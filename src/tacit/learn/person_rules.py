@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 
@@ -18,7 +18,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline, Wish
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.statements import Statement, rule_of
+from tacit.learn.statements import ONE_TIME, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.shell import Command
@@ -130,8 +130,9 @@ MIN_SESSIONS = 3
 MIN_SAME = 2
 """Sessions in which a person must have said nearly the same words."""
 _SAME = 0.5
-_LONG_TASK = 8
-"""Terms of a task that a person does not happen to word in the same way twice."""
+_LONG = 7
+"""Terms of a request that a person does not happen to word in the same way twice."""
+_PATH = re.compile(r"(?:^|\s)~?/\w+/\w")
 _ADDRESS = re.compile(r"\S*https?://\S+")
 _FRESH = timedelta(days=90)
 """What was not said again for so long does not count any more."""
@@ -147,7 +148,7 @@ _FORM = re.compile(
 )
 """With which tool something is to be done, and in which form."""
 _CLAUSE = re.compile(
-    r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+(?:but|then)\s+|"
+    r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+[-–—]\s+|\s+(?:but|then)\s+|"
     r"\s+and\s+(?=(?:analy|create|delegate|do|have|implement|make|review|run|use)\w*\b)"
 )
 _TOLD = re.compile(
@@ -189,8 +190,9 @@ def repeated_wishes(
                 by_project[outline.project] += _mentions(outline, wish)
     for mentions in by_project.values():
         for name, group in _groups(mentions):
-            if group[-1].outline.trajectory_id in waiting:
-                yield _repeated(name, group, trajectory_of)
+            general = [each for each in group if not ONE_TIME.search(each.clause) and not _PATH.search(each.clause)]
+            if general and group[-1].outline.trajectory_id in waiting:
+                yield _repeated(name, general, trajectory_of)
 
 
 def _mentions(outline: Outline, wish: Wish) -> Iterator[_Mention]:
@@ -225,13 +227,28 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
             taken |= {id(each) for each in group}
             plain = [word for word in re.findall(r"\w+", named.lower()) if word not in STOP_WORDS]
             yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
-    for first in mentions:
-        if id(first) in taken or not (first.against or _CONDITION.search(first.clause)):
-            continue
-        alike = _fresh([each for each in mentions if id(each) not in taken and _is_same(first, each)])
-        if _sessions(alike) >= MIN_SAME:
-            taken |= {id(each) for each in alike}
-            yield _name_words(rule_of(alike[0].clause)), alike
+    left = [each for each in mentions if id(each) not in taken]
+    said = [each for each in left if each.against or _CONDITION.search(each.clause)]
+    for group in (*_alike(said, MIN_SAME), *_alike(_long_requests(left), MIN_SESSIONS)):
+        yield _name_words(rule_of(group[0].clause)), group
+
+
+def _alike(mentions: Sequence[_Mention], least: int) -> Iterator[list[_Mention]]:
+    """Yield the mentions in nearly the same words, if so many sessions have them."""
+    left = list(mentions)
+    while left:
+        first = left[0]
+        alike = [each for each in left if first.against == each.against and jaccard(first.words, each.words) >= _SAME]
+        left = [each for each in left if each not in alike]
+        if _sessions(fresh := _fresh(alike)) >= least:
+            yield fresh
+
+
+def _long_requests(mentions: Iterable[_Mention]) -> list[_Mention]:
+    """Return whole sentences with so many words that it is the way, not the task, that is the same every time."""
+    whole = {(each.outline.trajectory_id, each.wish.text): each for each in mentions if not each.against}.values()
+    found = [replace(each, clause=each.wish.text, words=term_set(each.wish.text)) for each in whole]
+    return [each for each in found if len(each.words) >= _LONG and each.clause.count(" ") >= _LONG]
 
 
 def _sessions(mentions: Iterable[_Mention]) -> int:
@@ -239,7 +256,7 @@ def _sessions(mentions: Iterable[_Mention]) -> int:
     tasks: dict[str, frozenset[str]] = {}
     for each in mentions:
         task = term_set(_ADDRESS.sub("", each.outline.task))
-        if not any(len(task) >= _LONG_TASK and jaccard(task, known) >= _SAME for known in tasks.values()):
+        if not any(len(task) > _LONG and jaccard(task, known) >= _SAME for known in tasks.values()):
             tasks.setdefault(each.outline.session_id or each.outline.trajectory_id, task)
     return len(tasks)
 
@@ -254,10 +271,6 @@ def _is_repeated(group: Sequence[_Mention]) -> bool:
     wanted = [each for each in group if not each.against]
     several = _sessions(wanted) >= MIN_SESSIONS and len({each.clause for each in wanted}) > 1
     return several and not group[-1].against and 2 * (len(group) - len(wanted)) < len(wanted)
-
-
-def _is_same(first: _Mention, other: _Mention) -> bool:
-    return first.against == other.against and jaccard(first.words, other.words) >= _SAME
 
 
 def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
@@ -367,15 +380,14 @@ def _words(old: Command, new: Command, message_text: _MessageText, *, checks: bo
 
 
 def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, message_text: _MessageText) -> Swap | None:
-    """An edit that took out one name and put in another, of which the person named one."""
+    """An edit that took out one name and put in another, where the person named both."""
     before, after = (dict.fromkeys(_IDENTIFIER.findall(text)) for text in (old, new))
     lost, gained = [name for name in before if name not in after], [name for name in after if name not in before]
     meant, unmeant = message_text.names(gained), message_text.names(lost)
-    wanted, unwanted = meant or gained[: len(gained) == 1], unmeant or lost[: len(lost) == 1]
-    if not (meant or unmeant) or not wanted:
+    if not meant or not unmeant:
         return None
-    words = ("use", wanted[0], *(("not", unwanted[0]) if unwanted else ()))
-    shown = (_line(old, unwanted), _line(new, wanted))
+    words = ("use", meant[0], "not", unmeant[0])
+    shown = (_line(old, unmeant), _line(new, meant))
     return Swap(before=actions[0], after=actions[1], old=shown[0], new=shown[1], words=words)
 
 

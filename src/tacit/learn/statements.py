@@ -224,7 +224,7 @@ _GENERAL_BAN = _any(
     rf"{_START}(?:quit|stop) (?!\w+ing (?:it|now|that|there|this)\b)\w{{2,}}ing \w",
     rf"\b{_VERB} only .{{3,120}}\b(?:instead of|never|not|rather than)\b",
     rf"{_START}only {_VERB} .{{0,120}}\b(?:after|if|instead of|not|rather than|when)\b",
-    rf"{_START}{_VERB} \S.{{2,60}}\b(?:instead of|not|over|rather than)\b.{{2,60}}{_REASON}",
+    rf"{_START}{_VERB} \S.{{2,60}}(?:, not|\b(?:instead of|over|rather than))\b.{{2,60}}{_REASON}",
     r"^(?:please )?prefer \S.{2,60}\b(?:instead of|not|over|rather than|to)\b",
 )
 """A ban of everything of a kind, a ban or a choice with its reason, or a thing that the agent is to stop doing."""
@@ -268,7 +268,7 @@ _AT_HAND = (
     "(?:branch|bug|button|change|class|column|comment|commit|doc|document|error|field|file|function|image|issue|line|"
     "message|method|one|option|page|part|plan|point|pr|pull request|screenshot|section|segment|session|step|table|task|test)s?"
 )
-_ONE_TIME = _any(
+ONE_TIME = _any(
     r"https?://|(?<!\w)#\d|\boption \w\b",
     r"\b(?:bullet|direction|issue|item|line|number|option|part|phase|point|pr|step|task)s? ?[#\d]",
     r"\b(?:anymore|at this (?:point|stage|time)|currently|for now|for the moment|in (?:that|this) case|just this once|"
@@ -345,7 +345,7 @@ def is_standing(sentence: str) -> bool:
 
 def _is_directive(sentence: str) -> bool:
     """Whether it is neither a question, a guess, a report nor about one thing at hand."""
-    return not _matches(sentence, _QUESTION, _ONE_TIME, _GUESS, _REPORT, _DEICTIC)
+    return not _matches(sentence, _QUESTION, ONE_TIME, _GUESS, _REPORT, _DEICTIC)
 
 
 def _matches(sentence: str, *patterns: re.Pattern[str]) -> bool:
@@ -361,7 +361,7 @@ def _is_whole(sentence: str) -> bool:
 
 def _belongs(sentence: str, following: str) -> bool:
     """Whether the next sentence is part of the statement: its reason, its exception or what to do instead."""
-    if not _is_whole(following) or _matches(following, _QUESTION, _ONE_TIME):
+    if not _is_whole(following) or _matches(following, _QUESTION, ONE_TIME):
         return False
     if estimate_tokens(f"{sentence} {following}") > MAX_TOKENS:
         return False
@@ -390,7 +390,7 @@ def rule_of(statement: str) -> str:
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
         return statement
-    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule):
+    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or re.search(r"[\u0e00-\u9fff\uac00-\ud7af]", rule):
         return rule  # a name, code, or a script without capitals
     return f"{rule[:1].upper()}{rule[1:]}" + ("" if rule.endswith((")", "…")) else ".")
 

@@ -113,7 +113,7 @@ def _form(command: Command) -> CommandForm:
     wrapper = command.runner.split()
     options = frozenset(flag.partition("=")[0] for flag in command.flags if re.match(r"--?[A-Za-z]", flag))
     modes = sorted(options & _MODES) if name not in DATA_PROGRAMS or name in _FORMATTERS else ()
-    goal = " ".join([_ALIASES.get(name, name), *words, *modes])
+    goal = " ".join([_ALIASES.get(name, name.rsplit("/", 1)[-1]), *words, *modes])  # a script may move
     typed = " ".join([*command.assignments, _without_redirections(command)])
     return CommandForm(
         text=" ".join([*wrapper, name, *words]),

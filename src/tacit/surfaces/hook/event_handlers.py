@@ -144,9 +144,7 @@ class EventResponse:
         self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
         """Of the errors that a call shows, if any."""
         self.hook_index = (
-            self._open_index()
-            if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature
-            else None
+            self._open_index() if event.moment in (START, BEFORE) or event.prompt.strip() or self.signature else None
         )
         """The store as hooks see it; nothing where this event asks nothing."""
         self.allowed_kinds = PUSHED[channels(context.location.folder_path).get(event.client, HOOK)]
@@ -327,9 +325,7 @@ def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
     for rule in rules:
         if rule.version_id in response.past.shown:
             response.listed("skipped").append(rule.version_id)
-        elif len(shown) < MAX_RULES_SHOWN and (
-            response.answer.add_lines(rule.text, room=MAX_RULES_CHARACTERS)
-        ):
+        elif len(shown) < MAX_RULES_SHOWN and (response.answer.add_lines(rule.text, room=MAX_RULES_CHARACTERS)):
             shown.append(rule)
         else:
             response.note_no_space(rule.version_id)
@@ -438,7 +434,7 @@ def _before_call(response: EventResponse) -> None:
     for call in response.event.calls:
         for form in command_forms(call.argument("command") or call.argument("cmd")):
             version_id = warnings.version_for(form.goal)
-            if not version_id or version_id in response.past.shown:
+            if not version_id or version_id in response.past.shown or version_id in response.past.announced:
                 continue
             for row in hook_index.by_version(version_id, scope=response.context.scope):
                 advised = [each for span in re.findall(r"`([^`]+)`", row.text)[1:] for each in command_forms(span)]
@@ -508,4 +504,11 @@ def _report_damage(response: EventResponse, hook_index: HookIndex) -> None:
         log.note(response.context.home, f"{response.event.moment}: {damage}")
 
 
-_HANDLERS = {START: _at_start, PROMPT: _at_prompt, BEFORE: _before_call, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}
+_HANDLERS = {
+    START: _at_start,
+    PROMPT: _at_prompt,
+    BEFORE: _before_call,
+    CALL: _at_call,
+    BATCH: _at_batch,
+    DENIED: _at_denial,
+}
