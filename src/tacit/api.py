@@ -282,7 +282,7 @@ class Tacit:
         """Return everything an agent could be offered: skill folders of project and person, and the learned skills."""
         context = self.context
         return retrieval.offered(
-            context.store, context.may_see, project=context.project, home=home, reliability=self.library.reliability
+            context.store, context.may_see, project=context.project, home=home, reliability=self.archive.reliability
         )
 
     def apply(

@@ -169,8 +169,10 @@ class Maintenance:
 
     def _keep(self, care: Care, evidence: Evidence | None) -> None:
         with self._store.transaction():
-            for each in filter(None, (care.remark, evidence)):
-                self._store.add(each)
+            if care.remark:
+                self._store.add(care.remark)
+            if evidence:
+                self._store.add(evidence)
             if care.move:
                 self._store.add_transition(care.move)
             policy, at = self.context.config.policy, self.context.now()
