@@ -479,18 +479,15 @@ def _claim(extra: Any) -> Claim | None:
 def _usage(document: AtifDocument) -> Usage:
     """Take the document's totals; without them the sum over its steps."""
     total = document.final_metrics
-    if total is not None:
-        return Usage(
-            input_tokens=count_of(total.total_prompt_tokens),
-            output_tokens=count_of(total.total_completion_tokens),
-            cached_tokens=count_of(total.total_cached_tokens),
-            cost_usd=amount_of(total.total_cost_usd),
-        )
-    spent = [step.metrics for step in document.steps if step.metrics and not step.is_copied_context]
-    costs = [cost for entry in spent if (cost := amount_of(entry.cost_usd)) is not None]
+    steps = [step.metrics for step in document.steps if step.metrics and not step.is_copied_context]
+
+    def values(name: str) -> list[Any]:
+        return [getattr(step, name) for step in steps] if total is None else [getattr(total, f"total_{name}")]
+
+    costs = [cost for value in values("cost_usd") if (cost := amount_of(value)) is not None]
     return Usage(
-        input_tokens=sum(count_of(entry.prompt_tokens) for entry in spent),
-        output_tokens=sum(count_of(entry.completion_tokens) for entry in spent),
-        cached_tokens=sum(count_of(entry.cached_tokens) for entry in spent),
+        input_tokens=sum(map(count_of, values("prompt_tokens"))),
+        output_tokens=sum(map(count_of, values("completion_tokens"))),
+        cached_tokens=sum(map(count_of, values("cached_tokens"))),
         cost_usd=sum(costs) if costs else None,
     )
