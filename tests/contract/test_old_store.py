@@ -84,7 +84,8 @@ def test_attempts_and_verdicts_read_back(store: Store, expected: dict[str, Any])
     episodes = store.episodes()
     assert [*map(_record, episodes)] == expected["episodes"]
     assert {each.id: _record(store.trajectory(each.id)) for each in episodes} == expected["trajectories"]
-    assert [*map(_record, store.outlines.all())] == expected["outlines"]
+    assert store.outlines.all() == []  # of an earlier version, so they are made again
+    assert store.outlines.missing()
     assert [*map(_record, store.verdicts())] == expected["verdicts"]
     assert [*map(_record, store.uses())] == expected["uses"]
 

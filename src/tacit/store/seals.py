@@ -10,28 +10,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_LARGE = 65_536
-"""Larger values, in bytes, are hashed directly and not copied first."""
-
-
 def seal_of(table: str, values: Sequence[Any]) -> str:
     """Hash typed values; two different rows never have the same bytes to hash."""
-    sealed = hashlib.sha256()
-    parts: list[bytes | memoryview] = [table.encode()]
+    parts = [table.encode()]
     for value in values:
-        data: bytes | memoryview
         if isinstance(value, str):
             tag, data = b"s", value.encode("utf-8", "surrogatepass")
-        elif isinstance(value, bytes | memoryview):
+        elif isinstance(value, bytes):
             tag, data = b"b", value
         else:
             tag, data = type(value).__name__.encode(), repr(value).encode()
-        parts.append(b"\0%b%d:" % (tag, len(data)))
-        if len(data) > _LARGE:
-            sealed.update(b"".join(parts))
-            sealed.update(data)
-            parts.clear()
-        else:
-            parts.append(data)
-    sealed.update(b"".join(parts))
-    return sealed.hexdigest()
+        parts += (b"\0%b%d:" % (tag, len(data)), data)
+    return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -96,9 +96,7 @@ class SpaceCopy:
         self, vectors: Vectors, ranges: Sequence[tuple[int, int, int, str]], loose: Sequence[tuple[int, str]]
     ) -> None:
         new = [seq for seq, _, _, seal in ranges if seal not in self._blocks]
-        blocks = self._blocks | {
-            row["seal"]: self._of_block(row) for row in vectors.blocks.read(new, allocate=_uninitialised)
-        }
+        blocks = self._blocks | {row["seal"]: self._of_block(row) for row in vectors.blocks.rows.among(new)}
         self._blocks = {seal: blocks[seal] for *_, seal in ranges}
         rows = vectors.rows.among([seq for seq, seal in loose if seal not in self._loose])
         singles = self._loose | {row["seal"]: self._of_row(row) for row in rows}
@@ -249,10 +247,5 @@ def exact(codes: Codes, direction: Sequence[float]) -> list[float]:
     return [round(each, FINENESS) for each in near.tolist()]
 
 
-def _uninitialised(size: int) -> memoryview:
-    """Memory that is not zeroed first, which would take as long as reading the vectors."""
-    return numpy.empty(size, numpy.uint8).data
-
-
-def _codes(codes: bytes | memoryview, dimensions: int) -> Codes:
+def _codes(codes: bytes, dimensions: int) -> Codes:
     return numpy.frombuffer(codes, numpy.int8).reshape(-1, dimensions)

@@ -8,19 +8,16 @@ can be rebuilt from the rows. `vector_search` compares.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from itertools import accumulate, chain, pairwise, repeat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
-
-import apsw
 
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit
 from tacit.store import invariants
-from tacit.store.connection import Connection, StoreDamaged, reads, translate_errors, writes
+from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
 from tacit.store.vector_codes import encode_vectors, sketch_of
@@ -66,38 +63,6 @@ class Blocks:
             "SELECT seq, first, last, seal FROM vector_blocks WHERE space = ? ORDER BY last", space
         )
         return [(seq, first, last, seal) for seq, first, last, seal in found]
-
-    def read(self, numbers: Sequence[int], *, allocate: Callable[[int], memoryview]) -> list[Values]:
-        """Blocks by their numbers, in that order; their codes are views of one buffer that `allocate` gives."""
-        try:
-            return self._read_together(numbers, allocate)
-        except StoreDamaged:
-            return [self.rows.at(seq) for seq in numbers]  # finds out which
-
-    def _read_together(self, numbers: Sequence[int], allocate: Callable[[int], memoryview]) -> list[Values]:
-        size = "CASE typeof(codes) WHEN 'blob' THEN length(codes) END"
-        listed = f"SELECT seq, space, first, last, versions, {size}, seal FROM vector_blocks"
-        within = "seq IN (SELECT value FROM json_each(?))"
-        found = {row[0]: row for row in self._connection.run(f"{listed} WHERE {within}", json.dumps(list(numbers)))}
-        for seq in (seq for seq in numbers if seq not in found or found[seq][5] is None):
-            raise self.rows.damage(seq, "unreadable")
-        ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
-        memory = allocate(ends[-1])
-        buffers = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
-        self._fill(buffers)
-        return [self.rows.checked((*found[seq][:5], buffers[seq], found[seq][6])) for seq in numbers]
-
-    def _fill(self, buffers: Mapping[int, memoryview]) -> None:
-        """Read the codes of blocks straight into a buffer, without a copy: twice as fast as fetching them."""
-        with translate_errors(self._connection.path), ExitStack() as closing:
-            codes: apsw.Blob | None = None
-            for seq, buffer in buffers.items():
-                if codes is None:
-                    codes = self._connection.raw.blob_open("main", "vector_blocks", "codes", seq, False)
-                    closing.callback(codes.close)
-                else:
-                    codes.reopen(seq)
-                codes.read_into(buffer)
 
     def unpacked(self, space: int, covered: Sequence[Range]) -> list[tuple[int, str]]:
         """Number and seal of the rows that none of the blocks covers, in order."""

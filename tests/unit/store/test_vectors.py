@@ -344,18 +344,6 @@ def test_a_block_whose_codes_became_something_else_is_damage_and_no_crash(parts:
     assert len(parts.nearest()) == 2 * BLOCK
 
 
-def test_blocks_and_rows_are_read_into_the_same_answer_as_one_by_one(parts: Parts) -> None:
-    dice = random.Random(5)
-    for number in range(3 * BLOCK + 2):
-        parts.put(f"n{number}", vector(*(dice.uniform(-1, 1) for _ in range(3))))
-    numbers = [seq for seq, *_ in parts.connection.run("SELECT seq FROM vector_blocks ORDER BY seq DESC")]
-    read = parts.vectors.blocks.read(numbers, allocate=lambda size: memoryview(bytearray(size)))
-    singly = [parts.vectors.blocks.rows.at(seq) for seq in numbers]
-    assert len(numbers) == 3
-    assert [{**row, "codes": bytes(row["codes"])} for row in read] == singly
-    assert parts.vectors.blocks.read([], allocate=lambda size: memoryview(bytearray(size))) == []
-
-
 def schema(path: Path) -> list[str]:
     database = apsw.Connection(str(path))
     found: Any = database.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
