@@ -28,18 +28,22 @@ import tacit
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.recording import Recorder, record
 from tacit.domain.trajectory import Origin
+from tests.faults.together import tell, together
 from tests.unit.features.cards.making import payload_card
 
-number, cards, at_once = (int(each) for each in sys.argv[1:4])
+processes, cards, at_once = (int(each) for each in sys.argv[1:4])
 writer = Recorder(by="agent", origin=Origin.AGENT, judge=lambda card: [])
-sys.stdin.readline()
-with tacit.open() as memory:
-    for first in range(0, cards, at_once):
-        said = [payload_card(number, index) for index in range(first, min(first + at_once, cards))]
-        shared = {**payload_card(99, first), "title": f"Everybody learns thing {first} of the day"}
-        done = record(Cards(memory), {"aha_cards": [*said, shared]}, writer)
-        assert not done.refused, done.refused
-        print(" ".join(card.key for card, _ in done.cards[:-1]), flush=True)
+
+def work(number):
+    with tacit.open() as memory:
+        for first in range(0, cards, at_once):
+            said = [payload_card(number, index) for index in range(first, min(first + at_once, cards))]
+            shared = {**payload_card(99, first), "title": f"Everybody learns thing {first} of the day"}
+            done = record(Cards(memory), {"aha_cards": [*said, shared]}, writer)
+            assert not done.refused, done.refused
+            tell(" ".join(card.key for card, _ in done.cards[:-1]))
+
+together(processes, work)
 """
 
 
@@ -51,20 +55,10 @@ def run(project: Path, at_once: int) -> list[str]:
         "USER": "ann",
         "HOME": str(project / "home"),
     }
-    command = [sys.executable, "-c", WRITER]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    writers = [
-        subprocess.Popen([*command, str(number), str(CARDS), str(at_once)], cwd=project, env=env, text=True, **pipes)  # type: ignore[call-overload]
-        for number in range(PROCESSES)
-    ]
-    for writer in writers:
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    outputs = [writer.communicate() for writer in writers]
-    assert [(writer.returncode, errors) for writer, (_, errors) in zip(writers, outputs, strict=True)] == [
-        (0, "")
-    ] * PROCESSES
-    return [identity for output, _ in outputs for identity in output.split()]
+    command = [sys.executable, "-c", WRITER, str(PROCESSES), str(CARDS), str(at_once)]
+    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
 
 
 def lines(project: Path, sort: type[Card]) -> list[dict[str, str]]:

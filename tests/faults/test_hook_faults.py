@@ -270,7 +270,7 @@ def test_a_hook_stopped_by_hand_ends_quietly(hooked):
     assert out == b""
 
 
-KILLS = int(os.environ.get("TACIT_TEST_KILLS", "40")) // 4
+KILLS = int(os.environ.get("TACIT_TEST_KILLS", "20")) // 4
 
 
 def test_a_learner_killed_at_any_moment_leaves_all_to_the_next_one(hooked, tmp_path):

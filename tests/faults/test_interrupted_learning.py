@@ -19,7 +19,7 @@ from tests.unit.learn.attempts import migration
 from tests.unit.learn.calls import season
 from tests.unit.learn.test_error_lessons import fixed_session
 
-ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "6"))
+ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "3"))
 MOST_KILLS = 3
 """Of one pass; then it is let finish."""
 

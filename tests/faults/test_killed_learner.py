@@ -18,8 +18,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.trajectory import Trajectory
 from tacit.store import open_store
 
-KILLS = int(os.environ.get("TACIT_TEST_KILLS", "40"))
-"""`make faults` runs 200."""
+KILLS = int(os.environ.get("TACIT_TEST_KILLS", "10"))
+"""`make faults` runs 200; every statement at which a life may end is tried in test_kill_points.py."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
