@@ -26,9 +26,9 @@ from typing import Any
 from _moment_cases import CASES, Case
 from _moment_cases_later import LAST, LATER
 
-from tacit.domain.ledger import Aspect, Assumption
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.features.people.assumption_results import compare
+from tacit.features.people.ledger_entries import Aspect, Assumption
 from tacit.render.conditions import read_condition
 from tacit.text.words import term_set
 

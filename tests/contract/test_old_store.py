@@ -16,10 +16,11 @@ import pytest
 import tacit
 from tacit.config.settings import Config
 from tacit.domain.identity import canonical
-from tacit.domain.ledger import Assumption, LedgerEntry, Moment, UsageSignal
+from tacit.domain.ledger import LedgerEntry, UsageSignal
 from tacit.domain.lifecycle import Status
 from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation, Signal
 from tacit.features.people.choice import Choice, Forecast
+from tacit.features.people.ledger_entries import Assumption, Moment
 from tacit.features.train.adapter import Activation, Adapter, Judgement
 from tacit.store import Store, open_store
 

@@ -10,12 +10,13 @@ import pytest
 
 from tacit.domain.archive import Descent, Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
-from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase, latest
+from tacit.domain.ledger import LedgerEntry, latest
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind
 from tacit.domain.stored import NoteKind, Passage
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, Signal, SignalKind
 from tacit.features.people.choice import Choice, ChoiceSort, Forecast
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.store import Store, open_store
 from tacit.text.words import terms
 from tests.raising import raises

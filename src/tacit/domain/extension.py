@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,6 +55,19 @@ class JournalLine:
         return bool(self.assumed or self.corrective or self.warned or self.failed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEvent:
+    """One thing that happened to a skill, or in a session."""
+
+    at: datetime
+    what: str
+    why: str = ""
+    by: str = ""
+    version_id: str = ""
+    count: int = 1
+    """How many equal events in a row it covers."""
+
+
 class Extension:
     """Base class with empty methods: a subclass overrides what it needs. One instance is made for each open memory.
 
@@ -82,6 +95,14 @@ class Extension:
 
     def on_recall(self, session_id: str, selection: Selection) -> None:
         """Run after a recall that belongs to a session."""
+
+    def history(self, subjects: Collection[str]) -> Iterable[HistoryEvent]:
+        """Return what this extension knows of a skill and its versions, given by their ids."""
+        return ()
+
+    def session_history(self, session_id: str) -> Iterable[HistoryEvent]:
+        """Return what this extension knows of a session."""
+        return ()
 
     def on_purge(self) -> None:
         """Run after a purge."""

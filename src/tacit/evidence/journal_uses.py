@@ -14,14 +14,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.config.files import write_atomically
+from tacit.config.files import read_plain, write_atomically
 from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
 from tacit.domain.extension import JournalLine
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FAILED, FOLDER, SUFFIX, digest, parsed, read_regular, time_of
+from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FAILED, FOLDER, SUFFIX, digest, parsed, time_of
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -91,7 +91,7 @@ def fold_journals(
             if folded.get(journal.name) == size:
                 continue
             texts = texts or _waiting_texts(context)
-            data = read_regular(str(journal), limit=2 * CLOSED_BYTES)
+            data = read_plain(str(journal), limit=2 * CLOSED_BYTES)
             uses = list(uses_of(journal.name, data, texts))
             with store.transaction():
                 added += sum(_add_use(store, use, known) for use in uses)
@@ -225,7 +225,7 @@ def _is_version(store: Store, version_id: str) -> bool:
 def _read_folded(sessions: Path) -> dict[str, int]:
     """Return how much of each journal is folded, in bytes; nothing if that file is damaged."""
     try:
-        found = json.loads(read_regular(str(sessions / FOLDED), limit=MAX_FOLDED_BYTES))
+        found = json.loads(read_plain(str(sessions / FOLDED), limit=MAX_FOLDED_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
     return {name: size for name, size in found.items() if isinstance(size, int)} if isinstance(found, dict) else {}

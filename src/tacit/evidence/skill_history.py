@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
-from tacit.domain.ledger import About, Assumption, Held, Moment, Remark, pinned
+from tacit.domain.extension import Extension, HistoryEvent
+from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
 from tacit.evidence.lift import Lift, lift
@@ -43,19 +44,6 @@ class SkillRecord:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryEvent:
-    """One thing that happened to a skill."""
-
-    at: datetime
-    what: str
-    why: str = ""
-    by: str = ""
-    version_id: str = ""
-    count: int = 1
-    """How many equal events in a row it covers."""
-
-
 def records(store: Store, versions: Iterable[StoredVersion]) -> list[SkillRecord]:
     """Return the figures of each of these versions, the most used first."""
     made = [record(store, stored) for stored in versions]
@@ -86,7 +74,7 @@ def record(store: Store, stored: StoredVersion) -> SkillRecord:
     )
 
 
-def life(store: Store, skill_id: str) -> list[HistoryEvent]:
+def life(store: Store, skill_id: str, extensions: Iterable[Extension] = ()) -> list[HistoryEvent]:
     """Return everything that happened to a skill, oldest first; equal events in a row are grouped."""
     versions = store.versions(skill_id)
     events = [
@@ -100,37 +88,8 @@ def life(store: Store, skill_id: str) -> list[HistoryEvent]:
         for remark in store.remarks(subject)
         if remark.about in HISTORY_REMARKS
     ]
-    events += _moment_events(store, subjects)
-    return _grouped(sorted(events, key=lambda event: event.at))
-
-
-def session_life(store: Store, session_id: str) -> list[HistoryEvent]:
-    """Return what happened in a session: assumptions and their results, refusals, and the retrospective."""
-    entries: list[Moment | Assumption] = [*store.entries(Assumption, session_id=session_id)]
-    entries += store.entries(Moment, session_id=session_id)
-    return _grouped(sorted(map(_entry_event, entries), key=lambda event: event.at))
-
-
-def _moment_events(store: Store, subjects: Sequence[str]) -> list[HistoryEvent]:
-    """Moments that a skill was part of or came from, and its assumptions that a run confirmed or refuted.
-
-    Showings are left out, because the uses list them.
-    """
-    mine = set(subjects)
-    entries: list[Moment | Assumption] = [each for each in store.entries(Moment) if each.what != "shown"]
-    entries += [each for each in store.entries(Assumption) if each.held in (Held.HELD, Held.WRONG)]
-    return [_entry_event(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
-
-
-def _entry_event(entry: Moment | Assumption) -> HistoryEvent:
-    version_id = next((source for source in entry.sources if source.startswith("v_")), "")
-    if isinstance(entry, Moment):
-        what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
-    else:
-        stands = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
-        what, why = stands, f"{entry.text}{f': {entry.reason}' if entry.reason else ''}"
-        by = entry.settled_by or entry.by
-    return HistoryEvent(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
+    events += [event for extension in extensions for event in extension.history(subjects)]
+    return grouped(events)
 
 
 def _status_events(store: Store, stored: StoredVersion, number: int) -> Iterator[HistoryEvent]:
@@ -175,16 +134,15 @@ def _remark_words(text: str) -> str:
     return ", ".join(f"{name}: {value}" for name, value in found.items() if value not in ("", None, [], {}))
 
 
-def _grouped(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
+def grouped(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
+    """Return events in order of time; equal events in a row become one."""
     merged: list[HistoryEvent] = []
-    for _, same in groupby(events, key=lambda event: (event.what, event.why, event.by, event.version_id)):
+    for _, same in groupby(
+        sorted(events, key=lambda event: event.at),
+        key=lambda event: (event.what, event.why, event.by, event.version_id),
+    ):
         row = list(same)
-        first = row[0]
-        merged.append(
-            HistoryEvent(
-                at=row[-1].at, what=first.what, why=first.why, by=first.by, version_id=first.version_id, count=len(row)
-            )
-        )
+        merged.append(replace(row[-1], count=len(row)))
     return merged
 
 

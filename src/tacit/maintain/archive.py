@@ -10,6 +10,7 @@ from tacit.domain.archive import Anchor, Manifest, Purge, Source
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Reliability, Use
+from tacit.domain.extension import HistoryEvent
 from tacit.domain.ledger import About, Remark, UsageSignal
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
@@ -32,10 +33,10 @@ class Archive:
         """Return the audit chain, or what it records of one subject."""
         return self._context.store.history(subject)
 
-    def life(self, reference: str) -> list[skill_history.HistoryEvent]:
+    def life(self, reference: str) -> list[HistoryEvent]:
         """Return the history of a skill: versions, changes of status with their reasons, results, remarks."""
         store = self._context.store
-        return skill_history.life(store, queries.find(store, reference).skill.id)
+        return skill_history.life(store, queries.find(store, reference).skill.id, self._context.extensions)
 
     def records(self, references: Sequence[str] = ()) -> list[skill_history.SkillRecord]:
         """Return each skill's figures: of the named ones, or of all that may be recalled."""
@@ -101,9 +102,10 @@ class Archive:
             raise NotFound(f"nothing has the name or id {subject!r}", code="no_such_subject", hint=hint)
         return found[0]
 
-    def session_life(self, session_id: str) -> list[skill_history.HistoryEvent]:
+    def session_life(self, session_id: str) -> list[HistoryEvent]:
         """Return what was learned in one session of an agent, in order."""
-        return skill_history.session_life(self._context.store, session_id)
+        events = [event for each in self._context.extensions for event in each.session_history(session_id)]
+        return skill_history.grouped(events)
 
     def purge_reasons(self) -> dict[datetime, str]:
         """Return why things were purged, by the time of the purge."""

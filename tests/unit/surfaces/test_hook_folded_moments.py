@@ -11,8 +11,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.ledger import Assumption, Held, Moment
 from tacit.evidence.journal_uses import FOLDED, SessionTexts, fold_journals, lines_of
+from tacit.features.people.ledger_entries import Assumption, Held, Moment
 from tacit.store import open_store
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project

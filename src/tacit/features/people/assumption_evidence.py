@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 
-from tacit.domain.ledger import Held
 from tacit.domain.skill import Condition
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Trajectory
 from tacit.evidence.workspace_changes import changes
+from tacit.features.people.ledger_entries import Held
 from tacit.text.canonical import canonical_command, canonical_path
 from tacit.text.exit_status import masks_exit
 from tacit.text.facts import TASK, Facts, facts, identifiers, satisfied

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
-from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.trajectory import Origin, Span, Trajectory, lowest
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held
 from tacit.learn.values import FieldOrigins
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.words import STOP_WORDS

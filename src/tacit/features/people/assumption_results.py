@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Condition
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.features.people.assumption_evidence import (
@@ -28,6 +27,7 @@ from tacit.features.people.assumption_evidence import (
     by_refusal,
     paths_in,
 )
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held
 
 __all__ = ["AssumptionResult", "compare"]
 

@@ -75,7 +75,7 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
             )
         plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
         document["plot"] = str(plot)
-    ctx.answer(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))
+    ctx.report(document, lambda: _show(ctx, name, record, queue, latest, people.choices(name)))
 
 
 def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate, Severity, Verdict
 from tacit.domain.identity import digest
-from tacit.domain.ledger import Moment, Phase
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, filled_fields
 from tacit.domain.stored import StoredVersion
@@ -24,6 +23,7 @@ from tacit.domain.trajectory import Origin
 from tacit.features.people.calibration import Track, settled, track
 from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
+from tacit.features.people.ledger_entries import Moment, Phase
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tacit.gate.content_checks import examine_version

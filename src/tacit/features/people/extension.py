@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import cached_property
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import GateRefusal
-from tacit.domain.extension import ExpectedReview, Extension, JournalLine
+from tacit.domain.extension import ExpectedReview, Extension, HistoryEvent, JournalLine
 from tacit.domain.lifecycle import Transition
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
@@ -18,6 +18,7 @@ from tacit.features.people.calibration import SURE
 from tacit.features.people.decisions import People
 from tacit.features.people.forecast import describe
 from tacit.features.people.journal_moments import entries_of_journal, note_refusal
+from tacit.features.people.ledger_entries import Assumption, Held, Moment
 from tacit.features.people.session_assumptions import settle
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ class PeopleExtension(Extension):
         """Return the name of the preference that came from the person's reason."""
         return self._people.taught_with(stored, person)
 
+    def history(self, subjects: Collection[str]) -> Iterable[HistoryEvent]:
+        """Return the moments that a skill was part of, and its assumptions that a run confirmed or refuted."""
+        store = self.memory.context.store
+        entries: list[Moment | Assumption] = [each for each in store.entries(Moment) if each.what != "shown"]
+        entries += [each for each in store.entries(Assumption) if each.held in (Held.HELD, Held.WRONG)]
+        return [_event(entry) for entry in entries if not set(subjects).isdisjoint(entry.sources)]
+
+    def session_history(self, session_id: str) -> Iterable[HistoryEvent]:
+        """Return the assumptions of a session and their results, refusals, and the retrospective."""
+        store = self.memory.context.store
+        entries = [*store.entries(Assumption, session_id=session_id), *store.entries(Moment, session_id=session_id)]
+        return map(_event, entries)
+
     def on_journal(self, lines: Sequence[JournalLine]) -> None:
         """Store the assumptions and moments of a hook journal, each key once."""
         store = self.memory.context.store
@@ -76,3 +90,13 @@ class PeopleExtension(Extension):
         from tacit.features.people.mcp_tools import MomentTools  # only a server needs them
 
         return MomentTools(open_memory, session_id).tools
+
+
+def _event(entry: Moment | Assumption) -> HistoryEvent:
+    version_id = next((source for source in entry.sources if source.startswith("v_")), "")
+    if isinstance(entry, Moment):
+        what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
+    else:
+        what = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
+        why, by = f"{entry.text}{f': {entry.reason}' if entry.reason else ''}", entry.settled_by or entry.by
+    return HistoryEvent(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)

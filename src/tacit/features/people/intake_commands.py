@@ -59,7 +59,7 @@ def intake(
         "session_id": session_id,
         "questions": list(map(_document, answered)),
     }
-    ctx.answer(document, lambda: _sum_up(ctx, answered, listed=not asks))
+    ctx.report(document, lambda: _sum_up(ctx, answered, listed=not asks))
 
 
 def _parse_answers(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:

@@ -13,10 +13,11 @@ from contextlib import suppress
 
 from tacit.domain.errors import TacitError
 from tacit.domain.extension import JournalLine
-from tacit.domain.ledger import Aspect, Assumption, LedgerEntry, Moment, Phase
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.features.people.ledger_entries import Aspect, Assumption, Moment, Phase
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 from tacit.store import Store

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from tacit.api import Tacit
-from tacit.domain.ledger import Aspect, Assumption
 from tacit.evidence.credit import BY_AGENT
+from tacit.features.people.ledger_entries import Aspect, Assumption
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import Speaker
 from tacit.text.safe_markdown import shown_line

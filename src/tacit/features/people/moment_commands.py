@@ -16,12 +16,13 @@ from rich.table import Table
 
 from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake
-from tacit.domain.ledger import Aspect, Assumption, Held, LedgerEntry, Moment, Phase
+from tacit.domain.ledger import LedgerEntry
 from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers.checks import Command
 from tacit.features.people.commands import forecast
 from tacit.features.people.intake_commands import intake
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.features.people.moments import MomentList, Moments
 from tacit.features.people.session_assumptions import Speaker
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line

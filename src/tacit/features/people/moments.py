@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.trajectory import Trajectory, lowest
 from tacit.features.people.journal_moments import note_refusals
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.features.people.session_assumptions import (
     AN_AGENT,
     Speaker,

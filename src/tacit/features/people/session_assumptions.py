@@ -17,12 +17,12 @@ from datetime import datetime, timedelta
 from tacit.domain.candidate import Candidate, Decision, Verdict
 from tacit.domain.errors import Mistake, TacitError
 from tacit.domain.identity import content_id
-from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.skill import Condition
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
 from tacit.features.people.assumption_results import AssumptionResult, compare
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.learn.statements import objections_of
 from tacit.render.conditions import read_condition
 from tacit.store import Store

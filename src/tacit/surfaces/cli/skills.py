@@ -15,12 +15,12 @@ from rich.padding import Padding
 from tacit import render
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.evidence import Reliability
+from tacit.domain.extension import HistoryEvent
 from tacit.domain.identity import plain
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.stored import AuditEntry, StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.evidence.skill_history import HistoryEvent
 from tacit.gate.review_rules import Review
 from tacit.maintain import exports
 from tacit.maintain.reason_text import stored_reason

@@ -9,10 +9,10 @@ import pytest
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Outcome
-from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Kind, filled_fields
 from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
 from tacit.features.people.assumption_lessons import Mismatch, mismatch
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held
 from tests.unit.making import NOW, attempt, edit, shell
 
 RUN = attempt(shell("pytest -q", StepResult.FAILED, seen="FAILED test_a", code=1), edit("src/a.py"))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.features.people.assumption_results import AssumptionResult, compare
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held
 from tacit.render.conditions import read_condition
 from tests.unit.making import NOW, WORKSPACE
 

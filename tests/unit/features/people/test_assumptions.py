@@ -12,12 +12,11 @@ from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
 from tacit.domain.extension import JournalLine
-from tacit.domain.ledger import Assumption, Held, Moment, Phase
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
-from tacit.evidence.skill_history import session_life
 from tacit.features.people.journal_moments import MAX_PER_NAME, entries_of_journal
+from tacit.features.people.ledger_entries import Assumption, Held, Moment, Phase
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import BY
 from tacit.ingest.segmentation import observed
@@ -368,9 +367,9 @@ def test_purging_a_run_takes_what_rests_on_it_along(loop: Tacit) -> None:
 def test_the_story_of_a_session_tells_what_was_assumed_and_what_came_of_it(loop: Tacit) -> None:
     Moments(loop).assume("The tests are green", session="s1", check="pytest -q")
     learn(loop, session(RED))
-    description = [event.what for event in session_life(loop.context.store, "s1")]
+    description = [event.what for event in loop.archive.session_life("s1")]
     assert description == ["assumed", "assumption wrong", "retrospective: ended"]
-    assert session_life(loop.context.store, "s9") == []
+    assert loop.archive.session_life("s9") == []
     lesson = stands(loop, "The tests are green").lesson
     assert "retrospective: ended" in [event.what for event in loop.archive.life(lesson)]
 

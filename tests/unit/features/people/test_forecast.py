@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.features.people.choice import ChoiceSort
 from tacit.features.people.calibration import Settled
+from tacit.features.people.choice import ChoiceSort
 from tacit.features.people.forecast import (
     Conflict,
     ConflictKind,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.api import Tacit
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake
-from tacit.domain.ledger import Aspect, Assumption, Held
 from tacit.domain.skill import Kind
+from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.intake import Ask, Interview, aspect_of, key_of, open_questions
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held
 from tests.raising import raises
 from tests.unit.features.people.deciding import choice
 from tests.unit.features.people.knowing import memory

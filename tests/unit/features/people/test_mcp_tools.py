@@ -11,8 +11,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.ledger import Assumption, Held
 from tacit.domain.trajectory import Origin
+from tacit.features.people.ledger_entries import Assumption, Held
 from tacit.features.people.mcp_tools import MomentTools
 from tacit.features.people.moments import Moments
 from tacit.store import open_store

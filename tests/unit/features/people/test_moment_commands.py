@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
-from tacit.domain.ledger import Assumption, Held
+from tacit.features.people.ledger_entries import Assumption, Held
 from tacit.features.people.moment_commands import _show_whole
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.ledger import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.trajectory import Origin
+from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import Speaker
 from tacit.store import open_store
