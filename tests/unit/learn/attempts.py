@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tacit.domain.candidate import Candidate
@@ -99,3 +101,25 @@ def migration(column: str = "due_date", table: str = "invoices") -> Trajectory:
         bash("python3 -m unittest -q", "Ran 9 tests\n\nOK"),
         reply("Done."),
     )
+
+
+STARTED = datetime(2026, 3, 1, tzinfo=UTC)
+CONFLICT = "npm ERR! code ERESOLVE\nnpm ERR! unable to resolve dependency tree"
+
+
+def session(number: int, *steps: dict[str, Any], task: str = "") -> Trajectory:
+    """An attempt of a session of its own, a day after the one before."""
+    made = attempt(task or f"Work on part {number}", *steps)
+    at = STARTED + timedelta(days=number)
+    dated = tuple(dataclasses.replace(step, at=at + timedelta(seconds=step.index)) for step in made.steps)
+    return dataclasses.replace(made, steps=dated, session_id=f"session-{number}", id="")
+
+
+def conflict(command: str = "npm install") -> dict[str, Any]:
+    """An installation that fails."""
+    return bash(command, CONFLICT, code=1)
+
+
+def fixed_session(number: int) -> Trajectory:
+    """An installation that fails, and works with another option."""
+    return session(number, conflict(), bash("npm install --legacy-peer-deps", "added 9 packages"))

@@ -22,9 +22,8 @@ from tacit.learn import mine
 from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS
 from tests.raising import raises
-from tests.unit.learn.attempts import bash, migration
+from tests.unit.learn.attempts import bash, fixed_session, migration, session
 from tests.unit.learn.calls import attempt, greenhouse, season
-from tests.unit.learn.test_error_lessons import fixed_session, session
 from tests.unit.making import ONE_RUN
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.skill import BEFORE_TAG, Kind
+from tacit.domain.trajectory import Origin, StepResult, Trajectory
+from tacit.learn.call_records import call_records
+from tacit.learn.fix_lessons import fix_lesson
+from tacit.learn.fixes import CountedFix, FixCounter, FixKind, SourcedCall
+from tacit.text.tool_calls import tool_calls
+from tests.unit.learn.attempts import CONFLICT, bash, call, conflict, edit, fixed_session, session
+
+
+def counted(*sessions: Trajectory) -> list[CountedFix]:
+    return FixCounter(
+        (one.session_id, [SourcedCall(one.id, record) for record in call_records(one, tool_calls(one))])
+        for one in sessions
+    ).fixes()
+
+
+def lessons(*sessions: Trajectory) -> list[Candidate]:
+    known = {one.id: one for one in sessions}
+    return [found for each in counted(*sessions) if (found := fix_lesson(each, known.__getitem__))]
+
+
+def mended(number: int, command: str, error: str, fix: str, again: str = "") -> Trajectory:
+    return session(number, bash(command, error, code=1), bash(fix), bash(again or command, "ok"))
+
+
+STALE = "error: the rates table is older than its source"
+
+
+@pytest.mark.parametrize(
+    ("fails", "fix", "works", "kind", "what"),
+    [
+        ("make build", "make rates", "make build", FixKind.RUN_FIRST, "make rates"),
+        ("cargo fmt --check", "cargo fmt", "cargo fmt --check", FixKind.RUN_FIRST, "cargo fmt"),
+        ("npm run lint", "npm run lint:fix", "npm run lint", FixKind.RUN_FIRST, "npm run lint:fix"),
+    ],
+)
+def test_what_several_sessions_ran_in_between_mends(fails: str, fix: str, works: str, kind: FixKind, what: str) -> None:
+    (found,) = counted(*(mended(number, fails, STALE, fix, works) for number in (1, 2, 3)))
+    assert (found.fix.kind, found.fix.what, found.sessions) == (kind, what, 3)
+
+
+@pytest.mark.parametrize(
+    ("fails", "works", "kind", "what"),
+    [
+        ("pytest -q", "uv run pytest -q", FixKind.WRAPPED, "uv run"),
+        ("pytest -q", "docker compose exec app pytest -q", FixKind.WRAPPED, "docker compose exec app"),
+        ("npm install", "npm install --legacy-peer-deps", FixKind.OPTION, "--legacy-peer-deps"),
+        ("make smoke", "DB_PORT=5433 make smoke", FixKind.SETTING, "DB_PORT=5433"),
+        ("go test ./...", "cd e2e && go test ./...", FixKind.FOLDER, "e2e"),
+        ("cat docs/a.md", "cat guide/a.md", FixKind.TARGET, "docs/a.md → guide/a.md"),
+    ],
+)
+def test_another_way_of_the_same_call_mends(fails: str, works: str, kind: FixKind, what: str) -> None:
+    sessions = [session(number, bash(fails, STALE, code=1), bash(works, "ok")) for number in (1, 2)]
+    (found,) = counted(*sessions)
+    assert (found.fix.kind, found.fix.what) == (kind, what)
+
+
+def test_one_session_is_not_enough() -> None:
+    again = session(1, conflict(), bash("npm install --legacy-peer-deps", "added"), task="More")
+    assert counted(fixed_session(1)) == counted(fixed_session(1), again) == []
+
+
+def test_one_session_is_enough_where_the_error_names_the_fix() -> None:
+    (found,) = counted(mended(1, "make build", "error: stale, run make rates first", "make rates"))
+    assert found.fix.what == "make rates"
+
+
+def test_one_session_is_enough_where_a_program_is_missing() -> None:
+    (found,) = counted(mended(1, "swag init", "bash: swag: command not found", "go install example.com/swag@latest"))
+    assert found.fix.what.startswith("go install")
+
+
+def test_looking_around_mends_nothing() -> None:
+    sessions = [
+        session(number, bash("make build", STALE, code=1), bash("ls"), bash("make --help"), bash("make build", "ok"))
+        for number in (1, 2, 3)
+    ]
+    assert counted(*sessions) == []
+
+
+def test_what_is_done_all_the_time_mends_nothing() -> None:
+    usual = [bash("git add -A"), bash("make docs")] * 6
+    sessions = [
+        session(number, *usual, bash("make build", STALE, code=1), *usual, bash("make build", "ok"), *usual)
+        for number in (1, 2)
+    ]
+    assert counted(*sessions) == []
+
+
+def test_a_fix_after_which_the_same_error_comes_again_mends_nothing() -> None:
+    useless = [
+        session(number, bash("make build", STALE, code=1), bash("make clean"), bash("make build", STALE, code=1))
+        for number in (3, 4)
+    ]
+    good = [mended(number, "make build", STALE, "make clean") for number in (1, 2)]
+    assert counted(*good, *useless) == []
+    assert [each.fix.what for each in counted(*good)] == ["make clean"]
+
+
+def test_mending_code_is_the_work_itself_and_mending_a_setting_is_a_lesson() -> None:
+    def edited(number: int, path: str) -> Trajectory:
+        return session(number, bash("make check", STALE, code=1), edit(path, "old", "new"), bash("make check", "ok"))
+
+    assert counted(*(edited(number, "src/app.py") for number in (1, 2, 3))) == []
+    (found,) = counted(*(edited(number, "versions.toml") for number in (1, 2, 3)))
+    assert (found.fix.kind, found.fix.what) == (FixKind.EDIT, "versions.toml")
+
+
+def test_an_error_that_passes_by_itself_is_no_lesson() -> None:
+    error = "fatal: unable to access: Could not resolve host: example.com"
+    assert counted(*(mended(number, "git fetch", error, "make clean") for number in (1, 2, 3))) == []
+
+
+def test_an_exit_status_that_a_pipe_hid_is_a_failure_where_the_output_shows_it() -> None:
+    sessions = [
+        session(number, bash("make build 2>&1 | tail -5", f"{STALE}\nmake: *** [build] Error 1"), bash("make rates"),
+                bash("make build", "ok"))
+        for number in (1, 2)
+    ]  # fmt: skip
+    assert [each.fix.what for each in counted(*sessions)] == ["make rates"]
+
+
+def test_lines_that_the_command_prints_when_it_works_do_not_tell_the_error() -> None:
+    banner = "error reporting is on"
+    sessions = [
+        session(number, bash("make build", f"{banner}\n{STALE}", code=1), bash("make rates"), bash("make build", banner))
+        for number in (1, 2)
+    ]
+    (found,) = counted(*sessions)
+    assert found.signature == STALE
+
+
+def test_the_stronger_fix_accounts_for_a_failure() -> None:
+    sessions = [
+        session(number, bash("make build", STALE, code=1), bash("mkdir -p out"), bash("make rates"), bash("make build"))
+        for number in (1, 2)
+    ]
+    more = [mended(number, "make build", STALE, "make rates") for number in (3, 4)]
+    assert [each.fix.what for each in counted(*sessions, *more)] == ["make rates"]
+
+
+def test_a_plain_tool_is_compared_by_its_arguments() -> None:
+    def asked(number: int) -> Trajectory:
+        error = "error: customer_id is needed for this kind of order"
+        wrong = call("book", {"item": "a"}, error, result=StepResult.FAILED)
+        return session(number, wrong, call("book", {"item": "a", "customer_id": "c"}, "booked"))
+
+    (found,) = counted(asked(1), asked(2))
+    assert (found.fix.kind, found.fix.what) == (FixKind.OPTION, "customer_id")
+
+
+# --- the lesson -------------------------------------------------------------------------------------------------------
+
+
+def test_a_lesson_names_the_call_the_fix_and_its_support() -> None:
+    sessions = [fixed_session(number) for number in (1, 2, 3)]
+    (lesson,) = lessons(*sessions)
+    content = lesson.content
+    assert content.kind is Kind.LESSON
+    assert content.signature in CONFLICT
+    assert {"`npm install`", "`npm install --legacy-peer-deps`"} <= set(_code(content.description))
+    assert content.steps[0].arguments == {"command": "npm install --legacy-peer-deps"}
+    assert lesson.provenance.trajectory_ids == tuple(one.id for one in sessions)
+    assert content.tags == ("call:npm install", BEFORE_TAG)
+
+
+def test_only_the_signature_holds_words_from_outside() -> None:
+    (lesson,) = lessons(fixed_session(1), fixed_session(2))
+    external = {path for path, origin in lesson.origins.items() if origin is Origin.EXTERNAL}
+    assert external == {"signature"}
+
+
+def test_a_call_that_mostly_works_is_not_warned_of() -> None:
+    fine = [session(number, bash("npm install", "added 3 packages")) for number in range(10, 16)]
+    (lesson,) = lessons(*(_mended_by_cache(number) for number in (1, 2)), *fine)
+    assert BEFORE_TAG not in lesson.content.tags
+
+
+def _mended_by_cache(number: int) -> Trajectory:
+    return mended(number, "npm install", CONFLICT, "npm cache clean --force")
+
+
+def _code(text: str) -> list[Any]:
+    return [f"`{span}`" for span in text.split("`")[1::2]]
