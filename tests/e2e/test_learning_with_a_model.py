@@ -182,7 +182,7 @@ def test_the_settings_model_can_be_left_out(terminal: Terminal, transcripts: Pat
         told = learn(terminal, transcripts, "--no-model")
         both = terminal.run("learn", "--model", "x", "--no-model", "--json")
     assert (told["model"], server.requests, names(told)) == (None, [], list(PLAIN))
-    assert (both.code, both.json["error"]["message"]) == (2, "--model and --no-model exclude each other")
+    assert (both.code, both.json["error"]["code"]) == (2, "model_choice")
 
 
 def test_no_agent_and_no_hook_spends(terminal: Terminal, transcripts: Path) -> None:

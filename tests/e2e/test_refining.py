@@ -109,7 +109,7 @@ def test_a_version_that_fails_what_its_parent_solved_is_shown_with_the_way_back(
         run(loop, child, "later", *new, task=task, result="failure")
     shown = terminal.run("refine", NAME)
     assert "Regression:" in shown.out
-    assert f"tacit skills rollback {skill.version.id[:10]}" in shown.out
+    assert f"tacit undo {skill.version.id[:10]} --to" in shown.out
     [told] = terminal.run("refine", "--json").json["skills"]
     assert len(told["comparison"]["regressions"]) == 1
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from itertools import islice
 
 from tacit.domain.reach import breadth
@@ -61,18 +62,6 @@ _MASK = re.compile(r"<[a-z]+>")
 _SECONDS_PER_DAY = 86_400
 
 
-class _Memo(dict):  # type: ignore[type-arg]
-    """Term → number, computed when it is first asked for."""
-
-    def __init__(self, work_out: Callable[[str], float]) -> None:
-        super().__init__()
-        self._work_out = work_out
-
-    def __missing__(self, term: str) -> float:
-        found = self[term] = self._work_out(term)
-        return found
-
-
 class Rarity:
     """How informative each term is, from the number of stored versions that contain it.
 
@@ -88,7 +77,7 @@ class Rarity:
         self.corpus_size = corpus_size
         self.values = values
         self._once = self._library_idf(1)
-        self.idf: Callable[[str], float] = _Memo(self._idf).__getitem__
+        self.idf: Callable[[str], float] = cache(self._idf)
         """Nats of a term as in a large library; less the more skills of this library contain it, and less if none does."""
 
     @classmethod

@@ -50,8 +50,6 @@ class CommandContext:
     as_json: bool = False
     command: str = ""
     """The command that runs, without `tacit`; decides which old JSON keys are kept."""
-    model_name: str | None = None
-    """The language model named on the command line, empty for none; None leaves it to the settings."""
     may_create: bool = False
     """Whether the command may create a store."""
     has_sessions: bool = False

@@ -152,11 +152,11 @@ def uninstall(
     record = InstallationRecord.load(ctx.environment.home)
     launcher = find_launcher(places.project, places.user_home)
     chosen = names or tuple(CLIENTS)
-    found = find_uninstall_plan(places, record, launcher=launcher, clients=chosen, shared=shared)
-    changes = plan_uninstall(found.files, record)
+    files, for_all = find_uninstall_plan(places, record, launcher=launcher, clients=chosen, shared=shared)
+    changes = plan_uninstall(files, record)
     notes = [
         f"{path} connects {title} for everybody in this project; `tacit uninstall --shared` would remove that for everybody"
-        for title, path in found.shared.items()
+        for title, path in for_all.items()
     ]
     others = _others(changes, places)
     notes += [f"this also affects: {', '.join(others)}"] if others else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,20 +59,8 @@ _DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 )
 @click.option("--since", default="", metavar="WHEN", help="Only sessions active since then: 7d, 12h, or a date.")
 @click.option("--trust-outcomes", is_flag=True, help="Accept outcomes with a verifier's name in documents as verified.")
-@click.option(
-    "--model",
-    metavar="NAME",
-    expose_value=False,
-    callback=lambda context, option, name: _choose_model(context, _not_empty(context, option, name)),
-    help="Let this language model word what is new, within the limits of the settings.",
-)
-@click.option(
-    "--no-model",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda context, _, without: _choose_model(context, "" if without else None),
-    help="Learn without the language model that the settings name.",
-)
+@click.option("--model", metavar="NAME", help="Let this language model word what is new, within the settings' limits.")
+@click.option("--no-model", is_flag=True, help="Learn without the language model that the settings name.")
 @command_options
 def learn(
     ctx: CommandContext,
@@ -82,6 +70,8 @@ def learn(
     clients: tuple[str, ...],
     since: str,
     trust_outcomes: bool,
+    model: str | None,
+    no_model: bool,
 ) -> None:
     """Learn skills from agent sessions: from PATHS (files or folders), or from this project's past sessions.
 
@@ -102,42 +92,28 @@ def learn(
     if trust_outcomes:
         ctx.caller.require_person("learn --trust-outcomes")
     since_when = moment(since) if since else None
-    with _model(ctx, everywhere=all_projects) as model:
+    if model is not None and (no_model or not model.strip()):
+        raise Mistake("name one model, or none", code="model_choice", hint="--model NAME, or --no-model")
+    with _open_model(ctx, "" if no_model else model, everywhere=all_projects) as opened:
         if paths:
             ctx.may_create = True
-            _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=model)
+            _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=opened)
             return
         found = transcripts(client_homes(ctx.environment, clients), since=since_when)
         if all_projects:
-            _learn_everywhere(ctx, found, model=model)
+            _learn_everywhere(ctx, found, model=opened)
         else:
-            _learn_here(ctx, found, clients=clients or tuple(PLACES), model=model)
-
-
-def _not_empty(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
-    if name is not None and not name.strip():
-        raise click.BadParameter("it is empty: name a model, or pass --no-model", context, option)
-    return name
-
-
-def _choose_model(context: click.Context, name: str | None) -> None:
-    ctx = context.find_object(CommandContext)
-    if ctx is None or name is None:
-        return
-    if ctx.model_name is not None:
-        raise click.UsageError("--model and --no-model exclude each other", context)
-    ctx.model_name = name.strip()
+            _learn_here(ctx, found, clients=clients or tuple(PLACES), model=opened)
 
 
 @contextmanager
-def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel | None]:
-    """Yield the language model of this run: named here, or by the settings unless an agent is calling."""
+def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) -> Iterator[LanguageModel | None]:
+    """Yield the language model of this run: the chosen one, or that of the settings unless an agent is calling."""
     settings = _person_config(ctx).model if everywhere else ctx.settings[0].model
-    caller = ctx.caller
-    if ctx.model_name:
-        caller.require_person("learn --model")
-    configured = settings.name if caller.is_person or not ctx.environment.agent_markers else ""
-    name = configured if ctx.model_name is None else ctx.model_name
+    if chosen:
+        ctx.caller.require_person("learn --model")
+    configured = settings.name if ctx.caller.is_person or not ctx.environment.agent_markers else ""
+    name = configured if chosen is None else chosen.strip()
     if not name:
         yield None
         return
@@ -171,13 +147,7 @@ def _learn_paths(
         )
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := ingest.passed_over(path))][:1]
-    learned = _learn(ctx, memory, model)
-    suggestions = _suggestions(ctx)
-    ctx.report(
-        learn_document(captured, learned, problems) | {"suggestions": suggestions},
-        lambda: learned_parts(captured, learned, problems=problems, width=ctx.console.width),
-        lambda: settled_lines(ctx, learned.settled, suggestions),
-    )
+    _learn_and_report(ctx, captured, problems, model)
     if problems and captured == Captured():  # what was wrong with each file has been printed
         hint = "fix or convert the files listed above, or name others"
         ctx.end_with(Mistake("nothing could be read", code="nothing_readable", hint=hint))
@@ -192,26 +162,40 @@ def _learn_here(
     problems: list[InvalidTrajectory] = []
     with progress_bar(ctx, "reading") as advance:
         taken = _take_in(ctx.memory, own, problems, advance)
-    captured = combined(part for part in taken if part)
-    learned = _learn(ctx, ctx.memory, model)
-    suggestions = _suggestions(ctx)
     unchanged = sum(1 for part in taken if part is None)
+    again = f", {unchanged} unchanged since last time" if unchanged else ""
+    lines = [f"Found {counted(len(own), 'session')} of this project{again}."]
+    if not own:
+        names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
+        lines = [
+            f"No {names} sessions found for {safe(str(ctx.place.project))}.",
+            "Name files or folders (tacit learn PATH), or learn for every project: tacit learn --all-projects",
+        ]
+    counts = {"transcripts": {"found": len(own), "unchanged": unchanged}}
+    _learn_and_report(ctx, combined(part for part in taken if part), problems, model, lines=lines, counts=counts)
+
+
+def _learn_and_report(
+    ctx: CommandContext,
+    captured: Captured,
+    problems: Sequence[InvalidTrajectory],
+    model: LanguageModel | None,
+    *,
+    lines: Sequence[str] = (),
+    counts: Mapping[str, Any] | None = None,
+) -> None:
+    """Learn from what was captured, edits in exported folders first, and report it; `lines` and `counts` come before."""
+    with progress_bar(ctx, "learning") as advance:
+        learned = ctx.memory.learn(progress=advance, model=model, edited_by=ctx.environment.user or "edit")
+    suggestions = _suggestions(ctx)
 
     def parts() -> Iterator[ReportPart]:
-        if not own:
-            names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
-            yield f"No {names} sessions found for {escape(str(ctx.place.project))}."
-            yield "Name files or folders (tacit learn PATH), or learn for every project: tacit learn --all-projects"
-            if not ctx.place.exists:
-                return
-        else:
-            again = f", {unchanged} unchanged since last time" if unchanged else ""
-            yield f"Found {counted(len(own), 'session')} of this project{again}."
-        yield from learned_parts(captured, learned, problems=problems, width=ctx.console.width)
-        yield from settled_lines(ctx, learned.settled, suggestions)
+        yield from lines
+        if counts is None or counts["transcripts"]["found"] or ctx.place.exists:
+            yield from learned_parts(captured, learned, problems=problems, width=ctx.console.width)
+            yield from settled_lines(ctx, learned.settled, suggestions)
 
-    counts = {"found": len(own), "unchanged": unchanged}
-    document = {"transcripts": counts, **learn_document(captured, learned, problems), "suggestions": suggestions}
+    document = {**(counts or {}), **learn_document(captured, learned, problems), "suggestions": suggestions}
     ctx.report(document, parts)
 
 
@@ -280,12 +264,6 @@ def _take_in(
             problems.append(problem)
         advance(len(taken), len(own))
     return taken
-
-
-def _learn(ctx: CommandContext, memory: Tacit, model: LanguageModel | None) -> LearningReport:
-    """Learn from what was captured; edits in exported folders come back first."""
-    with progress_bar(ctx, "learning") as advance:
-        return memory.learn(progress=advance, model=model, edited_by=ctx.environment.user or "edit")
 
 
 def _suggestions(ctx: CommandContext) -> int:

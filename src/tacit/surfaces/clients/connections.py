@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import eq
 from pathlib import Path
@@ -296,15 +296,6 @@ def _git_exclude(project: Path) -> Path | None:
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UninstallPlan:
-    """What an uninstall is about: the files to take Tacit out of, and what stays connected for everybody."""
-
-    files: list[ClientFile]
-    shared: dict[str, Path]
-    """Title of a client → the project's file that connects it for everybody and that is not this person's to change."""
-
-
 def parts_in(file: ClientFile) -> list[str]:
     """What a file has of Tacit's piece; nothing if it cannot be read."""
     try:
@@ -338,8 +329,9 @@ def without_shared_parts(
 
 def find_uninstall_plan(
     places: ClientFolders, record: InstallationRecord, *, launcher: Launcher, clients: Collection[str], shared: bool
-) -> UninstallPlan:
-    """What this person's own `init` wrote, here and elsewhere, by the record or by its form.
+) -> tuple[list[ClientFile], dict[str, Path]]:
+    """What this person's own `init` wrote, here and elsewhere, by the record or by its form; and what stays connected for
+    everybody: title of a client → the project's file, which is not this person's to change.
 
     The project's shared files belong to everybody: they go if the record names them, or if that is asked for.
     """
@@ -355,7 +347,7 @@ def find_uninstall_plan(
             held |= {file.path for file in files if file not in mine}
             if here and for_all and client.name in clients and files[0] not in mine:
                 left[client.title] = files[0].path
-    return UninstallPlan(files=[file for file in going if file.path not in held], shared=left)
+    return [file for file in going if file.path not in held], left
 
 
 def _connections(

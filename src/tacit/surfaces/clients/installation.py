@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from tacit.config.files import write_atomically
 from tacit.domain.errors import Mistake, StaleVersion, StoreOutage, TacitError
@@ -96,7 +97,7 @@ class InstalledPart:
 
     def is_about(self, file: ClientFile) -> bool:
         """Whether this is the note on that file."""
-        return (self.path, self.audience, self.project) == (str(file.path), file.audience, file.project)
+        return self.key == (str(file.path), file.audience, file.project)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -117,7 +118,8 @@ class InstallationRecord:
         """Read the record; one that is missing or damaged is an empty one."""
         try:
             document = json.loads((home / RECORD).read_text(encoding="utf-8"))
-            return cls(tuple(_note(each) for each in document["files"]), tuple(map(str, document["folders"])))
+            notes = msgspec.convert(document["files"], tuple[InstalledPart, ...])
+            return cls(notes, msgspec.convert(document["folders"], tuple[str, ...]))
         except (OSError, ValueError, TypeError, KeyError):
             return cls()
 
@@ -172,19 +174,6 @@ class InstallationRecord:
             (*(note for note in self.notes if note.key not in dropped), *fresh.values()),
             tuple(dict.fromkeys((*self.folders, *folders))),
         )
-
-
-def _note(value: dict[str, Any]) -> InstalledPart:
-    return InstalledPart(
-        path=str(value["path"]),
-        client=str(value["client"]),
-        audience=str(value["audience"]),
-        project=str(value["project"]),
-        created=bool(value["created"]),
-        names=tuple(map(str, value["names"])),
-        inserted=tuple((int(at), str(text)) for at, text in value["inserted"]),
-        written_at=float(at) if (at := value.get("written_at")) is not None else None,
-    )
 
 
 _LONGEST_LINE = 1_000

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from tacit.config.files import write_atomically
+from tacit.config.files import read_plain, write_atomically
 from tacit.config.location import card_places
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.trajectory import Origin
@@ -32,7 +32,7 @@ from tacit.features.cards.recording import Recorder, RecordResult, id_list
 from tacit.features.cards.recording import record as record_payload
 from tacit.features.cards.rubric import judge
 from tacit.maintain.source_project import source_project
-from tacit.render.safe_files import is_link, is_there, read_plain, read_some
+from tacit.render.safe_files import is_link, is_there
 from tacit.surfaces.cli.context import CommandContext, clean
 
 FOLDER = ".agents/skills"
@@ -81,7 +81,7 @@ def _is_other_script(script: Path) -> bool:
 
 
 def _script_text() -> str:
-    return (resources.files("tacit.surfaces.clients") / "texts" / SCRIPT.name).read_text(encoding="utf-8")
+    return (resources.files("tacit.features.cards") / SCRIPT.name).read_text(encoding="utf-8")
 
 
 def _write_script(script: Path, text: str) -> None:
@@ -283,8 +283,8 @@ def _payload_bytes(file: str) -> bytes:
         if file == "-":
             return sys.stdin.buffer.read(_BYTES_MAX + 1)
         if _ALREADY_OPEN.fullmatch(file):
-            with open(file, "rb", buffering=0) as piped:  # noqa: PTH123 - no place, but a number
-                return read_some(piped.fileno(), _BYTES_MAX + 1)
+            with open(file, "rb") as piped:  # noqa: PTH123 - no place, but a number
+                return piped.read(_BYTES_MAX + 1)
         return read_plain(Path(file).expanduser(), limit=_BYTES_MAX, follow=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a valid path"
