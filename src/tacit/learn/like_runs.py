@@ -184,7 +184,9 @@ def acting_commands(content: SkillContent) -> frozenset[str]:
 def _name_of(operation: Operation) -> str:
     if operation.command is None:
         return f"{operation.name} {PARAMETER.sub('{}', operation.path or '')}".strip()
-    name = f"{operation.command.program} {operation.command.subcommand}".strip()
+    program, subcommand = operation.command.program, operation.command.subcommand
+    # What follows a script may be a value.
+    name = program if "." in program else f"{program} {subcommand}".strip()
     if name in BOOKKEEPING:
         return ""
     return f"check {name}" if operation.effect is Effect.CHECK else name
@@ -201,10 +203,10 @@ def _is_exact(content: SkillContent) -> bool:
     """Whether its required steps say exactly what to change: a command, and another one or a short edit of a known file."""
     required = [step for step in content.steps if not step.optional]
     commands = {
-        name
+        operation.command.text
         for step in required
         for operation in operations_of(step.tool, step.arguments)
-        if operation.command is not None and operation.effect is Effect.WRITE and (name := _name_of(operation))
+        if operation.command is not None and operation.effect is Effect.WRITE and _name_of(operation)
     }
     edits = sum(
         any(0 < len(str(step.arguments.get(key, ""))) <= _MAX_EDIT for key in _TEXTS)

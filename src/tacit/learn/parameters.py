@@ -14,7 +14,17 @@ from typing import Any
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Origin
-from tacit.learn.values import EMAIL, URL, Timeline, ValueSighting, quoted, run_specific, type_of, whole_word
+from tacit.learn.values import (
+    EMAIL,
+    URL,
+    Timeline,
+    ValueSighting,
+    any_spelling,
+    quoted,
+    run_specific,
+    type_of,
+    whole_word,
+)
 from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 from tacit.text.words import STOP_WORDS
 
@@ -174,8 +184,8 @@ class Generalisation:
         names, pattern = self._inside, self._patterns[folded]
         if pattern is None:
             return text
-        lower = {value.casefold(): name for value, name in names.items()}
-        return pattern.sub(lambda match: f"{{{names.get(match.group()) or lower[match.group().casefold()]}}}", text)
+        lower = {_letters(value): name for value, name in names.items()}
+        return pattern.sub(lambda match: f"{{{names.get(match.group()) or lower[_letters(match.group())]}}}", text)
 
 
 def fill(value: Any, values: Mapping[str, Any]) -> Any:
@@ -340,10 +350,17 @@ def value_pattern(value: str, workspace: str = "") -> re.Pattern[str]:
 
 
 def _alternatives(values: Iterable[str], workspace: str, *, folded: bool) -> re.Pattern[str] | None:
-    parts = [
-        value_pattern(value, workspace).pattern for value in sorted(values, key=lambda value: (-len(value), value))
-    ]
+    parts: list[str] = []
+    for value in sorted(values, key=lambda value: (-len(value), value)):
+        parts.append(value_pattern(value, workspace).pattern)
+        if folded and (spelled := any_spelling(value)):
+            parts.append(spelled.pattern)
     return re.compile("|".join(parts), re.IGNORECASE if folded else 0) if parts else None
+
+
+def _letters(value: str) -> str:
+    """Return a value without case and separators."""
+    return re.sub(r"[\s_-]+", "", value).casefold()
 
 
 def _command_names(label: str, text: str) -> set[str]:

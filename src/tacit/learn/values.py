@@ -206,6 +206,15 @@ class Timeline:
         ]
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
 
+    def stated(self, value: str, *, before: int | None = None) -> ValueSighting | None:
+        """Return the user's text that names a value, whatever its case, quotes and separators; none if an answer came first."""
+        place = self.first_seen(value, before=before)
+        if place is not None:
+            return place if place.origin is Origin.USER else None
+        spelled = any_spelling(value)
+        found = spelled.search(self.user_text) if spelled else None
+        return self._tracks[Origin.USER].place_at(found.start()) if found else None
+
     def copied(self, value: str, *, before: int) -> ValueSighting | None:
         """Return the observation that a literal was copied from, unless someone wrote it before."""
         if self._first(value, Origin.EXTERNAL, whole=False) is None:
@@ -252,6 +261,16 @@ def whole_word(value: str, *, folded: bool = False) -> re.Pattern[str]:
     left = r"(?<![^\W_])" if value[:1].isalnum() else ""
     right = r"(?![^\W_])" if value[-1:].isalnum() else ""
     return re.compile(f"{left}{re.escape(value)}{right}", re.IGNORECASE if folded else 0)
+
+
+@lru_cache(maxsize=4096)
+def any_spelling(value: str) -> re.Pattern[str] | None:
+    """Return a pattern for a name of several words in any case and with any separator; none for other values."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", value)
+    if len(words) < 2 or not re.fullmatch(r"[A-Za-z][\w -]*", value):
+        return None
+    joined = r"[\s_-]?".join(words)
+    return re.compile(rf"(?<![^\W_]){joined}(?![^\W_])", re.IGNORECASE)
 
 
 _PARAMETER = re.compile(r"\{\w+\}")

@@ -137,7 +137,10 @@ def step_unit(
     texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in PATHS]
     kind, path = _kind_and_path(action, arguments)
     edits = edits_of(arguments) if action.kind is ToolKind.FILE and action.effect is Effect.WRITE else ()
-    labels = tuple((command.program, command.subcommand) for command in _main_commands(action.programs))
+    labels = tuple(
+        (command.program, "" if _is_value(command.subcommand, own) else command.subcommand)
+        for command in _main_commands(action.programs)
+    )
     return StepUnit(
         source=source,
         number=number,
@@ -150,6 +153,12 @@ def step_unit(
         words=_word_counts(texts, own),
         old=_word_counts([hunk.old for edit in edits for hunk in edit.hunks], own),
     )
+
+
+def _is_value(subcommand: str, own: frozenset[str]) -> bool:
+    """Whether what follows a script is a value of the task and no subcommand."""
+    words = re.findall(r"[A-Za-z0-9]+", subcommand)
+    return bool(words) and all(word.lower() in own or word.isdigit() for word in words)
 
 
 def _word_counts(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:

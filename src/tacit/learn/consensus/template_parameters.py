@@ -156,8 +156,7 @@ def _source_span(group: _Group, at: int, source: DraftSource) -> ValueSighting |
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:
         return bound.place
-    place = source.timeline.first_seen(group.values[at], before=group.calls[at])
-    return place if place is not None and place.origin is Origin.USER else None
+    return source.timeline.stated(group.values[at], before=group.calls[at])
 
 
 def _name(
@@ -191,8 +190,12 @@ def _name(
         group.parameter = Parameter(name=name, description=description, type=kind, reading=tool)
     elif len(stated) * 2 > len(group.values):
         example = "" if personal else group.values[stated[-1]]
-        shape = shape_of(*(group.values[at] for at in stated))
         description = f"{words} named in the task"
+        if any(sources[at].timeline.first_seen(group.values[at], before=group.calls[at]) is None for at in stated):
+            description += f", in {style[0]}" if style else ""
+            group.parameter = Parameter(name=name, description=description, type=kind, example=example)
+            return
+        shape = shape_of(*(group.values[at] for at in stated))
         group.parameter = Parameter(
             name=name, description=description, type=kind, example=example, reading="task", key=shape
         )

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from tacit.domain.trajectory import Origin
 from tacit.learn.consensus.step_columns import DraftSource, StepColumn, StepUnit, step_similarity
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
@@ -173,8 +172,7 @@ class _Weaver:
     def _is_stated(self, slot: Slot) -> bool:
         """Whether the value is already a parameter, or each attempt's task names its own."""
         return bool(slot.names) or all(
-            (place := self.sources[at].timeline.first_seen(str(value))) is not None and place.origin is Origin.USER
-            for at, value in slot.values.items()
+            self.sources[at].timeline.stated(str(value)) is not None for at, value in slot.values.items()
         )
 
     def _differing_text(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
