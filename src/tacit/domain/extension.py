@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,32 +27,6 @@ class ExpectedReview:
     """Whether the record of earlier forecasts supports it."""
     seen_before: bool
     """Whether this version was shown to the person earlier."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalLine:
-    """What one line of a hook journal says about assumptions, corrections and failures."""
-
-    at: datetime
-    session: str
-    shown: tuple[str, ...] = ()
-    """Ids of the versions that were shown."""
-    assumed: tuple[tuple[str, str], ...] = ()
-    """Preconditions of these versions: text and check."""
-    corrective: str = ""
-    """`denied`, or another kind of correction; empty if there was none."""
-    after: tuple[str, ...] = ()
-    """Ids of the versions that were shown before a correction."""
-    words: str = ""
-    """The words of the correction, if the capture has them."""
-    tool: str = ""
-    warned: bool = False
-    failed: bool = False
-
-    @property
-    def is_relevant(self) -> bool:
-        """Whether the line has anything to keep."""
-        return bool(self.assumed or self.corrective or self.warned or self.failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +93,10 @@ class Extension:
         """Return the name of the preference that a person's last review of a version taught; empty if none."""
         return ""
 
-    def on_journal(self, lines: Sequence[JournalLine]) -> None:
-        """Run for each hook journal that is read, in one transaction."""
+    def on_journal(
+        self, session: str, lines: Sequence[tuple[Mapping[str, object], datetime]], texts: Mapping[str, str]
+    ) -> None:
+        """Run for each hook journal that is read, in one transaction; `texts` are the texts behind digests."""
 
     @classmethod
     def mcp_tools(

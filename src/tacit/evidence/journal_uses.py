@@ -17,11 +17,10 @@ from pathlib import Path
 from tacit.config.files import read_plain, write_atomically
 from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
-from tacit.domain.extension import JournalLine
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FAILED, FOLDER, SUFFIX, digest, parsed, time_of
+from tacit.ingest.journal import CLIENTS, CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, time_of
 from tacit.store import Store
 from tacit.store.context import StoreContext
 
@@ -96,7 +95,7 @@ def fold_journals(
             with store.transaction():
                 added += sum(_add_use(store, use, known) for use in uses)
                 for extension in context.extensions:
-                    extension.on_journal(lines_of(journal.name, data, texts))
+                    extension.on_journal(_session(journal.name), list(_dated(data)), texts.texts)
         except Outage:
             raise
         except Exception as error:  # one bad journal must not keep the others from being folded
@@ -126,46 +125,25 @@ def uses_of(name: str, data: bytes, texts: SessionTexts) -> Iterator[Use]:
     """
     stem, main = name.removesuffix(SUFFIX), _session(name)
     for line, at in _dated(data):
-        agent = _text(line.get("agent"))
+        agent = as_text(line.get("agent"))
         session, chances = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
         for key, surface in _SURFACES:
-            versions = list(withheld) if key == "control" else _texts(line.get(key))
+            versions = list(withheld) if key == "control" else as_texts(line.get(key))
             if not versions:
                 continue
             drawn = key in ("shown", "control") and any(version in chances for version in versions)
             yield Use(
                 version_ids=tuple(versions),
-                task=texts.texts.get(_text(line.get("about"))) or NAMELESS.get(_text(line.get("moment")), ""),
-                at=datetime.fromtimestamp(at, UTC),
+                task=texts.texts.get(as_text(line.get("about"))) or NAMELESS.get(as_text(line.get("moment")), ""),
+                at=at,
                 surface=surface,
                 session_id=session,
-                model=_text(line.get("model")) or texts.models.get(session) or texts.models.get(main, ""),
+                model=as_text(line.get("model")) or texts.models.get(session) or texts.models.get(main, ""),
                 held_back=key in ("held", "control"),
                 shares=tuple(chances.get(version, 0.0) for version in versions) if drawn else (),
                 scope=texts.scope,
-                id=content_id("u", [stem, at, agent, key, versions]),
+                id=content_id("u", [stem, time_of(line), agent, key, versions]),
             )
-
-
-def lines_of(name: str, data: bytes, texts: SessionTexts) -> list[JournalLine]:
-    """Return the lines of a journal about assumptions, corrections and failures, in order."""
-    main = _session(name)
-    found = (
-        JournalLine(
-            at=datetime.fromtimestamp(at, UTC),
-            session=_text(line.get("agent")) or main,
-            shown=tuple(_texts(line.get("shown"))),
-            assumed=tuple(_pairs(line.get("assumed"))),
-            corrective=_text(line.get("corrective")),
-            after=tuple(_texts(line.get("after"))),
-            words=texts.texts.get(_text(line.get("about")), ""),
-            tool=_text(line.get("tool")) or "a tool",
-            warned=bool(_texts(line.get("warned"))),
-            failed=_has_failure(line.get("deeds")),
-        )
-        for line, at in _dated(data)
-    )
-    return [line for line in found if line.is_relevant]
 
 
 def remove_old_journals(sessions: Path, *, now: float) -> None:
@@ -182,16 +160,16 @@ def remove_old_journals(sessions: Path, *, now: float) -> None:
         _write_folded(sessions, kept)
 
 
-def _dated(data: bytes) -> Iterator[tuple[dict[str, object], float]]:
+def _dated(data: bytes) -> Iterator[tuple[dict[str, object], datetime]]:
     """Yield the lines that a hook can have written, each with its time."""
     latest = time.time() + AHEAD_S
-    return ((line, at) for line in parsed(data) if 0 < (at := time_of(line)) <= latest)
+    return ((line, datetime.fromtimestamp(at, UTC)) for line in parsed(data) if 0 < (at := time_of(line)) <= latest)
 
 
 def _session(name: str) -> str:
     """Return the session of a journal, by the journal's name."""
     stem = name.removesuffix(SUFFIX)
-    return _text(next((stem.removeprefix(f"{each}-") for each in CLIENTS if stem.startswith(f"{each}-")), stem))
+    return as_text(next((stem.removeprefix(f"{each}-") for each in CLIENTS if stem.startswith(f"{each}-")), stem))
 
 
 def _add_use(store: Store, use: Use, known: dict[str, bool]) -> bool:
@@ -235,19 +213,9 @@ def _write_folded(sessions: Path, value: Mapping[str, int]) -> None:
     write_atomically(sessions / FOLDED, json.dumps(value), sync=False)
 
 
-def _texts(value: object) -> list[str]:
+def as_texts(value: object) -> list[str]:
+    """Return the texts of a list in a journal line; nothing for anything else."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _pairs(value: object) -> list[tuple[str, str]]:
-    """Return pairs of texts; anything else is ignored."""
-    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
-    return [(text, check) for text, check in pairs if isinstance(text, str) and isinstance(check, str)]
-
-
-def _has_failure(value: object) -> bool:
-    """Return whether a call failed, by what a line lists of it."""
-    return isinstance(value, list) and any(isinstance(each, dict) and each.get("did") == FAILED for each in value)
 
 
 def _shares(value: object) -> dict[str, float]:
@@ -260,6 +228,6 @@ def _shares(value: object) -> dict[str, float]:
     }
 
 
-def _text(value: object) -> str:
-    """Return a text that can be stored; empty for anything else."""
+def as_text(value: object) -> str:
+    """Return a text of a journal line in a form that can be stored; empty for anything else."""
     return value[:_TEXT_CHARACTERS].encode("utf-8", "replace").decode() if isinstance(value, str) else ""

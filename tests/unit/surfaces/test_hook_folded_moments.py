@@ -11,7 +11,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.evidence.journal_uses import FOLDED, SessionTexts, fold_journals, lines_of
+from tacit.evidence.journal_uses import FOLDED, SessionTexts, fold_journals
 from tacit.features.people.ledger_entries import Assumption, Held, Moment
 from tacit.store import open_store
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
@@ -53,9 +53,7 @@ def test_folding_again_adds_nothing_whatever_became_known_meanwhile(project: Pro
     before = folded(project, sessions)
     (sessions / FOLDED).unlink()
     texts = SessionTexts()
-    (line,) = [each for each in lines_of(*journal(sessions), texts) if each.corrective]
     texts.texts |= {about(sessions): "No, that is wrong."}
-    assert line.words == ""
     assert folded(project, sessions, texts) == before
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import cached_property
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import GateRefusal
-from tacit.domain.extension import ExpectedReview, Extension, HistoryEvent, JournalLine
+from tacit.domain.extension import ExpectedReview, Extension, HistoryEvent
 from tacit.domain.lifecycle import Transition
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.features.people.calibration import SURE
 from tacit.features.people.decisions import People
 from tacit.features.people.forecast import describe
-from tacit.features.people.journal_moments import entries_of_journal, note_refusal
+from tacit.features.people.journal_moments import entries_of_journal, lines_of, note_refusal
 from tacit.features.people.ledger_entries import Assumption, Held, Moment
 from tacit.features.people.session_assumptions import settle
 
@@ -74,10 +74,12 @@ class PeopleExtension(Extension):
         entries = [*store.entries(Assumption, session_id=session_id), *store.entries(Moment, session_id=session_id)]
         return map(_event, entries)
 
-    def on_journal(self, lines: Sequence[JournalLine]) -> None:
+    def on_journal(
+        self, session: str, lines: Sequence[tuple[Mapping[str, object], datetime]], texts: Mapping[str, str]
+    ) -> None:
         """Store the assumptions and moments of a hook journal, each key once."""
         store = self.memory.context.store
-        for entry in entries_of_journal(store, list(lines)):
+        for entry in entries_of_journal(store, lines_of(session, lines, texts)):
             if not store.entries(type(entry), key=entry.key):
                 with suppress(GateRefusal):  # it rests on something that was purged
                     store.add(entry)

@@ -8,18 +8,21 @@ journal again adds nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 
 from tacit.domain.errors import TacitError
-from tacit.domain.extension import JournalLine
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.evidence.journal_uses import as_text, as_texts
 from tacit.features.people.ledger_entries import Aspect, Assumption, Moment, Phase
 from tacit.features.people.session_assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
+from tacit.ingest.journal import FAILED
 from tacit.store import Store
 
 JOURNAL_BY = "hook"
@@ -29,6 +32,54 @@ MAX_PER_NAME = 40
 _NOTED_CHARACTERS = 200
 """A journal holds so much of a condition."""
 _TEXT_MAX = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLine:
+    """What one line of a hook journal says about assumptions, corrections and failures."""
+
+    at: datetime
+    session: str
+    shown: tuple[str, ...] = ()
+    """Ids of the versions that were shown."""
+    assumed: tuple[tuple[str, str], ...] = ()
+    """Preconditions of these versions: text and check."""
+    corrective: str = ""
+    """`denied`, or another kind of correction; empty if there was none."""
+    after: tuple[str, ...] = ()
+    """Ids of the versions that were shown before a correction."""
+    words: str = ""
+    """The words of the correction, if the capture has them."""
+    tool: str = ""
+    warned: bool = False
+    failed: bool = False
+
+    @property
+    def is_relevant(self) -> bool:
+        """Whether the line has anything to keep."""
+        return bool(self.assumed or self.corrective or self.warned or self.failed)
+
+
+def lines_of(
+    session: str, lines: Iterable[tuple[Mapping[str, object], datetime]], texts: Mapping[str, str]
+) -> list[JournalLine]:
+    """Return the lines of a journal about assumptions, corrections and failures, in order."""
+    found = (
+        JournalLine(
+            at=at,
+            session=as_text(line.get("agent")) or session,
+            shown=tuple(as_texts(line.get("shown"))),
+            assumed=tuple(_pairs(line.get("assumed"))),
+            corrective=as_text(line.get("corrective")),
+            after=tuple(as_texts(line.get("after"))),
+            words=texts.get(as_text(line.get("about")), ""),
+            tool=as_text(line.get("tool")) or "a tool",
+            warned=bool(as_texts(line.get("warned"))),
+            failed=_has_failure(line.get("deeds")),
+        )
+        for line, at in lines
+    )
+    return [line for line in found if line.is_relevant]
 
 
 def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[LedgerEntry]:
@@ -166,3 +217,14 @@ def _refused(store: Store, stored: StoredVersion) -> list[Moment]:
         for move in moves[-1:]
         for session, trajectory_id in sessions.items()
     ]
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    """Return pairs of texts; anything else is ignored."""
+    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
+    return [(text, check) for text, check in pairs if isinstance(text, str) and isinstance(check, str)]
+
+
+def _has_failure(value: object) -> bool:
+    """Return whether a call failed, by what a line lists of it."""
+    return isinstance(value, list) and any(isinstance(each, dict) and each.get("did") == FAILED for each in value)

@@ -11,11 +11,10 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.candidate import Decision
-from tacit.domain.extension import JournalLine
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.trajectory import Environment, Origin, Role, Step, StepResult, Task, Trajectory
-from tacit.features.people.journal_moments import MAX_PER_NAME, entries_of_journal
+from tacit.features.people.journal_moments import MAX_PER_NAME, JournalLine, entries_of_journal
 from tacit.features.people.ledger_entries import Assumption, Held, Moment, Phase
 from tacit.features.people.moments import Moments
 from tacit.features.people.session_assumptions import BY
