@@ -41,7 +41,7 @@ GROUPS = {
         ("tests/contract/test_store_trust.py", "tests/unit/domain/test_purging.py"),
     ),
     "origins": (
-        ("domain/lifecycle.py", "domain/origin.py", "domain/trust.py", "synthesis/grounding.py"),
+        ("domain/lifecycle.py", "domain/trajectory.py", "domain/trust.py", "synthesis/grounding.py"),
         ("tests/unit/domain", "tests/unit/learn/test_values.py"),
     ),
 }  # fmt: skip

@@ -1,8 +1,10 @@
-"""Writing a file whole or not at all. Hooks use it too, so it imports only `os`."""
+"""Writing a file whole or not at all, and reading nothing but plain files. Hooks use it too, so it imports little."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +46,30 @@ def sync_folder(folder: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def open_plain(path: str | Path, flags: int, *, mode: int = 0o644, follow: bool = False) -> int:
+    """Open a plain file; a link (unless it is followed), a pipe, a device or a folder raises `OSError` at once.
+
+    Asked of the opened file itself, so that nothing can take its place in between.
+    """
+    flags |= os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    try:
+        file = os.open(path, flags, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link", str(path)) from error
+        raise
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+
+
+def read_plain(path: str | Path, *, limit: int, follow: bool = False) -> bytes:
+    """Return the content of a plain file; of one that is larger than the limit, one byte more than that."""
+    with os.fdopen(open_plain(path, os.O_RDONLY, follow=follow), "rb") as file:
+        return file.read(limit + 1)
 
 
 def _state_of(target: str) -> os.stat_result | None:

@@ -1,6 +1,6 @@
 """Backups, anchors and purges: what vouches for a store from outside its file, and what stays of what was removed.
 
-Values only. Which records descend from which source is decided in `store.descent`; `store.purge` removes them.
+Values only. `store.purge` decides which records descend from which source, and removes them.
 """
 
 from __future__ import annotations

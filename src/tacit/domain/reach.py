@@ -1,6 +1,6 @@
 """Scopes as text (``project:invoices``): which is visible from which, and which is narrower; and whose a preference is.
 
-The same rules as `Scope`, for hooks that must answer at once: no imports and no errors; an unknown level is visible nowhere.
+For hooks too, which must answer at once: no imports and no errors; an unknown level is visible nowhere.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit.domain.errors import Mistake
+from tacit.domain.reach import reaches
 
 
 class Level(StrEnum):
@@ -46,8 +47,4 @@ class Scope:
 
     def contains(self, other: Scope) -> bool:
         """Whether something kept at this scope may be seen from `other`. A scope without a name stands for any of its level."""
-        if self.level is Level.GLOBAL:
-            return True
-        if self.level is other.level:
-            return not self.key or not other.key or self.key == other.key
-        return self.level.breadth > other.level.breadth
+        return reaches(str(self), str(other))

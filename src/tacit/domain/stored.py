@@ -1,4 +1,4 @@
-"""What a store keeps and returns besides skills: documents, bookmarks, notes, search hits, renderings, episodes, audit, counts."""
+"""What a store keeps and returns besides skills: documents, bookmarks, notes, search hits, renderings, episodes, audit."""
 
 from __future__ import annotations
 

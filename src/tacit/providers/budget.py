@@ -1,7 +1,7 @@
 """Hard limits on calls, tokens and money: an upper estimate is held before each call, and replaced by what it really cost.
 
-A call whose cost nobody tells keeps its estimate. Says no by raising `OverBudget`. `ScriptedModel` keeps such a budget and gives
-prepared answers, for tests, trials and demonstrations.
+A call whose cost nobody tells keeps its estimate. Says no by raising `OverBudget`. `ScriptedModel` keeps such a budget and
+gives prepared answers, for tests, trials and demonstrations.
 """
 
 from __future__ import annotations

