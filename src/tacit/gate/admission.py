@@ -17,7 +17,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.gate.duplicates import disagreements, includes_steps_of, interference
+from tacit.gate.duplicates import disagreements, includes_steps_of
 from tacit.gate.findings import finding
 from tacit.gate.formation_policy import composition, independent_successes
 from tacit.gate.judgement import GateResult, judge, matching_version, rejection
@@ -80,7 +80,6 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     library_findings = [
         *composition(candidate.content, existing),
         *disagreements(candidate, others),
-        *interference(candidate, known, others),
     ]
 
     def successes(trajectory_ids: Collection[str]) -> int:

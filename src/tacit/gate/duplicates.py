@@ -2,8 +2,7 @@
 
 Similarity compares kind, actions in order, and subject; it does not use retrieval scores. In a merge, steps that both have stay
 required and steps of one side become optional. Counted entries (cases, cues, pitfalls) are united; the candidate's count wins.
-Conflicts are two skills that cannot both be followed, and a new precondition that a related skill lacks; which side is right
-is not decided here.
+Two skills conflict where they cannot both be followed; which side is right is not decided here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from tacit.domain.skill import (
     RULE_KINDS,
     STATED_KINDS,
     Capabilities,
-    Condition,
     Kind,
     Parameter,
     SkillContent,
@@ -32,7 +30,6 @@ from tacit.domain.stored import StoredVersion
 from tacit.gate.findings import finding
 from tacit.text.shell import parse_command
 from tacit.text.similarity import order_similarity, text_similarity
-from tacit.text.words import term_set
 
 ACTIONS_WEIGHT = 0.65
 """The same actions in the same order count more than the same words. Set by hand."""
@@ -354,18 +351,6 @@ def _merge_lines(known: str, new: str) -> str:
 
 SAME_SUBJECT = 0.6
 """Procedures that share this part of the words of their names or descriptions are for the same thing. Set by hand."""
-LEAST_SHARED = 2
-"""Words of the subject that two skills without a common name must share."""
-
-_NAMED = re.compile(
-    r"`([^`\n]{2,80})`|(?<![\w/])((?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{2,5}\b|[A-Z][A-Z0-9_]{2,}|\w+_\w+|[a-z]+[A-Z]\w+)"
-)
-_DEMAND = re.compile(
-    r"[^.;\n]*\b(?:requires?|must (?:first|be|have|already)|needs? (?:to|a|an|the)|only (?:after|if|when|once)|make sure|"
-    r"ensure|before (?:you|any|running|doing|deploying|starting))\b[^.;\n]*",
-    re.IGNORECASE,
-)
-"""How prose states that something must hold first."""
 
 
 def disagreement(left: SkillContent, right: SkillContent) -> str:
@@ -393,88 +378,6 @@ def disagreements(candidate: Candidate, others: Iterable[StoredVersion]) -> Iter
             continue
         if why := disagreement(candidate.content, stored.version.content):
             yield finding("contradicts", field="description", name=stored.version.name, why=why)
-
-
-def interference(
-    candidate: Candidate, own: Sequence[StoredVersion], others: Iterable[StoredVersion]
-) -> Iterator[Finding]:
-    """Yield the skills that work on the same things as a revision and lack a precondition that it adds.
-
-    The revision shows that something must hold first. A skill that works on the same things without that condition may
-    fail, so the revision is quarantined until a person has looked at both.
-    """
-    current = [stored for stored in own if stored.status in RECALLABLE]
-    if not current:
-        return
-    before = max(current, key=lambda stored: stored.sequence).version.content
-    added = list(_added(candidate.content, before))
-    if not added:
-        return
-    things = entities(candidate.content) | entities(before)
-    for stored in others:
-        content = stored.version.content
-        if (
-            stored.skill.id == candidate.revises
-            or stored.status not in RECALLABLE
-            or content.kind is not Kind.PROCEDURE
-        ):
-            continue
-        shared = _shared(things, candidate.content, content)
-        lacking = [condition for condition in added if not _states_condition(content, condition)]
-        if shared and lacking:
-            yield finding(
-                "new_precondition",
-                field="preconditions",
-                condition=lacking[0][:120],
-                name=stored.version.name,
-                shared=", ".join(sorted(shared)[:3]),
-            )
-
-
-def entities(content: SkillContent) -> frozenset[str]:
-    """Return the names of what a skill works on: files, tables, services, settings, tools."""
-    texts = [content.description, content.body, *(step.text for step in content.steps)]
-    texts += [str(value) for step in content.steps for value in step.arguments.values()]
-    found = (quoted or plain for text in texts for quoted, plain in _NAMED.findall(text))
-    return frozenset(name.strip("./").casefold() for name in found if not name.startswith("-"))
-
-
-def _shared(things: frozenset[str], content: SkillContent, other: SkillContent) -> frozenset[str]:
-    """Return what two skills both work on: common names, or else common words of their subjects."""
-    named = things & entities(other)
-    if named:
-        return named
-    words = term_set(f"{content.name} {content.description}") & term_set(f"{other.name} {other.description}")
-    return words if len(words) >= LEAST_SHARED else frozenset()
-
-
-def _added(new: SkillContent, before: SkillContent) -> Iterator[str]:
-    """Yield the conditions that a revision adds."""
-    for condition in new.preconditions:
-        if not _states_condition(before, condition.text, check=condition.check):
-            yield condition.text
-    known = _rules_text(before)
-    for demand in _demands(new):
-        if text_similarity(demand, known) < 1.0 and not _states_condition(before, demand):
-            yield demand
-
-
-def _states_condition(content: SkillContent, text: str, *, check: str = "") -> bool:
-    """Whether a skill already has a condition in some words: as a precondition, a demand or a step."""
-    if check and any(condition.check == check for condition in content.preconditions):
-        return True
-    wanted = term_set(text)
-    stated = [*map(_condition_text, content.preconditions), *_demands(content), *(step.text for step in content.steps)]
-    return any(len(wanted & term_set(each)) >= SAME_SUBJECT * len(wanted) for each in stated)
-
-
-def _condition_text(condition: Condition) -> str:
-    return f"{condition.text} {condition.check}"
-
-
-def _demands(content: SkillContent) -> list[str]:
-    texts = [content.body, content.description, *(step.text for step in content.steps)]
-    return [found.strip() for text in texts for found in _DEMAND.findall(text)]
 
 
 def _rules_text(content: SkillContent) -> str:

@@ -41,10 +41,6 @@ FINDING_TEMPLATES: Mapping[str, tuple[Severity, str]] = {
     "replaces_an_edit": (_MEDIUM, "`{who}` wrote the current version; approving this replaces its {fields}"),
     "edited_sentence": (_LOW, "the text of step {step} was changed, but its tool call was not: do they still agree?"),
     "contradicts": (_MEDIUM, "contradicts `{name}`: {why}"),
-    "new_precondition": (
-        _HIGH,
-        "it now requires “{condition}”, which `{name}` does not require although both work on {shared}",
-    ),
     # origin and evidence
     "waits_for_a_person": (_INFO, "not accepted automatically: {why}"),
     "ungrounded_step": (_MEDIUM, "step {step} is not based on anything that was done in an attempt: {text}"),

@@ -5,15 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 
-import pytest
-
-from tacit.config.settings import Policy
-from tacit.domain.candidate import Decision, Severity
+from tacit.domain.candidate import Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Case, Condition, Kind, SkillContent, SkillStep
-from tacit.gate.duplicates import disagreement, disagreements, interference
-from tacit.gate.judgement import judge
-from tests.unit.making import NOW, candidate, stored
+from tacit.gate.duplicates import disagreement, disagreements
+from tests.unit.making import candidate, stored
 
 
 def norm(text: str) -> SkillContent:
@@ -76,65 +72,3 @@ def test_the_past_of_a_skill_is_not_contradicted_by_its_next_version() -> None:
     held = stored(norm("Use npm instead of pnpm."), status=Status.TRUSTED)
     made = dataclasses.replace(candidate(norm("Use pnpm, not npm.")), revises=held.skill.id)
     assert not list(disagreements(made, [held]))
-
-
-DEPLOY = procedure("deploy-billing", "Apply `db/schema.sql`", "Restart the billing service")
-DEPENDENT = procedure("roll-back-billing", "Apply `db/schema.sql` of the last release", "Restart the billing service")
-
-
-def revised(**fields: object) -> SkillContent:
-    return dataclasses.replace(DEPLOY, **fields)  # type: ignore[arg-type]
-
-
-def found(revision: SkillContent, *others: SkillContent, before: SkillContent = DEPLOY) -> list[str]:
-    held = stored(before, status=Status.TRUSTED)
-    made = dataclasses.replace(candidate(revision), revises=held.skill.id)
-    library_findings = [stored(other, status=Status.TRUSTED) for other in others]
-    return [finding.message for finding in interference(made, [held], library_findings)]
-
-
-LOCK = (Condition(text="The migration lock is free"),)
-
-
-@pytest.mark.parametrize(
-    "revision",
-    [
-        revised(preconditions=LOCK),
-        revised(body="The deployment requires that the migration lock is free."),
-        revised(steps=(*DEPLOY.steps, SkillStep(text="Make sure the migration lock is free"))),
-    ],
-)
-def test_a_condition_that_others_on_the_same_things_lack_is_reported(revision: SkillContent) -> None:
-    (reported,) = found(revision, DEPENDENT)
-    assert "`roll-back-billing`" in reported
-    assert "db/schema.sql" in reported
-
-
-@pytest.mark.parametrize(
-    ("revision", "dependent"),
-    [
-        (revised(preconditions=LOCK), dataclasses.replace(DEPENDENT, preconditions=LOCK)),
-        (revised(preconditions=LOCK), procedure("write-changelog", "Edit `CHANGELOG.md`")),
-        (revised(description="How to deploy billing, in other words."), DEPENDENT),
-        (revised(preconditions=LOCK), dataclasses.replace(
-            DEPENDENT, steps=(SkillStep(text="Wait until the migration lock is free"), *DEPENDENT.steps))),
-    ],
-)  # fmt: skip
-def test_who_asks_for_it_or_has_nothing_to_do_with_it_is_not_left_out(
-    revision: SkillContent, dependent: SkillContent
-) -> None:
-    assert not found(revision, dependent)
-
-
-def test_a_first_version_adds_no_condition() -> None:
-    made = candidate(revised(preconditions=LOCK))
-    assert not list(interference(made, [], [stored(DEPENDENT, status=Status.TRUSTED)]))
-
-
-def test_such_a_revision_is_set_apart_and_the_version_before_stays() -> None:
-    held = stored(DEPLOY, status=Status.TRUSTED)
-    made = dataclasses.replace(candidate(revised(preconditions=LOCK)), revises=held.skill.id, assessment=None)
-    library_findings = list(interference(made, [held], [stored(DEPENDENT, status=Status.TRUSTED)]))
-    verdict = judge(made, [held], Policy(), at=NOW, library_findings=library_findings).verdict
-    assert verdict.decision is Decision.QUARANTINE
-    assert "new_precondition" in verdict.reasons
