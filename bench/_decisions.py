@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from tacit.features.people.choice import Choice, ChoiceSort
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _FILLING = "the of a run check file module page change line list value small large old new part first last open".split()

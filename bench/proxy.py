@@ -31,9 +31,9 @@ from tacit.features.evaluate.estimates import bootstrap, mean
 from tacit.features.people import calibration as people_calibration
 from tacit.features.people import forecast as expectation
 from tacit.features.people.calibration import SURE, Settled
-from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.commands import panels
 from tacit.features.people.forecast import ConflictKind, Outlook
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tacit.surfaces.cli.charts import draw

@@ -19,8 +19,7 @@ from tacit.domain.identity import canonical
 from tacit.domain.ledger import LedgerEntry, UsageSignal
 from tacit.domain.lifecycle import Status
 from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation, Signal
-from tacit.features.people.choice import Choice, Forecast
-from tacit.features.people.ledger_entries import Assumption, Moment
+from tacit.features.people.ledger_entries import Assumption, Choice, Forecast, Moment
 from tacit.features.train.adapter import Activation, Adapter, Judgement
 from tacit.store import Store, open_store
 

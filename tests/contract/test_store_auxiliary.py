@@ -15,8 +15,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind
 from tacit.domain.stored import NoteKind, Passage
 from tacit.features.cards.card import Card, CardEvent, CardStatus, Recommendation, Signal, SignalKind
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
-from tacit.features.people.ledger_entries import Aspect, Assumption, Held, Moment, Phase
+from tacit.features.people.ledger_entries import Aspect, Assumption, Choice, ChoiceSort, Forecast, Held, Moment, Phase
 from tacit.store import Store, open_store
 from tacit.text.words import terms
 from tests.raising import raises

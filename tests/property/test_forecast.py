@@ -8,13 +8,13 @@ import subprocess
 import sys
 from datetime import timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.calibration import SURE, Settled, confidence
 from tacit.features.people.forecast import conflict_in, foresee
 from tacit.features.people.intake import open_questions
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.prediction import model_of
 from tacit.features.people.questions import Question
 from tests.unit.making import NOW
@@ -52,7 +52,6 @@ QUESTIONS = st.builds(
 RECORD = st.lists(st.builds(Settled, score=st.floats(0, 1), confidence=st.floats(0, 1), hit=st.booleans()), max_size=40)
 
 
-@settings(max_examples=60)
 @given(CHOICES, QUESTIONS, RECORD)
 def test_any_decisions_give_a_forecast_and_the_same_one_again(
     choices: list[Choice], question: Question, record: list[Settled]
@@ -66,7 +65,6 @@ def test_any_decisions_give_a_forecast_and_the_same_one_again(
     assert description[0].known == (description[0].why_not == "") or not description[0].guess
 
 
-@settings(max_examples=60)
 @given(CHOICES, QUESTIONS)
 def test_shares_are_a_distribution_over_answers_that_were_given_or_may_be(
     choices: list[Choice], question: Question
@@ -78,7 +76,6 @@ def test_shares_are_a_distribution_over_answers_that_were_given_or_may_be(
         assert abs(sum(found.shares.values()) - 1) < 1e-9
 
 
-@settings(max_examples=40)
 @given(CHOICES, QUESTIONS, st.integers(0, 99))
 def test_the_order_in_which_circumstances_are_told_makes_no_difference(
     choices: list[Choice], question: Question, seed: int
@@ -98,7 +95,6 @@ def test_the_order_in_which_circumstances_are_told_makes_no_difference(
     assert model_of(others).likelihoods(asked).shares == model_of(choices).likelihoods(question).shares
 
 
-@settings(max_examples=40)
 @given(CHOICES, QUESTIONS)
 def test_decisions_of_another_sort_only_age_the_others(choices: list[Choice], question: Question) -> None:
     same = [choice for choice in choices if choice.sort is question.sort]

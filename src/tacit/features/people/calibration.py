@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tacit.evidence.statistics import wilson
-from tacit.features.people.choice import Forecast
+from tacit.features.people.ledger_entries import Forecast
 
 SURE = 0.8
 """From here on a forecast may be accepted without a second look, so the record must support it."""

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.features.people.calibration import SURE, Bin, Track
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.decisions import People, Queued
 from tacit.features.people.forecast import ConflictKind, describe
+from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast
 from tacit.surfaces.cli import charts as plotting
 from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line

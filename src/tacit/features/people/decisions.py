@@ -21,9 +21,8 @@ from tacit.domain.skill import STATED_KINDS, Kind, Provenance, SkillContent, fil
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.features.people.calibration import Track, settled, track
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.forecast import Outlook, conflict_in, foresee, surprised
-from tacit.features.people.ledger_entries import Moment, Phase
+from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast, Moment, Phase
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tacit.gate.content_checks import examine_version

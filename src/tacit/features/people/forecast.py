@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tacit.features.people.calibration import Settled, confidence
-from tacit.features.people.choice import Choice
+from tacit.features.people.ledger_entries import Choice
 from tacit.features.people.prediction import DecisionModel, Likelihoods
 from tacit.features.people.questions import Question
 

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Origin
-from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.decisions import Decided, People, related_rule, shortened
 from tacit.features.people.forecast import Outlook
-from tacit.features.people.ledger_entries import Aspect, Assumption, Held
+from tacit.features.people.ledger_entries import Aspect, Assumption, Choice, ChoiceSort, Held
 from tacit.features.people.questions import Question, cosine
 from tacit.text.words import term_set
 

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tacit.features.people.choice import Choice, ChoiceSort
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.questions import Context, Question, Words, similarity, words_of
 
 DECAY = 0.5

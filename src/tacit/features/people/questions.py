@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tacit.features.people.choice import Choice, ChoiceSort
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.text.words import term_set
 
 MAX_CIRCUMSTANCES = 6

@@ -166,14 +166,14 @@ def _places(choice: str, homes: Collection[str], cache: str) -> Iterator[str]:
         yield from cached_folders(cache, CACHED)
     elif mark and kind == "hub":
         repository, _, revision = name.partition("@")
-        yield from cached_folders(cache, repository, revision or "main")
+        yield from cached_folders(cache, repository, revision=revision or "main")
     elif is_path(choice):
         yield os.path.expanduser(choice)
     elif choice and "/" not in choice:
         yield from (os.path.join(folder, choice) for folder in own)
 
 
-def cached_folders(cache: str, repository: str, revision: str = "main") -> Iterator[str]:
+def cached_folders(cache: str, repository: str, *, revision: str = "main") -> Iterator[str]:
     """Where the hub's library keeps a model that it fetched."""
     kept = f"{cache}/models--{repository.replace('/', '--')}"
     try:

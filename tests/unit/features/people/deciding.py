@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from tacit.features.people.choice import Choice, ChoiceSort
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.questions import Question
 from tests.unit.making import NOW
 

@@ -9,8 +9,8 @@ from tacit.api import Tacit
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.features.people.choice import Forecast
 from tacit.features.people.decisions import People, review_question
+from tacit.features.people.ledger_entries import Forecast
 from tacit.store import open_store
 from tests.unit.making import NOW
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tacit.features.people.calibration import ALMOST, SURE, Settled, calibration_table, confidence, settled, track
-from tacit.features.people.choice import ChoiceSort, Forecast
+from tacit.features.people.ledger_entries import ChoiceSort, Forecast
 from tests.unit.making import NOW
 
 

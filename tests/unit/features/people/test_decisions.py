@@ -15,9 +15,8 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin
 from tacit.features.people import calibration, decisions, forecast, intake, prediction, questions
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.decisions import OVERRULED, People, from_moments, review_question
-from tacit.features.people.ledger_entries import Moment, Phase
+from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast, Moment, Phase
 from tacit.features.people.questions import Question
 from tacit.gate.review_rules import reasons_against_prefill
 from tests.unit.features.people.knowing import lesson, memory, norm, proposed, taught

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tacit.features.people.calibration import Settled
-from tacit.features.people.choice import ChoiceSort
 from tacit.features.people.forecast import (
     Conflict,
     ConflictKind,
@@ -13,6 +12,7 @@ from tacit.features.people.forecast import (
     stirred,
     surprised,
 )
+from tacit.features.people.ledger_entries import ChoiceSort
 from tacit.features.people.prediction import model_of
 from tests.unit.features.people.deciding import choice, decisions, question
 

@@ -19,10 +19,10 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.lifecycle import Status
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.features.people.choice import Choice, Forecast
 from tacit.features.people.decisions import People, _is_hidden
 from tacit.features.people.intake import Answered, Interview
 from tacit.features.people.intake_commands import _asked
+from tacit.features.people.ledger_entries import Choice, Forecast
 from tacit.surfaces.authority import PERSON_ONLY, new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext

@@ -9,9 +9,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Kind
-from tacit.features.people.choice import Choice, ChoiceSort, Forecast
 from tacit.features.people.intake import Ask, Interview, aspect_of, key_of, open_questions
-from tacit.features.people.ledger_entries import Aspect, Assumption, Held
+from tacit.features.people.ledger_entries import Aspect, Assumption, Choice, ChoiceSort, Forecast, Held
 from tests.raising import raises
 from tests.unit.features.people.deciding import choice
 from tests.unit.features.people.knowing import memory

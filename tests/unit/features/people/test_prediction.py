@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from tacit.features.people.choice import ChoiceSort
+from tacit.features.people.ledger_entries import ChoiceSort
 from tacit.features.people.prediction import MAX_DECISIONS, DecisionModel, activation, model_of, presence, traces_of
 from tests.unit.features.people.deciding import choice, decisions, question
 

@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 
 from tacit.features.people.calibration import SURE, Settled
-from tacit.features.people.choice import Choice, ChoiceSort
 from tacit.features.people.forecast import Outlook, foresee, surprised
+from tacit.features.people.ledger_entries import Choice, ChoiceSort
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tests.contract.project_files import ROOT
