@@ -132,6 +132,8 @@ MIN_SAME = 2
 _SAME = 0.5
 _LONG = 7
 """Terms of a request that a person does not happen to word in the same way twice."""
+_MAX_MENTIONS = 1000
+"""The newest of a project that are compared with each other."""
 _PATH = re.compile(r"(?:^|\s)~?/\w+/\w")
 _ADDRESS = re.compile(r"\S*https?://\S+")
 _FRESH = timedelta(days=90)
@@ -189,7 +191,7 @@ def repeated_wishes(
                 said.add(copy)
                 by_project[outline.project] += _mentions(outline, wish)
     for mentions in by_project.values():
-        for name, group in _groups(mentions):
+        for name, group in _groups(mentions[-_MAX_MENTIONS:]):
             general = [each for each in group if not ONE_TIME.search(each.clause) and not _PATH.search(each.clause)]
             if general and group[-1].outline.trajectory_id in waiting:
                 yield _repeated(name, general, trajectory_of)
@@ -235,13 +237,16 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
 
 def _alike(mentions: Sequence[_Mention], least: int) -> Iterator[list[_Mention]]:
     """Yield the mentions in nearly the same words, if so many sessions have them."""
-    left = list(mentions)
-    while left:
-        first = left[0]
-        alike = [each for each in left if first.against == each.against and jaccard(first.words, each.words) >= _SAME]
-        left = [each for each in left if each not in alike]
-        if _sessions(fresh := _fresh(alike)) >= least:
-            yield fresh
+    taken: set[int] = set()
+    for first in mentions:
+        alike = [
+            each
+            for each in mentions
+            if id(each) not in taken and first.against == each.against and jaccard(first.words, each.words) >= _SAME
+        ]
+        if id(first) not in taken and _sessions(alike := _fresh(alike)) >= least:
+            taken |= {id(each) for each in alike}
+            yield alike
 
 
 def _long_requests(mentions: Iterable[_Mention]) -> list[_Mention]:

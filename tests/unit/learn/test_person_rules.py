@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
-from tacit.domain.trajectory import Span
-from tacit.learn import distil
-from tacit.learn.correction import directive
+from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
+from tacit.learn import distil, outline_of
+from tacit.learn.person_rules import repeated_wishes
+from tacit.text.words import estimate_tokens
 from tests.unit.learn.attempts import UNKNOWN, attempt, bash, edit, notes, say
 
 
@@ -24,65 +26,26 @@ def minted(message: str, *after: dict[str, Any]) -> list[Candidate]:
         ("No, don't use print for that - in this project we always use the `log` helper.", Kind.NORM),
         ("use pnpm here, not npm", Kind.NORM),
         ("Never commit to main.", Kind.NORM),
-        ("npm is wrong here - always pnpm please.", Kind.NORM),
-        ("Always run the linter before you commit", Kind.NORM),
-        ("We use tabs in this codebase.", Kind.NORM),
-        ("Our convention is snake_case for files", Kind.NORM),
+        ("今後はpnpmを使ってください。", Kind.NORM),
         ("I prefer short functions", Kind.PREFERENCE),
-        ("Please don't add comments", Kind.PREFERENCE),
         ("stop writing docstrings", Kind.PREFERENCE),
-        ("No. Use `pathlib` instead of os.path.", Kind.PREFERENCE),
     ],
 )
-def test_rule_about_the_way_of_working_is_learned(message: str, kind: Kind) -> None:
+def test_standing_rule_is_learned(message: str, kind: Kind) -> None:
     (candidate,) = minted(message)
     assert candidate.content.kind is kind
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "continue",
-        "thanks, that works",
-        "No, I don't have the email with me.",
-        "Actually I also want to return the lamp.",
-        "No, the other order please",
-        "I'd rather not give that out. Is there another way?",
-        "I'd prefer the refund to go to my gift card instead.",
-        "Please use my credit card instead of PayPal",
-        "Don't cancel the other order",
-        "I never received the package",
-        "Why do you use print here?",
-        "Should we always use the log helper?",
-        "Now add a test for the export",
-        "no, call it Save, not Store",
-        "The test is wrong - always fails here",
-        "我们这里用 pnpm",
-        "Non, utilise plutôt pnpm",
-        "",
-        "### \x00 `",
-    ],
-)
-def test_answers_goals_questions_and_thanks_are_not(message: str) -> None:
+@pytest.mark.parametrize("message", ["Please don't add comments", "Use spaces instead of tabs", "Why always log?"])
+def test_wish_that_is_said_once_is_not(message: str) -> None:
     assert minted(message) == []
 
 
-def test_long_paste_is_not_read_as_a_rule() -> None:
-    assert directive("Always use the log helper. " * 100) == ""
-
-
-def test_the_first_message_is_the_task_and_no_correction() -> None:
-    trajectory = attempt("Never use print here, use the log helper.", edit("a.py", "a", "b"), bash("pytest"))
-    assert distil(trajectory, UNKNOWN).candidates == ()
-
-
-def test_rule_that_the_agent_did_not_act_on_is_only_noted() -> None:
-    trajectory = attempt("Say it", bash("touch a"), say("Never use print here."), bash("ls"))
-    distilled = distil(trajectory, UNKNOWN)
-    assert distilled.candidates == ()
+def test_rule_that_the_agent_did_not_act_on_holds_and_is_noted() -> None:
+    distilled = distil(attempt("Say it", bash("touch a"), say("Never use print here."), bash("ls")), UNKNOWN)
+    assert [each.content.description for each in distilled.candidates] == ["Never use print here."]
     (note,) = notes(distilled, "correction")
-    assert note.text == "A person said: Never use print here."
-    assert note.step == 2
+    assert (note.text, note.step) == ("A person said: Never use print here.", 2)
 
 
 def test_norm_holds_the_persons_words_and_points_to_what_followed() -> None:
@@ -91,12 +54,96 @@ def test_norm_holds_the_persons_words_and_points_to_what_followed() -> None:
     assert norm.content.description == (
         "Don't use print for that - in this project we always use the `log` helper from invoice.log."
     )
+    assert norm.content.body == ""
+    assert estimate_tokens(norm.content.description) <= 60
     assert set(norm.origins.values()) == {Origin.USER}
     (trajectory_id,) = norm.provenance.trajectory_ids
     assert norm.provenance.grounding["evidence"] == (
         Span(trajectory_id, 2, "text"),
         Span(trajectory_id, 3, "arguments"),
     )
+
+
+# --- wishes that are repeated -----------------------------------------------------------------------------------------
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def sessions(*messages: str, days: int = 1) -> list[Trajectory]:
+    """One session for each message, so many days apart."""
+    found = []
+    for number, message in enumerate(messages):
+        made = attempt(f"Task {number}: do {'abcdefgh'[number] * 9}", bash("ls"), say(message), bash("touch a"))
+        at = START + number * timedelta(days=days)
+        steps = tuple(dataclasses.replace(step, at=at) for step in made.steps)
+        found.append(dataclasses.replace(made, steps=steps, session_id=f"s-{number}", id=""))
+    return found
+
+
+def repeated(trajectories: list[Trajectory], *, waiting: set[str] | None = None) -> list[Candidate]:
+    known = {each.id: each for each in trajectories}
+    outlines = [outline_of(each, UNKNOWN) for each in trajectories]
+    return list(repeated_wishes(outlines, set(known) if waiting is None else waiting, known.__getitem__))
+
+
+def test_tool_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
+    told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
+    (rule,) = repeated(told)
+    assert rule.content.name == "use-quill-2"
+    assert rule.content.description == "Write the note with Quill 2."
+    assert set(rule.provenance.trajectory_ids) == {each.id for each in told}
+    assert set(rule.origins.values()) == {Origin.USER}
+    assert repeated(told[:2]) == []
+
+
+def test_form_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
+    told = sessions("commit the work as small pieces", "push it all in small pieces", "hand it in as small pieces")
+    assert [each.content.name for each in repeated(told)] == ["small-pieces"]
+
+
+def test_same_words_in_two_sessions_are_a_rule() -> None:
+    told = sessions("fix it, `ssh mill` if you need a big machine", "`ssh mill` if you want a big machine")
+    assert [each.content.description for each in repeated(told)] == ["`ssh mill` if you need a big machine"]
+    banned = sessions("don't add comments to the code", "please don't add comments to code")
+    assert [each.content.description for each in repeated(banned)] == ["Don't add comments to the code."]
+
+
+@pytest.mark.parametrize(
+    ("messages", "why"),
+    [
+        (("review it with Quill", "check it with Quill", "don't do it with Quill"), "the opposite was said last"),
+        (("go ahead with Plan B", "go with Plan C", "ok go ahead with Plan A"), "an answer"),
+        (("write it with care", "read it with care", "check it with care"), "no name"),
+        (("review it with Quill", "review it with Quill", "review it with Quill"), "a template"),
+        (("is it written with Quill?", "was it made with Quill?", "did you do it with Quill?"), "questions"),
+        (("I wrote it with Quill", "it was made with Quill", "we did it with Quill"), "told, not asked for"),
+    ],
+)
+def test_what_is_repeated_without_being_wished_for_is_none(messages: tuple[str, ...], why: str) -> None:
+    assert repeated(sessions(*messages)) == [], why
+
+
+def test_wish_fades_with_silence() -> None:
+    messages = ("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
+    assert repeated(sessions(*messages, days=80)) == []
+
+
+def test_continued_session_and_task_that_is_started_again_count_once() -> None:
+    told = sessions("write the note with Quill 2", "review the list with Quill 2")
+    copied = dataclasses.replace(told[1], session_id="s-9", id="")
+    assert repeated([*told, copied]) == []
+    task = "Rework the page that lists all open orders by customer, and draw a chart of their sums below it."
+    again = [
+        dataclasses.replace(each, task=dataclasses.replace(each.task, text=task), id="")
+        for each in sessions("don't add comments to the code", "please don't add comments to code")
+    ]
+    assert repeated(again) == []
+
+
+def test_wish_is_proposed_again_only_when_it_is_said_again() -> None:
+    told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
+    assert repeated(told, waiting={told[0].id}) == []
+    assert len(repeated(told, waiting={told[2].id})) == 1
 
 
 # --- the corrected action ---------------------------------------------------------------------------------------------
@@ -109,7 +156,8 @@ def corrected(message: str, before: dict[str, Any], after: dict[str, Any]) -> Ca
 
 def test_corrected_action_is_in_the_body_and_in_the_evidence() -> None:
     norm = corrected("No, use pnpm here, not npm", bash("npm install react"), bash("pnpm install react"))
-    assert norm.content.body == "> No, use pnpm here, not npm\n\nInstead of `npm install react`: `pnpm install react`."
+    assert norm.content.description == "Use pnpm here, not npm."
+    assert norm.content.body == "Instead of `npm install react`: `pnpm install react`."
     assert (norm.content.name, norm.content.tags) == ("use-pnpm-not-npm", ("pnpm", "npm"))
     (own,) = norm.provenance.trajectory_ids
     grounding = norm.provenance.grounding
@@ -117,6 +165,16 @@ def test_corrected_action_is_in_the_body_and_in_the_evidence() -> None:
     assert Span(own, 1, "arguments") in grounding["body"]
     assert norm.origins["description"] is Origin.USER
     assert norm.origins["body"] is norm.origins["name"] is Origin.AGENT
+
+
+@pytest.mark.parametrize("message", ["npmじゃなくてpnpm使って", "pnpm, nicht npm", "pas npm, pnpm"])
+def test_correction_that_the_agent_followed_is_a_rule_in_any_language(message: str) -> None:
+    assert corrected(message, bash("npm install"), bash("pnpm install")).content.name == "use-pnpm-not-npm"
+
+
+def test_word_with_a_refusal_that_the_agent_followed_is_a_rule() -> None:
+    refused = {**bash("npm install"), "result": StepResult.DENIED, "exit_code": None}
+    assert corrected("gebruik pnpm", refused, bash("pnpm install")).content.name == "use-pnpm-not-npm"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +232,7 @@ def test_one_correction_has_one_name_in_any_wording(
         ("use pnpm here, not npm", bash("npm install"), bash("pnpm test"), "not the same thing done"),
         ("we use pnpm here", bash("cat a"), bash("pnpm install"), "nothing was done before it"),
         (
-            "Don't use print for this file",
+            "Never use print in the tests",
             edit("b.py", "a", "print(1)"),
             edit("a.py", "print(1)", "log(1)"),
             "elsewhere",
@@ -191,7 +249,7 @@ def test_pair_that_the_words_do_not_mean_is_not_shown(
     message: str, before: dict[str, Any], after: dict[str, Any], why: str
 ) -> None:
     content = corrected(message, before, after).content
-    assert content.body == f"> {message}", why
+    assert content.body == "", why
     assert content.tags == ()
 
 
