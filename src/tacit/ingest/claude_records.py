@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import msgspec
 
+from tacit.config.files import open_plain
 from tacit.domain.trajectory import StepResult
 from tacit.ingest.log_files import bounded, text_of
 
@@ -167,7 +167,6 @@ _FOLDER = "tool-results"
 _OPENING = "<persisted-output>"
 _SAVED = re.compile(r"saved to: (\S[^\n]{0,4096})")
 _ENDS_BYTES = 160 * 1024  # of each end: more than is kept of any text, and some way beyond
-_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def spilled(noted: Structured, text: str, folder: Path) -> str | None:
@@ -186,10 +185,8 @@ def _ends(folder: Path, name: str) -> str | None:
     if folder.is_symlink() or folder.parent.is_symlink():
         return None
     try:
-        with open(folder / name, "rb", opener=_without_following) as stream:
+        with os.fdopen(open_plain(folder / name, os.O_RDONLY), "rb") as stream:
             state = os.fstat(stream.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                return None
             head = stream.read(2 * _ENDS_BYTES)
             missing = max(0, state.st_size - len(head) - _ENDS_BYTES)
             stream.seek(missing, os.SEEK_CUR)
@@ -197,10 +194,6 @@ def _ends(folder: Path, name: str) -> str | None:
     except OSError:
         return None
     return bounded((head + tail).decode("utf-8", "replace"), missing=missing)
-
-
-def _without_following(path: str, flags: int) -> int:
-    return os.open(path, flags | _FLAGS)
 
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")

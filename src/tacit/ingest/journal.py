@@ -10,12 +10,13 @@ import fcntl
 import json
 import os
 import re
-import stat
 
 try:
     from _blake2 import blake2b  # the same function; `hashlib` loads all of OpenSSL first
 except ImportError:
     from hashlib import blake2b
+
+from tacit.config.files import open_plain
 
 CLIENTS = ("claude-code", "codex")
 """The clients whose hooks write journals."""
@@ -105,7 +106,7 @@ class Journal:
 
     def __enter__(self) -> Journal:
         make_sessions(os.path.dirname(self.path))
-        self._file = _open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self._file = open_plain(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode=0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         size = os.fstat(self._file).st_size
         if size > CLOSED_BYTES:
@@ -144,18 +145,9 @@ def append_late(folder: str, client: str, session: str, line: dict[str, object])
     """Add a line without waiting for the lock: for an event that ran out of time, which still happened."""
     path = path_of(folder, client, session)
     make_sessions(os.path.dirname(path))
-    file = _open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    file = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode=0o600)
     os.write(file, _written(line).encode() + b"\n")
     os.close(file)
-
-
-def read_regular(path: str, *, limit: int) -> bytes:
-    """The first bytes of a regular file; a link, a pipe, a device or a folder raises `OSError`, and none is waited for."""
-    file = _open_regular(path, os.O_RDONLY)
-    try:
-        return os.pread(file, min(limit, os.fstat(file).st_size), 0)
-    finally:
-        os.close(file)
 
 
 def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]:
@@ -230,15 +222,6 @@ def digest(*parts: str) -> str:
     """A short name for texts that must not be written down."""
     whole = b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)
     return blake2b(whole, digest_size=10).hexdigest()
-
-
-def _open_regular(path: str, flags: int) -> int:
-    """Open a regular file that is no link. Asked of the opened file itself, so that nothing can take its place."""
-    file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    if stat.S_ISREG(os.fstat(file).st_mode):
-        return file
-    os.close(file)
-    raise OSError(22, os.strerror(22))
 
 
 def _written(line: dict[str, object]) -> str:

@@ -7,11 +7,11 @@ whether to go on.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import re
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from tacit.config.files import open_plain
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.stored import Mark
 from tacit.domain.trajectory import Trajectory
@@ -79,7 +80,6 @@ LOG_NAMES = (".jsonl", ".jsonl.gz")
 _CHUNK_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
-_NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
 _Stream = io.BufferedReader | gzip.GzipFile
 
 
@@ -122,14 +122,14 @@ def holds_json(head: bytes, path: Path | None) -> bool:
 
 def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file, through links; a pipe, a socket or a device raises `InvalidTrajectory` and never blocks."""
-    # Asked of the opened file itself, so that nothing can take its place in between.
-    stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
-    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        return stream
-    stream.close()
-    raise Place(str(path)).problem(
-        "not a regular file", code="not_a_regular_file", hint="write the output of a pipe to a file first"
-    )
+    try:
+        return os.fdopen(open_plain(path, os.O_RDONLY, follow=True), "rb")
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise Place(str(path)).problem(
+            "not a regular file", code="not_a_regular_file", hint="write the output of a pipe to a file first"
+        ) from error
 
 
 def numbered_lines(
@@ -235,10 +235,6 @@ def _skip_blank(stream: _Stream, *, limit: int) -> tuple[int, int]:
         stream.read(end)
         lines, skipped = lines + blank.count(b"\n"), skipped + end
     return lines, skipped
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | _NONBLOCK)
 
 
 def _too_large(place: Place, *, limit: int) -> InvalidTrajectory:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit.config.files import write_atomically
+from tacit.config.files import open_plain, write_atomically
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage, TacitError
 
 
@@ -111,40 +111,6 @@ def refused(target: Path, error: OSError) -> TacitError:
             message, code="impossible_path", hint="choose another folder; each part of its path has to be a folder"
         )
     return StoreOutage(message, code="not_writable", hint="check permissions and free space, or choose another folder")
-
-
-_CHUNK = 1 << 20
-
-
-def open_plain(path: Path, flags: int, *, mode: int = 0o644, follow: bool = False) -> int:
-    """Open a plain file; a link (unless it is followed), a pipe, a device or a folder raises `OSError` at once."""
-    flags |= os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    try:
-        file = os.open(path, flags, mode)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link", str(path)) from error
-        raise
-    if stat.S_ISREG(os.fstat(file).st_mode):
-        return file
-    os.close(file)
-    raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
-
-
-def read_plain(path: Path, *, limit: int, follow: bool = False) -> bytes:
-    """The content of a plain file; of one that is larger than the limit, one byte more than that."""
-    file = open_plain(path, os.O_RDONLY, follow=follow)
-    with os.fdopen(file, "rb") as reader:
-        return read_some(reader.fileno(), limit + 1)
-
-
-def read_some(file: int, most: int) -> bytes:
-    """The bytes of an open file up to its end, or so many."""
-    parts, left = [], most
-    while left > 0 and (part := os.read(file, min(left, _CHUNK))):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 @contextmanager

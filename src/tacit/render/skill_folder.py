@@ -14,9 +14,10 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tacit.config.files import open_plain
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.render.frontmatter import BYTES_MAX, Problem, invalid, too_large
-from tacit.render.safe_files import is_file, is_folder, is_link, open_plain, place, shown
+from tacit.render.safe_files import is_file, is_folder, is_link, place, shown
 from tacit.render.skill_md import Parsed, examine, parse, render
 from tacit.render.validation import SKIPPED_NAMES, check_content, path_fault
 from tacit.text.bundled_files import bytes_of

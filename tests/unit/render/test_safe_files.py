@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tacit.config.files import open_plain, read_plain
 from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted, StoreOutage, TacitError
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
+from tacit.render.safe_files import locked, require_no_links
 from tacit.render.skill_folder import load, save
 from tests.raising import raises, raises_errno
 

@@ -18,12 +18,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tacit.config.files import write_atomically
+from tacit.config.files import open_plain, read_plain, write_atomically
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.ledger import LedgerEntry
 from tacit.domain.stored import Bookmark, Mark
 from tacit.features.cards.card_records import FILES, Record, entry_of, meaning
-from tacit.render.safe_files import locked, open_plain, read_plain, require_no_links
+from tacit.render.safe_files import locked, require_no_links
 
 BELOW = Path(".agent-skills", "self-learning", "v1", "users")
 """Where the folders of all users are, below a repository or a home."""

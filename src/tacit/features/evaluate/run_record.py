@@ -21,11 +21,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from tacit.config.files import open_plain
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.identity import digest
 from tacit.features.evaluate.actors.external import without_interpreters
 from tacit.features.evaluate.suite import Arm, ResultRow
-from tacit.render.safe_files import is_link, open_plain, shown, swap_in
+from tacit.render.safe_files import is_link, shown, swap_in
 
 FORMAT = 1
 RUN, ROWS, TRANSCRIPT, LOCK = "run.json", "rows.jsonl", "words.jsonl", ".lock"

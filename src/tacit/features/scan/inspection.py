@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from tacit.config.files import open_plain
 from tacit.domain.errors import NotFound
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.render.archive import PackedFolder, SkillArchive, is_archive, open_archive
 from tacit.render.frontmatter import Problem
-from tacit.render.safe_files import folder_entries, is_file, is_folder, is_link, open_plain, shown
+from tacit.render.safe_files import folder_entries, is_file, is_folder, is_link, shown
 from tacit.render.skill_folder import FILE_NAMES, find_skill_md, skill_file
 from tacit.render.skill_md import examine
 from tacit.text.bundled_files import FileKind, file_kind, read_as_text

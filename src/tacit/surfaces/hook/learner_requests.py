@@ -11,9 +11,9 @@ import json
 import os
 import sys
 
-from tacit.config.files import write_atomically
+from tacit.config.files import read_plain, write_atomically
 from tacit.config.location import make_folder
-from tacit.ingest.journal import FOLDER, SUFFIX, make_sessions, path_of, read_regular, word
+from tacit.ingest.journal import FOLDER, SUFFIX, make_sessions, path_of, word
 from tacit.surfaces.hook import log
 from tacit.surfaces.hook.event_context import EventContext
 from tacit.surfaces.hook.events import Event
@@ -101,7 +101,7 @@ class Request:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        fields = json.loads(read_regular(str(path), limit=MAX_BYTES))
+        fields = json.loads(read_plain(str(path), limit=MAX_BYTES))
         if not isinstance(fields, dict) or not isinstance(fields.get("transcript"), str):
             raise ValueError("not a request")
         tries = fields.get("tries")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tacit.config.files import read_plain
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, StoreOutage
 from tacit.features.cards.backport.markers import REFERENCE
-from tacit.render.safe_files import is_file, is_folder, read_plain, shown
+from tacit.render.safe_files import is_file, is_folder, shown
 
 MAX_BYTES = 4 << 20
 """A larger file is no instruction or reference file."""
