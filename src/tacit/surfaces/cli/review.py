@@ -73,9 +73,8 @@ _STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (
 @click.option(
     "--invalidate", is_flag=True, help="Take all versions out of use because the skill is wrong (needs --reason)."
 )
-@click.option(
-    "--pin/--unpin", " /--off", default=None, help="Exclude it from automatic maintenance, or include it again."
-)
+@click.option("--pin/--unpin", default=None, help="Exclude it from automatic maintenance, or include it again.")
+@click.option("--off", is_flag=True, hidden=True, help="The same as --unpin.")
 @by_option()
 @click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
@@ -93,6 +92,7 @@ def review(
     despite: bool,
     invalidate: bool,
     pin: bool | None,
+    off: bool,
     **decisions: bool,
 ) -> None:
     """Approve or reject what was learned. Without ID: one by one at a terminal, or the list. ID is a name or an id.
@@ -107,7 +107,7 @@ def review(
     """
     decision = _decision(decisions)
     if invalidate or pin is not None:
-        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin)
+        _decide_on_skill(ctx, reference, decision, by=by, reason=reason, pin=None if invalidate else pin and not off)
         return
     if decision is None:
         _look(ctx, reference, by=by)

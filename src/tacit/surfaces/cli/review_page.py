@@ -23,8 +23,8 @@ from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
-from tacit.surfaces.cli.refine import comparison_document, refinement_lines
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
+from tacit.surfaces.cli.tend import comparison_document, refinement_lines
 from tacit.surfaces.cli.views import colored_difference, difference, maker, skill_page
 from tacit.text.capabilities import CATEGORIES, capabilities_text
 from tacit.text.resource_uses import field_texts
