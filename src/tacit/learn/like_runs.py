@@ -76,8 +76,7 @@ class DraftMerger:
 
         Work done in place of a failed step counts as following: refinement handles it.
         """
-        assessment = self._store.episode(trajectory.id).assessment
-        for version_id, start in skill_usage.followed(self._store, trajectory, assessment).items():
+        for version_id, start in self._followed(trajectory).items():
             version = self._store.version(version_id).version
             confirming = dataclasses.replace(draft, content=version.content, origins=version.origins)
             # None in another scope or where a newer version exists.
@@ -87,10 +86,23 @@ class DraftMerger:
                 return confirming
         return None
 
+    def _followed(self, trajectory: Trajectory) -> dict[str, int]:
+        """Return the versions that an attempt followed, each with the first step it guided."""
+        return skill_usage.followed(self._store, trajectory, self._store.episode(trajectory.id).assessment)
+
+    def _follows_skill(self, trajectory: Trajectory) -> bool:
+        """Whether an attempt followed a procedure of the library."""
+        versions = (self._store.version(version_id).version for version_id in self._followed(trajectory))
+        return any(version.content.kind is Kind.PROCEDURE for version in versions)
+
     def _of_like_runs(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
         """Merge the draft with like runs; one run is enough where the settings say so."""
         if self._least <= 1:
             return draft
+        if self._follows_skill(trajectory):
+            return SkippedProcedure(
+                reason="followed_skill", text="The run followed a skill: it is evidence for that one."
+            )
         runs = [*self._like_runs(draft, trajectory), (trajectory, draft)]
         if len(runs) < self._least:
             text = f"{len(runs)} like run(s) so far; a procedure needs {self._least}."
@@ -118,7 +130,7 @@ class DraftMerger:
                 continue
             run = self._run(episode.id)
             self._commands[episode.id] = acting_commands(run[1].content) if run else frozenset()
-            if run and alike(mine, self._commands[episode.id]):
+            if run and alike(mine, self._commands[episode.id]) and not self._follows_skill(run[0]):
                 sessions.add(_session_of(episode))
                 found.append(run)
             if len(found) >= MAX_DRAFTS - 1:

@@ -32,6 +32,9 @@ from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, leaves,
 _WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
 
 _LISTING = frozenset({"ls", "glob", "grep"})
+_LOOKING_AROUND = frozenset(
+    {"ls", "pwd", "which", "whoami", "date", "tree", "git status", "git log", "git diff", "git branch", "git remote"}
+)
 _SHOWING = frozenset({"cat", "head", "tail", "sed", "bat"})
 
 
@@ -50,7 +53,7 @@ def rests_on(actions: Sequence[ToolCall], timeline: Timeline) -> tuple[ToolCall,
         if action.effect is not Effect.READ or (not writes and action.kind is ToolKind.FUNCTION):
             keep = writes or calls.first(at) == at
         else:
-            keep = at in opening or calls.confirms(at) or used.takes_from(action)
+            keep = at in opening or calls.confirms(at) or used.takes_from(action, only_ids=_looks_around(action))
         if keep:
             kept.append(action)
             used.waiting.append(action)
@@ -103,11 +106,11 @@ class _Used:
         self._any: set[int] = set()
         self._specific: set[int] = set()
 
-    def takes_from(self, action: ToolCall) -> bool:
-        """Whether a later call uses a value that was first seen in this answer."""
+    def takes_from(self, action: ToolCall, *, only_ids: bool = False) -> bool:
+        """Whether a later call uses a value, or only an id, that was first seen in this answer."""
         while self.waiting:
             self._look_up(self.waiting.pop())
-        if action.index in self._specific or action.index not in self._any:
+        if only_ids or action.index in self._specific or action.index not in self._any:
             return action.index in self._specific
         # A name found by looking around is written into the later steps; only if another run would find another name,
         # because the search depends on the task or the value is an id, does the search belong to the procedure.
@@ -120,6 +123,14 @@ class _Used:
                 self._any.add(place.step)
                 if run_specific(value):
                     self._specific.add(place.step)
+
+
+def _looks_around(action: ToolCall) -> bool:
+    """Whether a reading keeps an agent informed and belongs to no procedure: a listing, the state of a checkout, a plan."""
+    if action.kind is ToolKind.FILE:
+        return action.path.endswith((".md", ".txt", ".mdx", ".rst"))
+    programs = [f"{command.program} {command.subcommand}".strip() for command in action.programs]
+    return bool(programs) and all(program in _LOOKING_AROUND for program in programs)
 
 
 def _without_overwritten(actions: Sequence[ToolCall]) -> list[ToolCall]:

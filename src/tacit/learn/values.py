@@ -208,12 +208,12 @@ class Timeline:
 
     def stated(self, value: str, *, before: int | None = None) -> ValueSighting | None:
         """Return the user's text that names a value, whatever its case, quotes and separators; none if an answer came first."""
-        place = self.first_seen(value, before=before)
-        if place is not None:
-            return place if place.origin is Origin.USER else None
+        places = [place] if (place := self.first_seen(value, before=before)) is not None else []
         spelled = any_spelling(value)
-        found = spelled.search(self.user_text) if spelled else None
-        return self._tracks[Origin.USER].place_at(found.start()) if found else None
+        if spelled and (found := spelled.search(self.user_text)):
+            places.append(self._tracks[Origin.USER].place_at(found.start()))
+        first = min(places, key=lambda place: (place.order, -place.origin.rank), default=None)
+        return first if first is not None and first.origin is Origin.USER else None
 
     def copied(self, value: str, *, before: int) -> ValueSighting | None:
         """Return the observation that a literal was copied from, unless someone wrote it before."""

@@ -191,7 +191,7 @@ def _name(
     elif len(stated) * 2 > len(group.values):
         example = "" if personal else group.values[stated[-1]]
         description = f"{words} named in the task"
-        if any(sources[at].timeline.first_seen(group.values[at], before=group.calls[at]) is None for at in stated):
+        if any(group.values[at].casefold() not in sources[at].timeline.user_text.casefold() for at in stated):
             description += f", in {style[0]}" if style else ""
             group.parameter = Parameter(name=name, description=description, type=kind, example=example)
             return
