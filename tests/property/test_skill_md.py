@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.skill import (
@@ -23,8 +23,7 @@ from tacit.domain.skill import (
 from tacit.render.conditions import sentence
 from tacit.render.frontmatter import read_document, scalar, write_mapping
 from tacit.render.skill_folder import files, unpack, validate
-from tacit.render.skill_md import MARKER, examine, parse, render
-from tacit.render.tool_patterns import split_tools
+from tacit.render.skill_md import MARKER, examine, parse, render, split_tools
 from tacit.render.validation import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
 
 # Pieces that have broken readers of this format, mixed with arbitrary text.
@@ -138,12 +137,8 @@ CONTENT = st.builds(
     portable=st.booleans(),
     shareable=st.booleans(),
 )
-THOROUGH = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-QUICK = settings(THOROUGH, max_examples=40)
 
 
-@THOROUGH
 @given(CONTENT)
 def test_a_written_skill_is_read_back_unchanged(content: SkillContent) -> None:
     executable = {file.path for file in content.files if file.executable}
@@ -152,7 +147,6 @@ def test_a_written_skill_is_read_back_unchanged(content: SkillContent) -> None:
     assert again.content.hash() == content.hash()
 
 
-@THOROUGH
 @given(CONTENT)
 def test_writing_what_was_read_gives_the_same_text(content: SkillContent) -> None:
     text = render(content)
@@ -161,7 +155,6 @@ def test_writing_what_was_read_gives_the_same_text(content: SkillContent) -> Non
     assert not [problem for problem in parsed.warnings if problem.rule != "body-size"]
 
 
-@QUICK
 @given(CONTENT, st.dictionaries(st.sampled_from(["skill-id", "version-id"]), st.text(min_size=1)))
 def test_a_stamp_is_read_back_and_is_no_part_of_the_content(content: SkillContent, stamp: dict[str, str]) -> None:
     parsed = parse(render(content, stamp=stamp), strict=True)
@@ -169,7 +162,6 @@ def test_a_stamp_is_read_back_and_is_no_part_of_the_content(content: SkillConten
     assert parsed.content == _without_files(content)
 
 
-@QUICK
 @given(CONTENT)
 def test_a_file_changed_to_crlf_or_given_a_byte_order_mark_still_reads(content: SkillContent) -> None:
     text = render(content)
@@ -192,7 +184,6 @@ def test_a_written_scalar_stays_on_one_line(text: str) -> None:
     assert len(scalar(text).splitlines()) <= 1
 
 
-@THOROUGH
 @given(st.text())
 def test_any_text_gives_a_valid_name(text: str) -> None:
     name = skill_name(text)
@@ -202,7 +193,6 @@ def test_any_text_gives_a_valid_name(text: str) -> None:
     assert skill_name(name) == name
 
 
-@THOROUGH
 @given(st.text() | TEXT)
 def test_no_text_makes_the_reader_fail(text: str) -> None:
     examine(text)
@@ -216,7 +206,6 @@ def test_tools_survive_joining_with_blanks(tools: list[str]) -> None:
     assert split_tools(" ".join(tools)) == tuple(tools)
 
 
-@QUICK
 @given(CONTENT)
 def test_a_content_that_validates_can_be_written(content: SkillContent) -> None:
     assert not [problem for problem in validate(content) if problem.severity == "error"]

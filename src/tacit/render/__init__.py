@@ -14,8 +14,7 @@ from tacit.render.frontmatter import Problem
 from tacit.render.proposal import proposed, read_proposal
 from tacit.render.skill_folder import find_skill_md, is_copy, load, save, validate
 from tacit.render.skill_md import Parsed, parse, render
-from tacit.render.tiers import body_of, file_block, file_paths, listing, read_file, standing
-from tacit.render.tool_patterns import GatedTools, gate_tools
+from tacit.render.tiers import GatedTools, body_of, file_block, file_paths, gate_tools, listing, read_file, standing
 
 __all__ = [
     "ITEM_TOKENS_MAX",

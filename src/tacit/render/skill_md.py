@@ -50,7 +50,6 @@ from tacit.render.frontmatter import (
     write_mapping,
 )
 from tacit.render.sections import HEADINGS, is_as_written, is_exact, read, write
-from tacit.render.tool_patterns import split_tools
 from tacit.render.validation import FIELDS, check_body, check_fields, normal_name, text_of
 
 PREFIX = "tacit-"
@@ -324,6 +323,20 @@ def _text(found: Field | None) -> str:
 
 def _flat(value: Plain) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def split_tools(text: str) -> tuple[str, ...]:
+    """Split the value of `allowed-tools` at blanks outside parentheses; commas between tools are forgiven."""
+    found: list[str] = []
+    current, depth = "", 0
+    for character in text:
+        depth += (character == "(") - (character == ")" and depth > 0)
+        if depth == 0 and (character.isspace() or character == ","):
+            found.append(current)
+            current = ""
+        else:
+            current += character
+    return tuple(tool for tool in (*found, current) if tool)
 
 
 def _tools(found: Field | None, mine: _OwnMetadata) -> tuple[str, ...]:

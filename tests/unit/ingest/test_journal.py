@@ -35,19 +35,18 @@ def test_what_was_shown_is_remembered_in_its_order(tmp_path):
 def test_a_context_that_began_anew_has_seen_nothing(tmp_path, source, kept):
     action = {"did": "read", "what": "f"}
     write(tmp_path, {"moment": "prompt", "shown": ["v1"], "warned": ["w"], "deeds": [action]})
-    write(tmp_path, {"moment": "start", "source": source, "indexed": True})
+    write(tmp_path, {"moment": "start", "source": source})
     seen = past(tmp_path)
     assert list(seen.shown) == kept
     assert (bool(seen.warned), bool(seen.actions)) == (bool(kept), bool(kept))
-    assert seen.has_index
 
 
 def test_starts_of_one_kind_at_the_same_moment_are_one(tmp_path):
     write(tmp_path, {"moment": "prompt", "shown": ["v0"]})
-    write(tmp_path, {"at": 100.0, "moment": "start", "source": "startup", "shown": ["v1"], "indexed": True})
+    write(tmp_path, {"at": 100.0, "moment": "start", "source": "startup", "shown": ["v1"]})
     write(tmp_path, {"at": 99.5, "moment": "start", "source": "startup"})
     seen = past(tmp_path)
-    assert (list(seen.shown), seen.has_index) == (["v1"], True)
+    assert list(seen.shown) == ["v1"]
     assert list(seen.renewed("startup", 104.0).shown) == ["v1"]
     assert list(seen.renewed("compact", 100.0).shown) == []
     assert list(seen.renewed("startup", 106.0).shown) == []
