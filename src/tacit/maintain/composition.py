@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text, parse_reasons
+from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, coded, joined_text
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.maintain.status_changes import care_of
@@ -32,8 +32,6 @@ PartsOf = Callable[[str], Collection[str]]
 _HEADING = re.compile(r"Phase \d+, `[^`\n]+`: ")
 _NO_WORD = re.compile(r"\W+")
 _COPIED_FIELDS = ("steps", "parameters", "preconditions", "postconditions", "capabilities")
-_MERGED_IN_WORDS = re.compile(r"merged into `([^`]+)`")
-"""How transitions of earlier versions named the skill that another was merged into."""
 _GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
 
 
@@ -82,45 +80,21 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
 
 
 def _advice(store: Store, composite: SkillVersion) -> Iterator[CodedReason]:
-    """How to compose it again; a part that was merged is replaced by the skill it was merged into."""
-    gone, name = _lost_parts(store, composite), composite.name
-    usable = [part for part in dict.fromkeys(gone.get(part, part) for part in composite.content.sub_skills) if part]
-    lost = next((part for part in gone if not gone[part]), "")
-    if lost:
-        yield coded(Advice.RESTORE_PART, part=lost)
+    """How to restore a lost part, and how to compose it again without the lost ones."""
+    lost, name = _lost_parts(store, composite), composite.name
+    usable = [part for part in composite.content.sub_skills if part not in lost]
+    yield from (coded(Advice.RESTORE_PART, part=part) for part in lost[:1])
     if len(usable) >= LEAST_PARTS:
         yield coded(Advice.RECOMPOSE, name=name, parts=" ".join(usable))
     else:
         yield coded(Advice.RETIRE_SKILL, name=name)
 
 
-def _lost_parts(store: Store, composite: SkillVersion) -> dict[str, str]:
-    """The parts that may not be used any more, each with the name of the skill that replaces it, or an empty name."""
+def _lost_parts(store: Store, composite: SkillVersion) -> list[str]:
+    """The parts that may not be used any more; one that still waits for approval never was used."""
     now = {part.name for part in parts_of(store, composite)}
-    gone = [name for name in composite.content.sub_skills if name not in now and _is_lost(store, name)]
-    return {name: _successor(store, name) for name in gone}
-
-
-def _successor(store: Store, name: str) -> str:
-    """The usable skill that one was merged into, over any number of merges; empty where there is none."""
-    seen: set[str] = set()
-    while name not in seen:
-        seen.add(name)
-        versions = store.catalogue(name=name)
-        if any(each.status in RECALLABLE for each in versions):
-            return name
-        moves = (store.transitions(each.version.id)[-1] for each in sorted(versions, key=lambda each: -each.sequence))
-        name = next((into for move in moves if (into := _merged_into(move.reason))), name)
-    return ""
-
-
-def _merged_into(reason: str) -> str:
-    """The name of the skill that a transition's reason says a version was merged into; empty for other reasons."""
-    for each in parse_reasons(reason) or ():
-        if each.code == CareReason.MERGED_INTO:
-            return str(each.values.get("name", ""))
-    in_words = _MERGED_IN_WORDS.match(reason)
-    return in_words[1] if in_words else ""
+    absent = {name: store.catalogue(name=name) for name in composite.content.sub_skills if name not in now}
+    return [name for name, known in absent.items() if not known or any(each.status in _GONE for each in known)]
 
 
 def _original_parts(store: Store, composite: SkillVersion) -> dict[str, SkillContent]:
@@ -128,11 +102,6 @@ def _original_parts(store: Store, composite: SkillVersion) -> dict[str, SkillCon
     parents = [store.version(version_id).version for version_id in composite.parents]
     own = {version.name: version.content for version in parents if version.skill_id != composite.skill_id}
     return {name: own[name] for name in composite.content.sub_skills if name in own}
-
-
-def _is_lost(store: Store, name: str) -> bool:
-    """Whether a part was usable once and is not any more; one that still waits for approval never was."""
-    return any(stored.status in _GONE for stored in store.catalogue(name=name)) or not store.catalogue(name=name)
 
 
 def _part_names(store: Store, name: str) -> tuple[str, ...]:
@@ -203,17 +172,13 @@ def check_cycle(name: str, parts: Iterable[str], *, parts_of: PartsOf) -> None:
 
 
 def part_changes(
-    gone: Mapping[str, str], parts: Mapping[str, SkillContent], *, made_of: Mapping[str, SkillContent]
+    gone: Iterable[str], parts: Mapping[str, SkillContent], *, made_of: Mapping[str, SkillContent]
 ) -> list[CodedReason]:
     """Return the parts of a composite that are gone, and those that differ from what it copied.
 
-    `gone` maps each lost part to the skill it was merged into, or to an empty name. `parts` are the usable ones now,
-    `made_of` those whose steps were copied, as they were then; both by name.
+    `parts` are the usable ones now, `made_of` those whose steps were copied, as they were then; both by name.
     """
-    found = [
-        coded(CareReason.PART_MERGED, part=name, into=into) if into else coded(CareReason.PART_UNUSABLE, part=name)
-        for name, into in gone.items()
-    ]
+    found = [coded(CareReason.PART_UNUSABLE, part=name) for name in gone]
     for name, before in made_of.items():
         now = parts.get(name)
         changed = [field for field in _COPIED_FIELDS if now and getattr(before, field) != getattr(now, field)]

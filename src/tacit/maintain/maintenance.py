@@ -77,7 +77,7 @@ class Maintenance:
             *contradictions.cares(store, at=at),
             *composition.cares(store, at=at),
             *revision.cares(store),
-            *nomination.cares_at(self.context, at=at),
+            *nomination.cares(self.context, at=at),
             *revalidation.contracts(store, self.context.project, look, at=at),
         ]
 

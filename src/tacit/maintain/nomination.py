@@ -32,8 +32,8 @@ from tacit.maintain.promotion import (
     record_objections,
     recurrences,
 )
-from tacit.maintain.promotion_rules import Same, SameMeaning, scope_gates, sessions_of
-from tacit.maintain.source_project import SourceProject, home_store, source_project
+from tacit.maintain.promotion_rules import SameMeaning, scope_gates, sessions_of
+from tacit.maintain.source_project import home_store, source_project
 from tacit.maintain.status_changes import care_of
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
@@ -43,28 +43,17 @@ MOST_NOMINATED = 5
 _LOG = logging.getLogger(__name__)
 
 
-def cares(
-    store: Store,
-    *,
-    at: datetime,
-    scope: Scope | None = None,
-    source: SourceProject | None = None,
-    same: Same | None = None,
-    home: Store | None = None,
-) -> list[Care]:
+def cares(context: StoreContext, *, at: datetime) -> list[Care]:
     """Find what qualifies for a broader scope. Applied, it becomes a waiting candidate, or a note for the person's
     store."""
-    request = PromotionRequest(by=BY_PROMOTION, at=at, source=source or SourceProject(), same=same or SameMeaning())
-    here = scope or Scope(Level.PROJECT)
-    return [*_for_sessions(store, request), *_for_project(store, here, request), *_for_home(store, home, request)]
-
-
-def cares_at(context: StoreContext, *, at: datetime) -> list[Care]:
-    """Find what qualifies for a broader scope, with the project and the personal store of this memory."""
-    same = SameMeaning(context.embedder, context.config.policy)
-    source = source_project(context.place)
+    store, same = context.store, SameMeaning(context.embedder, context.config.policy)
+    request = PromotionRequest(by=BY_PROMOTION, at=at, source=source_project(context.place), same=same)
     with home_store(context.place) as home:
-        return cares(context.store, at=at, scope=context.scope, source=source, same=same, home=home)
+        return [
+            *_for_sessions(store, request),
+            *_for_project(store, context.scope, request),
+            *_for_home(store, home, request),
+        ]
 
 
 def hand_over(here: Store, home: StoreContext, request: PromotionRequest) -> None:

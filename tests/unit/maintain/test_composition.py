@@ -113,14 +113,11 @@ def test_parts_that_share_a_part_are_no_cycle() -> None:
 
 def test_a_part_with_other_steps_than_it_had_makes_a_composite_outdated() -> None:
     now = {"build": part("build", "make all"), "release": RELEASE}
-    changed = part_changes({}, now, made_of={"build": BUILD, "release": RELEASE})
+    changed = part_changes([], now, made_of={"build": BUILD, "release": RELEASE})
     fields = "steps, preconditions, postconditions, capabilities"
     assert changed == [coded("part_changed", part="build", fields=fields)]
-    assert part_changes({}, {"build": BUILD, "release": RELEASE}, made_of={"build": BUILD, "release": RELEASE}) == []
-    assert part_changes({"build": ""}, {}, made_of={"build": BUILD}) == [coded("part_unusable", part="build")]
-    assert part_changes({"build": "make"}, {}, made_of={"build": BUILD}) == [
-        coded("part_merged", part="build", into="make")
-    ]
+    assert part_changes([], {"build": BUILD, "release": RELEASE}, made_of={"build": BUILD, "release": RELEASE}) == []
+    assert part_changes(["build"], {}, made_of={"build": BUILD}) == [coded("part_unusable", part="build")]
 
 
 def test_only_the_line_over_a_phase_is_a_heading() -> None:
@@ -239,19 +236,6 @@ def test_a_composite_whose_part_has_changed_is_reported(loop: Tacit) -> None:
 def test_a_composite_whose_part_was_retired_is_reported(loop: Tacit) -> None:
     shipped(loop)
     loop.review(loop.version("publish").version.id, "retire", by="ann", reason="there is no service any more")
-    (care,) = composition.cares(loop.context.store, at=NOW)
-    assert coded("part_unusable", part="publish") in care.reasons
-
-
-def test_a_part_that_was_merged_is_named_by_what_it_was_merged_into(loop: Tacit) -> None:
-    shipped(loop)
-    approved(loop, procedure("announce", "make push", "make shout"))
-    publish, into = (loop.version(name).version.id for name in ("publish", "announce"))
-    loop.review(publish, "retire", by="ann", reason=f"merged into `announce` {into}")
-    (care,) = composition.cares(loop.context.store, at=NOW)
-    assert care.reasons == (coded("part_merged", part="publish", into="announce"),)
-    assert care.advice == (coded("recompose", name="ship", parts="build announce"),)
-    loop.review(into, "retire", by="ann")
     (care,) = composition.cares(loop.context.store, at=NOW)
     assert coded("part_unusable", part="publish") in care.reasons
     assert care.advice == (coded("restore_part", part="publish"), coded("retire_skill", name="ship"))

@@ -119,7 +119,7 @@ def test_what_would_leave_is_not_nominated(library: Library, monkeypatch: pytest
     def nominated(context: StoreContext, *, at: datetime) -> list[Care]:
         return [Care(kind=CareKind.PROMOTION, subject=version_id, name="n", reasons=())]
 
-    monkeypatch.setattr(nomination, "cares_at", nominated)
+    monkeypatch.setattr(nomination, "cares", nominated)
     assert [care.kind for care in library.tend()] == [CareKind.STALE]
     library.use(version_id, Outcome.SUCCESS)
     assert [care.kind for care in library.tend()] == [CareKind.PROMOTION]

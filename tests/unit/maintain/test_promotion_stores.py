@@ -462,7 +462,7 @@ def seen_in(loop: Tacit, *sessions: str) -> None:
 
 
 def cares_of(loop: Tacit) -> list[Any]:
-    return nomination.cares(loop.context.store, at=NOW, scope=loop.context.scope)
+    return nomination.cares(loop.context, at=NOW)
 
 
 def test_three_sessions_make_a_candidate_of_the_project_and_two_do_not(world: World) -> None:

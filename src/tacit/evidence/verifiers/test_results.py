@@ -132,11 +132,6 @@ class Report:
             self.case = ""
 
 
-def read_junit(file: Path) -> Report:
-    """Read a report file; a missing, too large or invalid one is an outage."""
-    return parse_junit(read_bytes(file), str(file))
-
-
 def read_bytes(file: Path) -> bytes:
     """Return the bytes of a result file, up to a size."""
     try:
