@@ -39,7 +39,7 @@ from typing import Any
 import tacit
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.evidence import reliability, reliability_score, votes
+from tacit.evidence.reliability import reliability, reliability_score, votes
 from tacit.evidence.statistics import wilson
 from tacit.maintain.status_changes import STATUS_RULES, VoteRecord, earned_status
 

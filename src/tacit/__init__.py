@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tacit.domain.selection import Query, Selection
     from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
     from tacit.domain.trajectory import Claim, Environment, Origin, Role, Step, StepResult, Task, Trajectory
-    from tacit.evidence import Command
     from tacit.evidence.replay import Replay
+    from tacit.evidence.verifiers.checks import Command
     from tacit.ingest import read
 
 __version__ = "0.2.0"
@@ -34,7 +34,7 @@ __version__ = "0.2.0"
 _HOME = {
     "Capabilities": "tacit.domain.skill",
     "Claim": "tacit.domain.trajectory",
-    "Command": "tacit.evidence",
+    "Command": "tacit.evidence.verifiers.checks",
     "Config": "tacit.config.settings",
     "Environment": "tacit.domain.trajectory",
     "Grade": "tacit.domain.evidence",

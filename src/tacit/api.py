@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tacit import evidence, render
+from tacit import render
 from tacit.config.checkout import commit_at_work, workspace
 from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
@@ -31,7 +31,8 @@ from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Trajectory
-from tacit.evidence import Followed, capture, control_runs, parse_outcome
+from tacit.evidence import capture, control_runs
+from tacit.evidence.credit import Followed, evidence_for, parse_outcome
 from tacit.evidence.verifiers.checks import verify
 from tacit.learn.learning_report import Applied, LearningReport
 from tacit.maintain.archive import Archive
@@ -361,9 +362,9 @@ class Tacit:
     ) -> list[Evidence]:
         store, at = self.context.store, self.context.now()
         clean = {key: redact(text).text for key, text in details.items()}
-        added = evidence.evidence_for(use, result, grade=grade, at=at, followed=followed, details=clean)
+        added = evidence_for(use, result, grade=grade, at=at, followed=followed, details=clean)
         for control in control_runs.control_uses(store, use):  # the same run shows how it goes without them
-            added += evidence.evidence_for(control, result, grade=grade, at=at, details=clean)
+            added += evidence_for(control, result, grade=grade, at=at, details=clean)
         with store.transaction():  # a result and the status change it causes are visible together
             publishing.store_evidence(store, added, embedder=self.context.embedder)
             if grade.verified:  # self-reported outcomes change no status

@@ -31,10 +31,9 @@ class TooSlow(Exception):
 def reading(name: str, folder: Path) -> Target:
     """Read the bytes as a file of one client, then do with it what capturing does."""
     with atheris.instrument_imports(include=["tacit"]):
-        from tacit import evidence
         from tacit.domain.errors import InvalidTrajectory
-        from tacit.ingest.redaction import redacted
-        from tacit.ingest.sources import READERS
+        from tacit.evidence.assessment import assess
+        from tacit.ingest.sources import READERS, redacted
     reader = next(reader for reader in READERS if reader.name == name)
     path = folder / "session.jsonl"
 
@@ -49,7 +48,7 @@ def reading(name: str, folder: Path) -> Target:
                 continue
             if trajectory is None:
                 return
-            evidence.assess(redacted(trajectory)[0])
+            assess(redacted(trajectory)[0])
 
     return run
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.evidence import LEAST_TRIALS, Evidence, Following, Grade, Outcome
-from tacit.evidence import reliability, reliability_score, votes
+from tacit.evidence.reliability import reliability, reliability_score, votes
 from tests.unit.making import later
 
 EXACT = 1e-9

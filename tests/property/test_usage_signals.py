@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.domain.evidence import Outcome
 from tacit.domain.ledger import UsageSignal
-from tacit.evidence import reinforced, reliability
+from tacit.evidence.reliability import reinforced, reliability
 from tacit.evidence.usage import CEILING, changes_prominence, prominence_of
 from tacit.recall.signals import prominence
 from tests.unit.making import evidence, later, stored

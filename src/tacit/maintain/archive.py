@@ -15,7 +15,8 @@ from tacit.domain.ledger import About, Remark, UsageSignal
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
 from tacit.domain.trust import Approval
-from tacit.evidence import control_runs, reliability, skill_history
+from tacit.evidence import control_runs, skill_history
+from tacit.evidence.reliability import reliability
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store import restore as purge_plan

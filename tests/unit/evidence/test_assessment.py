@@ -6,8 +6,7 @@ import pytest
 
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Claim, Step, StepResult, Trajectory
-from tacit.evidence import assess
-from tacit.evidence.assessment import explain_assessment
+from tacit.evidence.assessment import assess, explain_assessment
 from tests.unit.making import attempt, call, edit, shell
 
 CHANGE = edit("invoice/schema.py")

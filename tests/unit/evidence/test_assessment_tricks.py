@@ -7,7 +7,7 @@ import pytest
 
 from tacit.domain.evidence import Outcome
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.evidence import assess
+from tacit.evidence.assessment import assess
 from tests.unit.making import WORKSPACE, attempt, call, edit, shell
 
 CHANGE = edit("invoice/schema.py")

@@ -6,8 +6,8 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Following, Grade, Outcome, Use
-from tacit.evidence import evidence_for, votes
-from tacit.evidence.credit import BY_AGENT, parse_outcome
+from tacit.evidence.credit import BY_AGENT, evidence_for, parse_outcome
+from tacit.evidence.reliability import votes
 from tests.raising import raises
 from tests.unit.making import NOW, later
 

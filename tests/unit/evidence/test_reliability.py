@@ -9,8 +9,17 @@ import pytest
 
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.domain.skill import Provenance
-from tacit.evidence import NEUTRAL, confirmed_at, reliability, reliability_score, votes
-from tacit.evidence.reliability import DOUBTS_MAX, HALF_LIFE_USES, PRINCIPAL_FREE, reinforced
+from tacit.evidence.reliability import (
+    DOUBTS_MAX,
+    HALF_LIFE_USES,
+    NEUTRAL,
+    PRINCIPAL_FREE,
+    confirmed_at,
+    reinforced,
+    reliability,
+    reliability_score,
+    votes,
+)
 from tests.unit.making import NOW, evidence, later, stored
 
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN

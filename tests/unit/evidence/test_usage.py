@@ -11,7 +11,7 @@ from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.ledger import UsageSignal
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.evidence import confirmed_at, reinforced
+from tacit.evidence.reliability import confirmed_at, reinforced
 from tacit.evidence.usage import CEILING, LEAST_WORDS, changes_prominence, prominence_of, was_used
 from tests.unit.making import MIGRATE, NOW, content, evidence, later, shell, stored
 

@@ -8,8 +8,7 @@ import pytest
 
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.evidence import assess
-from tacit.evidence.assessment import checks_named_by_user, explain_assessment, is_courtesy, stated_outcome
+from tacit.evidence.assessment import assess, checks_named_by_user, explain_assessment, is_courtesy, stated_outcome
 from tests.unit.making import attempt, edit, shell
 
 CHANGE = edit("invoice/schema.py")

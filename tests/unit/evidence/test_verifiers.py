@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import VerifierOutage
-from tacit.evidence import Command
+from tacit.evidence.verifiers.checks import Command
 from tests.raising import raises
 
 

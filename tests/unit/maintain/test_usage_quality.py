@@ -6,8 +6,8 @@ import pytest
 
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.domain.lifecycle import coded
-from tacit.evidence import votes
 from tacit.evidence.friction import Friction, FrictionKind
+from tacit.evidence.reliability import votes
 from tacit.maintain.revision import UsageQuality, regressions, usage_quality
 from tests.unit.making import later
 

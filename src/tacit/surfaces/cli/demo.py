@@ -30,9 +30,9 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import StoredVersion
-from tacit.evidence import Command
 from tacit.evidence.capture import Captured
 from tacit.evidence.independence.workspace_baseline import WorkspaceBaseline
+from tacit.evidence.verifiers.checks import Command
 from tacit.learn.learning_report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, command_options
