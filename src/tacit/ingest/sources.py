@@ -318,5 +318,5 @@ def _clean(value: Any, found: Counter[str]) -> Any:
         found.update(arguments.found)
         # Compared by content: a secret in a key is replaced without being counted.
         return value if arguments.value == value else dict(arguments.value)
-    changes = _changes(value, found) if is_dataclass(value) else {}
+    changes = _changes(value, found) if is_dataclass(value) and may_hold_secret(canonical(value)) else {}
     return replace(value, **changes) if changes else value
