@@ -29,7 +29,6 @@ from tacit.gate.portability import SECRET, ProjectFacts, portability, suggest
 from tacit.gate.review_rules import Review
 from tacit.gate.reviews import Reviews
 from tacit.maintain.promotion_rules import (
-    Judge,
     Nominee,
     PromotionReason,
     Same,
@@ -37,11 +36,9 @@ from tacit.maintain.promotion_rules import (
     ScopeGate,
     SessionLearning,
     doubts,
-    joint_ruling,
-    model_judge,
     record_sentence,
     recurring,
-    rules_judge,
+    ruling_of,
     scope_gates,
     sessions_of,
 )
@@ -75,7 +72,8 @@ class PromotionRequest:
     """Whether a person decides; otherwise the copy waits for one."""
     ticked: Collection[str] | None = None
     """What a person has confirmed of the text, which approves the copy; None: the copy waits for review."""
-    judges: Sequence[Judge] = ()
+    model: LanguageModel | None = None
+    """A language model that judges what would become global, besides the rules."""
     content: SkillContent | None = None
     """The text to copy, where it was rewritten."""
 
@@ -133,7 +131,7 @@ def promotion_request(
         same=SameMeaning(context.embedder, context.config.policy),
         person=bool(by),
         ticked=ticked,
-        judges=(rules_judge(source.local), *([model_judge(model)] if model else [])),
+        model=model,
     )
 
 
@@ -423,7 +421,7 @@ def nominee_of(
         projects={request.source.identity, *projects} - {""},
         contradicted=_noted_contradiction(here, stored),
         local=[finding.message for finding in portability(content, request.source.local)],
-        ruling=joint_ruling(content, request.judges) if to is Level.GLOBAL else None,
+        ruling=ruling_of(content, request.source.local, request.model) if to is Level.GLOBAL else None,
     )
 
 

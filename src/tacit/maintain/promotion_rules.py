@@ -14,7 +14,7 @@ from enum import StrEnum
 from operator import mul
 
 from tacit.config.settings import Policy
-from tacit.domain.errors import ModelOutage, TacitError
+from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import CodedReason, Status, Transition, coded
 from tacit.domain.ports import Embedder, LanguageModel
@@ -85,10 +85,6 @@ class Ruling:
     """The judge's own words, or a tie to one project that was found."""
     judge: str
     """Name of the judge; empty where none answered, and then `reason` is a code."""
-
-
-Judge = Callable[[SkillContent], Ruling]
-"""Judges a content; a `TacitError` counts as no."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,23 +200,6 @@ def doubts(known: Reliability, moves: Iterable[Transition]) -> list[CodedReason]
     return found
 
 
-def joint_ruling(content: SkillContent, judges: Sequence[Judge]) -> Ruling:
-    """Return the ruling of all judges together: all must say yes; no judge, or one that fails, means no."""
-    agreeing: list[Ruling] = []
-    for judge in judges:
-        try:
-            ruling = judge(content)
-        except TacitError as error:
-            return Ruling(agnostic=False, reason=f"{PromotionReason.JUDGE_FAILED}: {error.message}", judge="")
-        if not ruling.agnostic:
-            return ruling
-        agreeing.append(ruling)
-    if not agreeing:
-        return Ruling(agnostic=False, reason=PromotionReason.NO_JUDGE, judge="")
-    reason, judge_names = "; ".join(each.reason for each in agreeing), " and ".join(each.judge for each in agreeing)
-    return Ruling(agnostic=True, reason=reason, judge=judge_names)
-
-
 def is_trivial(content: SkillContent) -> bool:
     """Whether a content has neither steps nor an error signature, and hardly a word."""
     if content.steps or content.signature or content.sub_skills or content.files:
@@ -228,32 +207,31 @@ def is_trivial(content: SkillContent) -> bool:
     return len(term_set(f"{content.description} {content.body}")) < TRIVIAL_TERMS
 
 
-# --- judges of project-agnosticism ------------------------------------------------------------------------------------
+# --- does a content make sense in any project? ------------------------------------------------------------------------
 
 
-def rules_judge(local: ProjectFacts) -> Judge:
-    """Return a judge that looks for ties to one project: its names, its files, and phrases like "this project"."""
+def ruling_of(content: SkillContent, local: ProjectFacts, model: LanguageModel | None = None) -> Ruling:
+    """Judge by rules, which look for ties to one project, and by a language model if there is one: both must agree.
 
-    def judge(content: SkillContent) -> Ruling:
-        tie = next(_project_ties(content, local), "")
-        return Ruling(agnostic=not tie, reason=tie or "nothing in it belongs to one project", judge="rules")
-
-    return judge
-
-
-def model_judge(model: LanguageModel) -> Judge:
-    """Return a judge that asks a language model; an unclear answer is a failure, and so a no."""
-
-    def judge(content: SkillContent) -> Ruling:
+    A model that does not answer, or not clearly, means no.
+    """
+    if tie := next(_project_ties(content, local), ""):
+        return Ruling(agnostic=False, reason=tie, judge="rules")
+    by_rules = "nothing in it belongs to one project"
+    if model is None:
+        return Ruling(agnostic=True, reason=by_rules, judge="rules")
+    try:
         answer = model.ask(prompt_file(AGNOSTIC_PROMPT).request("\n".join([content.name, comparable_text(content)])))
-        agnostic, reason = answer.get("agnostic"), answer.get("reason")
-        if not isinstance(agnostic, bool) or not isinstance(reason, str):
-            raise ModelOutage(
-                "the model gave no clear answer", code="unclear_answer", hint="ask again, or use another model"
-            )
-        return Ruling(agnostic=agnostic, reason=" ".join(reason.split())[:300], judge=model.name)
-
-    return judge
+    except TacitError as error:
+        return Ruling(agnostic=False, reason=f"{PromotionReason.JUDGE_FAILED}: {error.message}", judge="")
+    agnostic, reason = answer.get("agnostic"), answer.get("reason")
+    if not isinstance(agnostic, bool) or not isinstance(reason, str):
+        unclear = f"{PromotionReason.JUDGE_FAILED}: the model gave no clear answer"
+        return Ruling(agnostic=False, reason=unclear, judge="")
+    why = " ".join(reason.split())[:300]
+    if not agnostic:
+        return Ruling(agnostic=False, reason=why, judge=model.name)
+    return Ruling(agnostic=True, reason=f"{by_rules}; {why}", judge=f"rules and {model.name}")
 
 
 def _project_ties(content: SkillContent, local: ProjectFacts) -> Iterator[str]:

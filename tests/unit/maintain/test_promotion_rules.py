@@ -13,6 +13,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
+from tacit.gate.portability import NO_PROJECT_FACTS
 from tacit.maintain.promotion_rules import (
     SAME_WORDS,
     Nominee,
@@ -23,8 +24,8 @@ from tacit.maintain.promotion_rules import (
     is_reversed,
     is_same_meaning,
     is_trivial,
-    joint_ruling,
     recurring,
+    ruling_of,
     scope_gates,
     sessions_of,
 )
@@ -139,19 +140,38 @@ def test_nothing_becomes_global_without_a_judge_not_even_by_a_person() -> None:
     assert missing(nominee(Level.ORGANISATION, ruling=YES), Level.GLOBAL) == ()
 
 
-def test_every_judge_must_say_yes() -> None:
-    no = Ruling(agnostic=False, reason="it names a product", judge="model")
-    assert joint_ruling(content(), [lambda _: YES, lambda _: YES]).agnostic
-    assert joint_ruling(content(), [lambda _: YES, lambda _: no]) == no
-    assert not joint_ruling(content(), []).agnostic
+class Judge:
+    """A language model with one answer."""
+
+    name = "model"
+
+    def __init__(self, answer: dict[str, Any] | ModelOutage) -> None:
+        self.answer = answer
+
+    def ask(self, request: object) -> dict[str, Any]:
+        if isinstance(self.answer, ModelOutage):
+            raise self.answer
+        return self.answer
 
 
-def test_a_judge_that_fails_means_no() -> None:
-    def failing(_: SkillContent) -> Ruling:
-        raise ModelOutage("no answer")
+def ruled(made: SkillContent, answer: dict[str, Any] | ModelOutage | None = None) -> Ruling:
+    model = None if answer is None else Judge(answer)
+    return ruling_of(made, NO_PROJECT_FACTS, model)  # type: ignore[arg-type]
 
-    ruling = joint_ruling(content(), [lambda _: YES, failing])
-    assert (ruling.agnostic, ruling.reason) == (False, "judge_failed: no answer")
+
+def test_rules_and_model_must_both_say_yes() -> None:
+    yes, no = {"agnostic": True, "reason": "plain"}, {"agnostic": False, "reason": "it names  a product"}
+    assert ruled(content()).agnostic
+    assert (ruled(content(), yes).agnostic, ruled(content(), yes).judge) == (True, "rules and model")
+    assert ruled(content(), no) == Ruling(agnostic=False, reason="it names a product", judge="model")
+    tied = ruled(content(body="Only this project needs it."), yes)
+    assert (tied.agnostic, tied.judge) == (False, "rules")
+
+
+@pytest.mark.parametrize("answer", [ModelOutage("no answer"), {}, {"agnostic": "yes", "reason": "?"}])
+def test_a_model_that_fails_or_is_unclear_means_no(answer: dict[str, Any] | ModelOutage) -> None:
+    ruling = ruled(content(), answer)
+    assert (ruling.agnostic, ruling.judge, ruling.reason.partition(":")[0]) == (False, "", "judge_failed")
 
 
 # --- preference ----------------------------------------------------------------------------------------------------
