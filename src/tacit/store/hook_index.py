@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from tacit.store.vector_codes import HookVectors
 
-SCHEMAS = (3, 4, 5, 6, 7, 8, 9)
-"""The schemas that this index can read."""
+SCHEMA = 9
+"""The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
@@ -33,8 +33,6 @@ COLUMNS = (
 )  # fmt: skip
 """Of the table `renderings`, without `seq` and `seal`."""
 
-_ADDED = ((5, 0), (7, 0.0), (8, ""))
-"""The schemas that added the last columns (`reinforced`, `unproven`, `person`), and their values before."""
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
     "(SELECT skill_id FROM versions WHERE seq = {row}))"
@@ -88,12 +86,8 @@ class SkillMatch:
 class HookIndex:
     """An open index. `damaged` names the rows that were skipped because their seals do not fit."""
 
-    def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
+    def __init__(self, database: apsw.Connection) -> None:
         self._database = database
-        self._lacking = tuple(default for since, default in _ADDED if schema < since)
-        self._columns = COLUMNS[: len(COLUMNS) - len(self._lacking)]
-        self._recallable = schema >= 5
-        self._has_vectors = schema >= 5
         self._query_vector: tuple[HookVectors, list[float]] | None = None
         self._lexical = LexicalSearch(self._run, "version", weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
@@ -108,16 +102,16 @@ class HookIndex:
         database.set_busy_timeout(BUSY_TIMEOUT_MS)
         application = database.pragma("application_id")
         schema = int(database.pragma("user_version"))
-        if application != APPLICATION_ID or schema not in SCHEMAS:
+        if application != APPLICATION_ID or schema != SCHEMA:
             database.close()
             return None
         for sql in ("PRAGMA trusted_schema = OFF", "BEGIN"):  # one unchanging state for all queries
             database.execute(sql).fetchall()
-        return cls(database, schema=schema)
+        return cls(database)
 
     def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
-        return self._lexical.frequencies(terms, recallable=self._recallable)
+        return self._lexical.frequencies(terms, recallable=True)
 
     def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[SkillMatch], dict[str, int], int]:
         """Skills that share words with a query, best first; in how many versions each term occurs, and how many there are."""
@@ -130,7 +124,7 @@ class HookIndex:
 
     def spaces(self) -> dict[str, tuple[int, int]]:
         """The embedders' spaces with vectors, with their number and dimensions."""
-        rows = self._run("SELECT seq, id, dimensions, seal FROM vector_spaces") if self._has_vectors else []
+        rows = self._run("SELECT seq, id, dimensions, seal FROM vector_spaces")
         return {row[1]: (row[0], row[2]) for row in rows if self._intact("vector_spaces", row, label=row[0])}
 
     def set_query_vector(self, vector: bytes, *, space: str) -> None:
@@ -212,10 +206,10 @@ class HookIndex:
         self._database.close()
 
     def _rows(self, condition: str, *values: Any, scope: str = "") -> Iterator[SkillRow]:
-        listed = ", ".join(f"r.{column}" for column in ("seq", *self._columns, "seal"))
+        listed = ", ".join(f"r.{column}" for column in ("seq", *COLUMNS, "seal"))
         for row in self._database.execute(_CURRENT.format(listed, condition), values):
             if self._intact("renderings", row, label=row[1]) and (not scope or reaches(row[6], scope)):
-                yield SkillRow(row[:-1] + self._lacking)
+                yield SkillRow(row[:-1])
 
     def _run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()

@@ -266,11 +266,6 @@ def _add_outlines(connection: Connection) -> None:
     connection.run("CREATE INDEX outlines_unmined ON outlines (seq) WHERE mined = 0")
 
 
-_RENDERED = (
-    "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
-    "rank", "fresh_at", "brief", "text", "reinforced",
-)  # fmt: skip
-"""The columns of a rendering in schema 5, in the order that its seal covers them."""
 _VECTORS = """
 CREATE TABLE vector_spaces (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, seal TEXT NOT NULL) STRICT;
@@ -343,18 +338,6 @@ def _add_vectors(connection: Connection) -> None:
     )
     _count_recallable(connection)
     connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
-    _seal_wider(connection, _RENDERED)
-
-
-def _seal_wider(connection: Connection, columns: Sequence[str]) -> None:
-    """Renew the seals of renderings, which now cover the last of these columns."""
-    listed = ", ".join(("seq", *columns, "seal"))
-    for *values, added, seal in connection.run(f"SELECT {listed} FROM renderings"):
-        if seal == seal_of("renderings", values):
-            renewed = seal_of("renderings", [*values, added])
-            connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", renewed, values[0])
-        else:  # it was damaged; it is rendered again with the next change
-            connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
 
 
 _TRUST = """
@@ -402,7 +385,6 @@ def _add_life(connection: Connection) -> None:
         connection.run(statement.strip())
     connection.run(_refusal("remarks_keeps_rows", "UPDATE", "remarks"))
     connection.run(_refusal("remarks_loses_no_row", "DELETE", "remarks"))
-    _seal_wider(connection, (*_RENDERED, "unproven"))
     for seq, record in connection.run("SELECT seq, record FROM uses ORDER BY seq"):
         for key in sorted(_keys_in(record)):
             connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
@@ -451,7 +433,6 @@ def _add_ledger(connection: Connection) -> None:
     for table in ("entries", "passages", "passage_words"):
         connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
         connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
-    _seal_wider(connection, (*_RENDERED, "unproven", "person"))
 
 
 def _forget_projections(connection: Connection) -> None:

@@ -101,6 +101,7 @@ def test_a_named_file_beats_the_folders_and_must_exist(tmp_path):
         ("[recall]\nk = 3.5", "recall.k", "whole number"),
         ("[recall]\nk = true", "recall.k", "whole number"),
         ("[recall]\nk = -1", "recall.k", "from 0"),
+        ("[learn]\nprocedure_runs = 0", "learn.procedure_runs", "from 1"),
         ("[recall]\nk = []", "recall.k", "whole number"),
         ("[recall.k]\nx = 1", "recall.k", "whole number"),
         ("[store]\nkeep_days = 999999999999999", "store.keep_days", "whole number from 0 to"),

@@ -20,7 +20,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
 from tacit.store import Store, hook_index, open_store
 from tacit.store import schema as migrations
-from tacit.store.hook_index import COLUMNS, SCHEMAS, HookIndex
+from tacit.store.hook_index import COLUMNS, SCHEMA, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
 from tacit.store.seals import seal_of
@@ -155,7 +155,7 @@ def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: S
     hook_index = look(path)
     assert [g.name for g in hook_index.norms()] == ["preference", "norm"]
     assert [g.name for g in hook_index.norms(limit=1)] == ["preference"]
-    assert [g.name for g in hook_index.index(9)] == ["reference", "preference", "norm", "lesson", "procedure"]
+    assert [g.name for g in hook_index.index(9)] == ["fact", "reference", "preference", "norm", "lesson", "procedure"]
     assert len(hook_index.index(2)) == 2
 
 
@@ -298,7 +298,7 @@ def test_what_is_no_store_of_a_known_schema_is_not_looked_into(tmp_path: Path) -
 
 
 def test_the_newest_schema_can_be_looked_into() -> None:
-    assert MIGRATIONS[-1].number in SCHEMAS
+    assert MIGRATIONS[-1].number == SCHEMA
     assert hook_index.APPLICATION_ID == migrations.APPLICATION_ID
 
 
