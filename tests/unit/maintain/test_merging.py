@@ -16,7 +16,7 @@ from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.maintain import nomination, revalidation
 from tacit.maintain.merging import merged, near_pairs
 from tacit.store.context import StoreContext
-from tests.unit.maintain.test_library_care import RELEASE, Library, library
+from tests.unit.maintain.test_maintenance import RELEASE, Library, library
 from tests.unit.making import bash_steps, content, stored
 
 __all__ = ["library"]

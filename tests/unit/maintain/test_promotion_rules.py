@@ -29,6 +29,7 @@ from tacit.maintain.promotion_rules import (
     scope_gates,
     sessions_of,
 )
+from tacit.providers.budget import ScriptedModel
 from tacit.text.similarity import text_similarity
 from tests.unit.making import NOW, content
 
@@ -140,30 +141,15 @@ def test_nothing_becomes_global_without_a_judge_not_even_by_a_person() -> None:
     assert missing(nominee(Level.ORGANISATION, ruling=YES), Level.GLOBAL) == ()
 
 
-class Judge:
-    """A language model with one answer."""
-
-    name = "model"
-
-    def __init__(self, answer: dict[str, Any] | ModelOutage) -> None:
-        self.answer = answer
-
-    def ask(self, request: object) -> dict[str, Any]:
-        if isinstance(self.answer, ModelOutage):
-            raise self.answer
-        return self.answer
-
-
-def ruled(made: SkillContent, answer: dict[str, Any] | ModelOutage | None = None) -> Ruling:
-    model = None if answer is None else Judge(answer)
-    return ruling_of(made, NO_PROJECT_FACTS, model)  # type: ignore[arg-type]
+def ruled(made: SkillContent, *answers: dict[str, Any] | ModelOutage) -> Ruling:
+    return ruling_of(made, NO_PROJECT_FACTS, ScriptedModel(answers) if answers else None)
 
 
 def test_rules_and_model_must_both_say_yes() -> None:
     yes, no = {"agnostic": True, "reason": "plain"}, {"agnostic": False, "reason": "it names  a product"}
     assert ruled(content()).agnostic
-    assert (ruled(content(), yes).agnostic, ruled(content(), yes).judge) == (True, "rules and model")
-    assert ruled(content(), no) == Ruling(agnostic=False, reason="it names a product", judge="model")
+    assert (ruled(content(), yes).agnostic, ruled(content(), yes).judge) == (True, "rules and scripted")
+    assert ruled(content(), no) == Ruling(agnostic=False, reason="it names a product", judge="scripted")
     tied = ruled(content(body="Only this project needs it."), yes)
     assert (tied.agnostic, tied.judge) == (False, "rules")
 
