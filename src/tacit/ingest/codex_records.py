@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from tacit.domain.trajectory import StepResult
 from tacit.ingest.log_files import bounded, text_of
+from tacit.text.file_edits import patch_files
 
 NOTHING = msgspec.Raw(b"null")
 
@@ -228,26 +230,16 @@ def _unescaped(literal: str) -> str:
 
 Edit = dict[str, Any]
 
-_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
-_MOVE = re.compile(r"\*\*\* Move to: (.+)")
 _MAX_FILES = 100
 
 
 def edits_of_patch(patch: str, workspace: str) -> list[Edit]:
     """Read the edits of a patch in the client's own format; none if it is no such patch."""
-    edits: list[Edit] = []
-    how, path, moved, lines = "", "", "", list[str]()
-    for line in [*patch.splitlines(), "*** End Patch"]:
-        header = _FILE.fullmatch(line.strip())
-        if header or line.startswith("*** End Patch"):
-            if path and len(edits) < _MAX_FILES:
-                edits.append(_edit(how.casefold(), within(path, workspace), lines, moved=within(moved, workspace)))
-            how, path, moved, lines = (header[1], header[2].strip(), "", []) if header else ("", "", "", [])
-        elif move := _MOVE.fullmatch(line.strip()):
-            moved = move[1].strip()
-        elif path and not line.startswith("*** "):
-            lines.append(line)
-    return edits
+    return [
+        _edit(how.casefold(), within(path, workspace), lines, moved=within(moved, workspace))
+        for how, path, moved, lines in islice(patch_files(patch), _MAX_FILES)
+        if how
+    ]
 
 
 def edits_of_changes(changes: Any, workspace: str) -> list[Edit]:

@@ -48,7 +48,7 @@ def edits_of(arguments: Mapping[str, Any], *, workspace: str = "") -> tuple[File
     """Return the edits in a tool's arguments; empty if there are none."""
     patch = next((text for text in _texts(arguments) if _is_patch(text)), "")
     if patch:
-        return tuple(_of_patch(patch[:_MAX_TEXT], workspace=workspace))
+        return tuple(_file_edit(*parts, workspace=workspace) for parts in patch_files(patch[:_MAX_TEXT]))
     file = _first(arguments, _PATHS)
     if not file:
         return ()
@@ -92,7 +92,8 @@ def _hunks(arguments: Mapping[str, Any]) -> Iterator[Hunk]:
             yield hunk_of(old, new)
 
 
-def _of_patch(patch: str, *, workspace: str) -> Iterator[FileEdit]:
+def patch_files(patch: str) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield each file of a patch: what happens (empty in a unified diff), its path, where it moves, its lines."""
     how = file = moved = ""
     lines: list[str] = []
     for line in [*patch.splitlines(), "*** End Patch"]:
@@ -100,7 +101,7 @@ def _of_patch(patch: str, *, workspace: str) -> Iterator[FileEdit]:
         plus = line.startswith("+++ ") and not how
         if head or plus or line.startswith("*** End Patch") or (line.startswith("diff --git ") and not how):
             if file:
-                yield _file_edit(how, file, lines, moved=moved, workspace=workspace)
+                yield how, file, moved, lines
             how, file = (head["how"], head["file"].strip()) if head else ("", _unified_name(line) if plus else "")
             moved, lines = "", []
         elif move := _MOVE.fullmatch(line.rstrip()):
@@ -109,7 +110,7 @@ def _of_patch(patch: str, *, workspace: str) -> Iterator[FileEdit]:
             lines.append(line)
 
 
-def _file_edit(how: str, file: str, lines: list[str], *, moved: str, workspace: str) -> FileEdit:
+def _file_edit(how: str, file: str, moved: str, lines: list[str], *, workspace: str) -> FileEdit:
     seen = canonical_path(file, workspace=workspace)
     if how == "Delete":
         return FileEdit(file=seen, deleted=True)
