@@ -25,7 +25,8 @@ _MAX_SENTENCES = 12
 _MAX_WISHES = 24
 _MIN_CHARACTERS = 4
 _MAX_WHOLE = 40
-"""Tokens of a message that is one statement as a whole."""
+"""Tokens of a message that is one statement as a whole, where no word tells which sentences belong together."""
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _RETYPED = 0.7
 
 
@@ -317,7 +318,7 @@ def _read(text: str, *, refused: ToolCall | None) -> Iterator[tuple[str, bool]]:
     """Yield the statements of a message, each with whether it is standing."""
     found = sentences(text)[:_MAX_SENTENCES]
     plain = all(_is_whole(each) and not _matches(each, _QUESTION, _DEICTIC) for each in found)
-    if plain and estimate_tokens(text) <= _MAX_WHOLE and any(map(is_standing, found)):
+    if plain and _UNSPACED.search(text) and estimate_tokens(text) <= _MAX_WHOLE and any(map(is_standing, found)):
         yield " ".join(found), True
         return
     at = 0
@@ -390,7 +391,7 @@ def rule_of(statement: str) -> str:
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
         return statement
-    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or re.search(r"[\u0e00-\u9fff\uac00-\ud7af]", rule):
+    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or _UNSPACED.search(rule):
         return rule  # a name, code, or a script without capitals
     return f"{rule[:1].upper()}{rule[1:]}" + ("" if rule.endswith((")", "…")) else ".")
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Tacit
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, Span, StepResult, Trajectory
 from tacit.learn import distil, outline_of
 from tacit.learn.person_rules import repeated_wishes
+from tacit.store import open_store
 from tacit.text.words import estimate_tokens
 from tests.unit.learn.attempts import UNKNOWN, attempt, bash, edit, notes, say
+from tests.unit.making import ONE_RUN
 
 
 def minted(message: str, *after: dict[str, Any]) -> list[Candidate]:
@@ -144,6 +147,24 @@ def test_wish_is_proposed_again_only_when_it_is_said_again() -> None:
     told = sessions("write the note with Quill 2", "review the list with Quill 2", "redo the table using Quill 2")
     assert repeated(told, waiting={told[0].id}) == []
     assert len(repeated(told, waiting={told[2].id})) == 1
+
+
+def test_learning_counts_over_passes_and_a_repeated_rule_stays_one_skill() -> None:
+    told = sessions(
+        "write the note with Quill 2",
+        "review the list with Quill 2",
+        "redo the table using Quill 2",
+        "Never use print here. Draw the plan with Quill 2 please",
+        "Never use print here!",
+    )
+    with Tacit(open_store(":memory:"), config=ONE_RUN) as loop:
+        names = []
+        for trajectory in told:
+            loop.capture(trajectory)
+            loop.learn()
+            names.append({stored.version.name for stored in loop.skills()})
+    both = {"use-quill-2", "never-use-print"}
+    assert names == [set(), set(), {"use-quill-2"}, both, both]
 
 
 # --- the corrected action ---------------------------------------------------------------------------------------------
