@@ -67,6 +67,7 @@ CLAUDE_EVENTS = dict.fromkeys(
     (
         "SessionStart",
         "UserPromptSubmit",
+        "PreToolUse",
         "PostToolUse",
         "PostToolUseFailure",
         "PostToolBatch",
@@ -112,11 +113,16 @@ def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> 
     return tuple(
         SettingsEntry(
             at=("hooks", event),
-            value={"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]},
+            value={**_matcher(client, event), "hooks": [{"type": "command", "command": command, "timeout": timeout_s}]},
             is_ours=is_ours,
         )
         for event, timeout_s in events.items()
     )
+
+
+def _matcher(client: str, event: str) -> dict[str, str]:
+    """Only commands are worth a hook before they run."""
+    return {"matcher": "Bash"} if (client, event) == (CLAUDE_CODE.name, "PreToolUse") else {}
 
 
 def _deny_entries() -> tuple[SettingsEntry, ...]:
@@ -167,9 +173,9 @@ CLAUDE_CODE = Client(
 
 # --- Codex ----------------------------------------------------------------------------------------------------------
 
-CODEX_EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"), HOOK_TIMEOUT_S) | {
-    "SessionEnd": 3
-}
+CODEX_EVENTS = dict.fromkeys(
+    ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"), HOOK_TIMEOUT_S
+) | {"SessionEnd": 3}
 _STARTERS = (("env",), ("python", "-m"), ("python3", "-m"), ("uvx",), ("uv", "run"), ("pipx", "run"))
 
 
