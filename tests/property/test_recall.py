@@ -11,7 +11,6 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.evidence import reliability_score
 from tacit.recall.plan import ToolCooccurrence
 from tacit.recall.selection import select
 from tacit.recall.signals import QueryTerms, Rarity, term_overlap
@@ -64,7 +63,6 @@ def ask(query: Query, known: list[StoredVersion], min_relevance: float = 0.2) ->
     told = RecallContext(
         rarity=Rarity(frequency={"add": 3, "test": 2}, corpus_size=9),
         reliability=measured,
-        reliability_score=reliability_score,
     )
     hits = [Hit(stored=item, lexical=20.0) for item in known]
     return select(query, hits, told, render=render, now=NOW, min_relevance=min_relevance)

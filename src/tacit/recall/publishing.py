@@ -21,8 +21,9 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, SkillContent
 from tacit.domain.stored import Rendering, StoredVersion
-from tacit.evidence import control_runs, reliability, reliability_score
+from tacit.evidence import control_runs
 from tacit.evidence.control_runs import unproven
+from tacit.evidence.reliability import reliability, reliability_score
 from tacit.evidence.usage import changes_prominence, prominence_of
 from tacit.recall import call_warnings
 from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
@@ -217,24 +218,25 @@ def _rendering(store: Store, stored: StoredVersion, *, evidence: Sequence[Eviden
     parts = {part.name: part.content for part in parts_of(store, version)}
     elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
 
-    def written(max_tokens: int) -> str:
+    def written() -> str:
         if version.content.kind in LINE_KINDS:
             return hook_text(version.content)
         if is_document(version.content):
             abstract = abstract_of(store.passages.of(version.id))
             quoted = [abstract_excerpt(abstract)] if abstract else []
             source = render.source_line(version)
-            return render.quote(version.content, quoted, status=stored.status, source=source, max_tokens=max_tokens)
+            most = render.ITEM_TOKENS_MAX  # a shorter quotation would be none
+            return render.quote(version.content, quoted, status=stored.status, source=source, max_tokens=most)
         return render.render_item(
             version.content,
             status=stored.status,
             reliability=measured,
             source=render.source_line(version, elsewhere),
-            max_tokens=max_tokens,
+            max_tokens=BRIEF_TOKENS,
             parts=parts,
         )
 
-    text = written(BRIEF_TOKENS)
+    text = written()
     tokens = estimate_tokens(text)
     return Rendering(
         version_id=version.id,

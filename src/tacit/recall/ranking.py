@@ -142,20 +142,13 @@ def narrowest_scopes(some: Iterable[T], key: Callable[[T], ScopedName]) -> tuple
     return kept, hidden
 
 
-def sort_rows(
-    rows: Iterable[Row], min_relevance: float, *, update: Callable[[Sequence[Row]], None] | None = None
-) -> list[Row]:
-    """Mark which rows are relevant and return all of them in order.
-
-    `update` may replace signals that cost a query of the store; it runs after relevance is decided and before sorting.
-    """
+def sort_rows(rows: Iterable[Row], min_relevance: float) -> list[Row]:
+    """Mark which rows are relevant and return all of them in order."""
     ranked = list(rows)
     best = best_of(row.signals for row in ranked)
     for row in ranked:
         if row.relevant is None:
             row.relevant = is_relevant(row.kind, row.signals, min_relevance, best=best)
-    if update is not None:
-        update(ranked)
     ranked.sort(key=lambda row: (row.priority, sort_key(row.signals, row.version_id)))
     return ranked
 

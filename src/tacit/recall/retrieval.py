@@ -12,15 +12,16 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from tacit import evidence, render
+from tacit import render
 from tacit.domain.errors import NotFound, StoreOutage, TacitError
-from tacit.domain.evidence import Reliability
+from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.ledger import About, Remark, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
+from tacit.evidence.reliability import confirmed_at, reinforced, reliability
 from tacit.recall.filters import beyond_allowance, current_only, filter_reason, missing_tools, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import Part, compose
@@ -63,29 +64,19 @@ def choose(
     known = RecallContext(
         rarity=Rarity.for_query(query.text, frequency, corpus_size),
         reliability={
-            version_id: evidence.reliability(items, model=query.model, scope=str(query.scope))
+            version_id: reliability(items, model=query.model, scope=str(query.scope))
             for version_id, items in results.items()
         },
-        reliability_score=evidence.reliability_score,
-        last_used_at={
-            hit.stored.version.id: evidence.confirmed_at(hit.stored.version, results[hit.stored.version.id])
-            for hit in hits
-        },
-        reinforced={
-            hit.stored.version.id: evidence.reinforced(hit.stored.version, results[hit.stored.version.id])
-            for hit in hits
-        },
+        usage=_usage(store, hits, results),
         signature=signature,
         situation=situation,
         plan=plan,
-        tools=None if query.tools is None else frozenset(query.tools),
         missing_part_tools=_missing_part_tools(
             store, query, [hit.stored.version for hit in hits], called_for=plan.lacking
         ),
         disallowed_parts=_disallowed_parts(store, query, [hit.stored.version for hit in hits]),
         cited=cited,
         documents=papers,
-        current_usage=partial(_current_usage, store),
         unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - render.frame_tokens())
@@ -97,10 +88,18 @@ def choose(
     return dataclasses.replace(selection, query=query, items=items, note=note)
 
 
-def _current_usage(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
-    """Return how often versions were confirmed and used, and when last, as their renderings have it."""
-    known = store.renderings.get(version_ids)
-    return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
+def _usage(
+    store: Store, hits: Sequence[Hit], results: Mapping[str, Sequence[Evidence]]
+) -> dict[str, tuple[int, datetime]]:
+    """Return how often versions were confirmed and used, and when last: as rendered, or else by their evidence."""
+    versions = {hit.stored.version.id: hit.stored.version for hit in hits}
+    rendered = store.renderings.get(versions)
+    return {
+        key: (known.reinforced, known.fresh_at)
+        if (known := rendered.get(key))
+        else (reinforced(version, results[key]), confirmed_at(version, results[key]))
+        for key, version in versions.items()
+    }
 
 
 def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:

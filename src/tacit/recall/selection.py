@@ -60,7 +60,7 @@ def select(
     weigher = Weigher(query, known, now=now)
     rows = [_row(weigher, by_id[each.version.id], known) for each in eligible if not is_document(each.version.content)]
     best = best_of(row.signals for row in rows)["relevance"]
-    ranked = sort_rows(rows, min_relevance, update=weigher.update_prominence)
+    ranked = sort_rows(rows, min_relevance)
 
     def write(row: Row, max_tokens: int) -> str:
         return render(row.source, max_tokens)

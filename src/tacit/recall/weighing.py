@@ -10,8 +10,8 @@ answer) and `holds` (a condition's text or check → whether it holds). Other ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from string import punctuation
@@ -19,10 +19,10 @@ from typing import Any
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.selection import Item, Plan, Query
-from tacit.domain.skill import Condition, Kind, SkillContent, SkillVersion
+from tacit.domain.skill import Condition, SkillContent, SkillVersion
 from tacit.domain.stored import Hit, StoredVersion
+from tacit.evidence.reliability import reliability_score
 from tacit.recall import reasons
-from tacit.recall.ranking import Row
 from tacit.recall.signals import (
     QueryTerms,
     Rarity,
@@ -160,17 +160,13 @@ class RecallContext:
 
     rarity: Rarity
     reliability: Mapping[str, Reliability]
-    reliability_score: Callable[[Reliability], float]
-    last_used_at: Mapping[str, datetime] = field(default_factory=dict)
-    reinforced: Mapping[str, int] = field(default_factory=dict)
-    """How often verified attempts have confirmed a version."""
+    usage: Mapping[str, tuple[int, datetime]] = field(default_factory=dict)
+    """Version → how often it was confirmed and used, and when last."""
     signature: str = ""
     """Of the error in the query's state."""
     situation: Situation = Situation()
     plan: Plan = Plan()
     """What the words of the task call for."""
-    tools: frozenset[str] | None = None
-    """The available tools, where known."""
     missing_part_tools: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Composites with parts that cannot be done here → the missing tools."""
     disallowed_parts: Mapping[str, str] = field(default_factory=dict)
@@ -179,8 +175,6 @@ class RecallContext:
     """Documents with what is quoted of them, the best first."""
     documents: Mapping[str, float] = field(default_factory=dict)
     """Documents that were searched → the relevance of their best passage."""
-    current_usage: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
-    """Versions → how often each was confirmed and used, and when last; newer than `last_used_at` and `reinforced`."""
     unweighed: Sequence[StoredVersion] = ()
     """Norms that hold here beyond those that are weighed."""
 
@@ -222,7 +216,7 @@ class Weigher:
         signals = {
             "relevance": max(by_match, near, min(1.0, called), self._task_similarity(version.content)),
             **word_signals(self.asked, found_nats, words),
-            "reliability": known.reliability_score(measured),
+            "reliability": reliability_score(measured),
             "prominence": self._prominence(version),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
@@ -248,16 +242,6 @@ class Weigher:
             reliability=measured,
         )
 
-    def update_prominence(self, rows: Sequence[Row]) -> None:
-        """Update prominence by use, for rows that may be given: this reads the store."""
-        candidates = [row for row in rows if row.relevant or row.kind == Kind.NORM]
-        known = self._known.current_usage([row.version_id for row in candidates])
-        for row in candidates:
-            if row.version_id in known:
-                reinforced, last_at = known[row.version_id]
-                row.signals["prominence"] = prominence(row.kind, last_at.timestamp(), self._now, reinforced=reinforced)
-                row.source = replace(row.source, signals={**row.signals}, score=combined_score(row.signals))
-
     def _match_reason(self, found: Sequence[str], meaning: float | None) -> str:
         words = list(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
         return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE_MEANING_MIN else None)
@@ -269,9 +253,8 @@ class Weigher:
         return situation_match(self._known.situation, content, frozenset(tools).union(*words))
 
     def _prominence(self, version: SkillVersion) -> float:
-        known = self._known
-        last_at = known.last_used_at.get(version.id, version.created_at).timestamp()
-        return prominence(version.content.kind, last_at, self._now, reinforced=known.reinforced.get(version.id, 0))
+        reinforced, last_at = self._known.usage.get(version.id, (0, version.created_at))
+        return prominence(version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced)
 
     def _task_similarity(self, content: SkillContent) -> float:
         """Return how similar the task is to those that a skill was learned from; only for skills with cases or parts.
@@ -283,9 +266,9 @@ class Weigher:
         if not (content.cases or content.sub_skills):
             return 0.0
         alike = max((jaccard(self._task_words, _words(example)) for example in content.example_queries), default=0.0)
-        tools = self._known.tools
+        tools = self._query.tools
         used = {step.tool for step in content.steps}
-        at_hand = bool(content.cases and used) and tools is not None and used <= tools
+        at_hand = bool(content.cases and used) and tools is not None and used <= set(tools)
         return alike if alike >= SAME_TASK_MIN else SAME_TASK_MIN if at_hand else 0.0
 
 

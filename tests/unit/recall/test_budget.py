@@ -11,7 +11,6 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.evidence import reliability_score
 from tacit.recall.ranking import BUDGET_SHARES, TokenBudget
 from tacit.recall.selection import has_same_content, select
 from tacit.recall.signals import Rarity
@@ -35,9 +34,7 @@ def ask(*known: StoredVersion, size: int = 40, **query: Any) -> Selection:
     hits = [
         Hit(stored=each, lexical=20.0 if "migration" in each.version.content.description else 0.0) for each in known
     ]
-    told = RecallContext(
-        rarity=Rarity(frequency={"migrat": 9}, corpus_size=20), reliability={}, reliability_score=reliability_score
-    )
+    told = RecallContext(rarity=Rarity(frequency={"migrat": 9}, corpus_size=20), reliability={})
     asked = Query(text=TASK, scope=PROJECT, **{"k": 50, **query})
     return select(asked, hits, told, render=render, now=NOW, min_relevance=0.1)
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.stored import FoundPassage, StoredVersion
+from tacit.domain.stored import ABSTRACT, REFERENCES, FoundPassage, Passage, StoredVersion
 from tacit.recall.passages import (
     DOCUMENT_TYPE_WEIGHTS,
     MAX_PASSAGES,

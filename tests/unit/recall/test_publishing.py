@@ -12,8 +12,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, MAX_VECTORS, passages

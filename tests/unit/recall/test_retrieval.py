@@ -15,10 +15,10 @@ from tacit.domain.errors import Refusal
 from tacit.domain.evidence import Grade, Outcome, Reliability
 from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind
+from tacit.domain.trajectory import Origin
 from tacit.providers.embedding.static import StaticEmbedder
 from tacit.recall import publishing, retrieval
 from tacit.recall.hook_recall import HookLimits, for_error, for_task
@@ -118,9 +118,9 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     assert found is not None
     content, unknown = stored.version.content, Reliability()
     source = "learned from 1 attempt, in part from outside text"
-    assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown, source=source)
-    assert found.brief == render_item(content, status=Status.TRIAL, reliability=unknown, source=source, max_tokens=300)
-    assert found.tokens == estimate_tokens(found.text) > 300 >= estimate_tokens(found.brief)
+    most = publishing.BRIEF_TOKENS
+    assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown, source=source, max_tokens=most)
+    assert 0 < found.tokens == estimate_tokens(found.text) <= most
     assert (found.rank, found.fresh_at) == (0.5, stored.version.created_at)
 
 
@@ -262,7 +262,6 @@ def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, t
     assert (answer.code is not None) == selection.abstained
     for given, item in zip(answer.given, selection.items, strict=True):
         assert given.signals == pytest.approx(item.signals)
-        assert given.text == item.text
 
 
 @pytest.mark.parametrize(
@@ -302,16 +301,6 @@ def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Sto
         assert answer.given or answer.code
 
 
-def test_what_is_too_long_for_the_room_left_is_given_in_brief(path: str) -> None:
-    store = open_store(path)
-    put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
-    hook_index = open_hook_index(store, path)
-    (whole,), (brief,) = asked(hook_index, "deploy").given, asked(hook_index, "deploy", budget_tokens=500).given
-    assert (whole.text, brief.text) == (whole.source.text, whole.source.brief)
-    assert brief.tokens == estimate_tokens(brief.text) < whole.tokens
-    store.close()
-
-
 def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> None:
     hook_index = open_hook_index(stocked, path)
     first = asked(hook_index, "deploy service to staging", k=1).given[0].source
@@ -323,22 +312,19 @@ def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> Non
     assert (first.version_id, ReasonCode.ALREADY_SHOWN) in [(left.row.version_id, left.code) for left in again.rejected]
 
 
-def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(path: str) -> None:
+def test_a_hook_answers_an_error_by_its_signature_or_not_at_all(path: str) -> None:
     store = open_store(path)
     lessons(store)
-    put_version(store, "no-module-named", description="A module named nothing was not found")
     hook_index, now = open_hook_index(store, path), NOW.timestamp()
 
-    def answer(output: str, **more: object) -> RecallDecision:
-        return for_error(hook_index, error_signature(output), scope="project", now=now, limits=HookLimits(**more))  # type: ignore[arg-type]
+    def answer(output: str, k: int = 3) -> RecallDecision:
+        signatures = [error_signature(output)]
+        return for_error(hook_index, signatures, program="", scope="project", now=now, limits=HookLimits(k=k))
 
     exact = answer(MISSING)
     assert {given.source.name for given in exact.given} == {"install-yaml", "pin-the-interpreter"}
     assert all(given.signals["signature"] == 1.0 for given in exact.given)
     assert len(answer(MISSING, k=1).given) == 1
-    near = answer("ImportError: No module named 'x' was found")
-    assert [given.source.name for given in near.given][:1] == ["name-the-package"]
-    assert "no-module-named" not in {given.source.name for given in near.given}
     silent = answer("KeyError: 'colour'")
     assert (silent.given, silent.code) == ([], ReasonCode.NO_SHARED_WORDS)
     assert answer("").given == []

@@ -15,7 +15,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.domain.stored import Hit, StoredVersion
-from tacit.evidence import reliability, reliability_score
+from tacit.evidence.reliability import reliability
 from tacit.recall.reasons import norms_only, reliability_reason
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
@@ -27,7 +27,7 @@ TASK = "add a database migration"
 
 
 def known(measured: dict[str, Reliability] | None = None, **fields: object) -> RecallContext:
-    known = RecallContext(rarity=RARITY, reliability=measured or {}, reliability_score=reliability_score)
+    known = RecallContext(rarity=RARITY, reliability=measured or {})
     return dataclasses.replace(known, **fields)  # type: ignore[arg-type]
 
 
@@ -374,7 +374,7 @@ def test_of_equals_the_one_used_last_comes_first():
     one, other = several(2)
     old = NOW - timedelta(days=300)
     for fresh, faded in ((one, other), (other, one)):
-        told = known(last_used_at={fresh.version.id: NOW, faded.version.id: old})
+        told = known(usage={fresh.version.id: (0, NOW), faded.version.id: (0, old)})
         assert ask([one, other], told=told).items[0].version_id == fresh.version.id
 
 

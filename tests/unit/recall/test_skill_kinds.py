@@ -11,13 +11,13 @@ from tacit import render
 from tacit.api import Tacit
 from tacit.config.location import HookEnvironment, account_name
 from tacit.domain.candidate import Relation
-from tacit.domain.stored import ABSTRACT, Passage
 from tacit.domain.errors import Mistake, NotFound
-from tacit.domain.trajectory import Origin
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
 from tacit.domain.skill import Kind, Skill, SkillContent, of_person
+from tacit.domain.stored import ABSTRACT, Passage
+from tacit.domain.trajectory import Origin
 from tacit.recall.retrieval import MAX_WEIGHED_NORMS
 from tacit.store import Store, open_store
 from tacit.text.words import estimate_tokens

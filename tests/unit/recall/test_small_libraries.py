@@ -8,9 +8,9 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake
-from tacit.domain.trajectory import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.raising import raises
 

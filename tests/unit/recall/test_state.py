@@ -9,7 +9,6 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
-from tacit.evidence import reliability_score
 from tacit.recall.selection import select
 from tacit.recall.signals import Rarity
 from tacit.recall.weighing import (
@@ -148,7 +147,6 @@ def ask(*made: SkillContent, **state: object) -> Selection:
     known = RecallContext(
         rarity=Rarity(frequency={"migrat": 2}, corpus_size=20),
         reliability={},
-        reliability_score=reliability_score,
         situation=read_situation(state),
     )
     query = Query(text="add a database migration", scope=PROJECT, state=state)

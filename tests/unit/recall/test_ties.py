@@ -9,8 +9,8 @@ import pytest
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
 from tacit.recall.retrieval import choose
-from tacit.recall.signals import QueryTerms, Rarity, example_similarity, match_score, word_signals
 from tacit.recall.selection import MatchBounds, max_shift, rarity_shifts
+from tacit.recall.signals import QueryTerms, Rarity, example_similarity, match_score, word_signals
 from tacit.store import Store, open_store
 from tacit.store.lexical_search import VERSION_WEIGHTS, rarity, score
 from tacit.text.words import terms

@@ -13,7 +13,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Case, Condition, SkillContent
 from tacit.domain.stored import Hit
-from tacit.evidence import reliability, reliability_score
+from tacit.evidence.reliability import reliability
 from tacit.recall.reasons import error_match, matched_words, reliability_reason
 from tacit.recall.signals import Rarity, combined_score
 from tacit.recall.weighing import CLOSE_MEANING_MIN, SAME_TASK_MIN, RecallContext, Weigher, read_situation
@@ -24,11 +24,9 @@ ALWAYS = {"relevance", "words", "reliability", "prominence", "scope"}
 
 
 def weigh(made: SkillContent | None = None, text: str = TASK, *, semantic: float | None = None, **known: Any) -> Item:
-    query = Query(text=text, scope=known.pop("scope", PROJECT))
+    query = Query(text=text, scope=known.pop("scope", PROJECT), tools=known.pop("tools", None))
     held = known.pop("held", None) or stored(made)
-    told = RecallContext(
-        rarity=Rarity(frequency={"migrat": 3}, corpus_size=20), reliability={}, reliability_score=reliability_score
-    )
+    told = RecallContext(rarity=Rarity(frequency={"migrat": 3}, corpus_size=20), reliability={})
     told = dataclasses.replace(told, **known)
     return Weigher(query, told, now=NOW).weigh(Hit(stored=held, semantic=semantic))
 
@@ -90,8 +88,10 @@ def test_what_was_used_lately_or_confirmed_often_is_more_prominent():
     fresh = weigh(held=held).signals["prominence"]
     faded = weigh(held=old).signals["prominence"]
     assert fresh > faded > 0
-    assert weigh(held=old, last_used_at={old.version.id: NOW}).signals["prominence"] == pytest.approx(fresh)
-    assert weigh(held=held, reinforced={held.version.id: 3}).signals["prominence"] == pytest.approx(3 * fresh)
+    assert weigh(held=old, usage={old.version.id: (0, NOW)}).signals["prominence"] == pytest.approx(fresh)
+    assert weigh(held=held, usage={held.version.id: (3, held.version.created_at)}).signals[
+        "prominence"
+    ] == pytest.approx(3 * fresh)
 
 
 def test_what_comes_from_further_away_is_less_near():
