@@ -145,8 +145,15 @@ def terminal(tmp_path: Path) -> Terminal:
     project, home = tmp_path / "shop", tmp_path / "home"
     project.mkdir()
     home.mkdir()
+    learn_from_one_run(home)
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     return Terminal(project=project, home=home)
+
+
+def learn_from_one_run(home: Path) -> None:
+    """Write the person's settings: one run gives a procedure, since most tests are about what happens to it afterwards."""
+    (home / ".tacit").mkdir(exist_ok=True)
+    (home / ".tacit" / "tacit.toml").write_text("[learn]\nprocedure_runs = 1\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
