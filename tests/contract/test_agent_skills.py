@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.domain.errors import InvalidSkill
 from tacit.render.frontmatter import read_document
-from tacit.render.skill_folder import find_skill_md, load, validate
+from tacit.render.skill_folder import find_skill_md, load
 from tacit.render.skill_md import Parsed, parse
 from tests.raising import raises_rule
 
@@ -22,7 +23,10 @@ def write(folder: Path, front: str = HEAD, *, body: str = "Sort them by date.\n"
 
 
 def rules(path: Path) -> list[str]:
-    return [problem.rule for problem in validate(path) if problem.severity == "error"]
+    try:
+        return [warning.rule for warning in load(path, strict=True, with_files=False).warnings]
+    except InvalidSkill as error:
+        return list(error.rules)
 
 
 def fault(text: str) -> str:
@@ -114,7 +118,7 @@ class TestChecking:
     """The twenty-one behaviours of the reference validator."""
 
     def test_a_valid_skill_has_no_problems(self, folder: Path) -> None:
-        assert validate(write(folder)) == []
+        assert rules(write(folder)) == []
 
     def test_a_path_that_is_not_there_is_one_problem(self, folder: Path) -> None:
         assert rules(folder) == ["path-missing"]
@@ -167,11 +171,11 @@ class TestChecking:
         ids=["license and metadata", "allowed-tools", "compatibility"],
     )
     def test_the_optional_fields_are_no_problem(self, folder: Path, more: str) -> None:
-        assert validate(write(folder, HEAD + more)) == []
+        assert rules(write(folder, HEAD + more)) == []
 
     @pytest.mark.parametrize("name", ["整理笔记", "мои-заметки", "заметки", "notizen-für-später", "٣-ملاحظات"])
     def test_lower_case_letters_of_any_script_are_no_problem(self, tmp_path: Path, name: str) -> None:
-        assert validate(write(tmp_path / name, f"name: {name}\ndescription: x\n")) == []
+        assert rules(write(tmp_path / name, f"name: {name}\ndescription: x\n")) == []
 
     def test_a_description_of_1024_characters_is_the_longest(self, folder: Path) -> None:
         assert rules(write(folder, f"name: tidy-notes\ndescription: {'d' * 1024}\n")) == []
@@ -183,7 +187,7 @@ class TestChecking:
 
     def test_name_and_folder_are_compared_after_normalisation(self, tmp_path: Path) -> None:
         decomposed, composed = "re\u0301sume\u0301", "r\u00e9sum\u00e9"
-        assert validate(write(tmp_path / composed, f"name: {decomposed}\ndescription: x\n")) == []
+        assert rules(write(tmp_path / composed, f"name: {decomposed}\ndescription: x\n")) == []
 
 
 class TestGaps:
@@ -205,21 +209,21 @@ class TestGaps:
 
     def test_the_present_folder_has_its_real_name(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(write(folder))
-        assert validate(Path()) == []
-        assert validate(Path("SKILL.md")) == []
+        assert rules(Path()) == []
+        assert rules(Path("SKILL.md")) == []
         (folder / "inner").mkdir()
         monkeypatch.chdir(folder / "inner")
-        assert validate(Path("..")) == []
+        assert rules(Path("..")) == []
 
     def test_a_byte_order_mark_does_no_harm(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "SKILL.md").write_bytes(b"\xef\xbb\xbf" + f"---\n{HEAD}---\nbody\n".encode())
-        assert validate(folder) == []
+        assert rules(folder) == []
 
     def test_crlf_line_ends_do_no_harm(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "SKILL.md").write_bytes(f"---\n{HEAD}---\none\n\ntwo\n".replace("\n", "\r\n").encode())
-        assert validate(folder) == []
+        assert rules(folder) == []
         assert load(folder).content.body == "one\n\ntwo"
 
     def test_dashes_inside_a_description_cut_nothing_off(self, folder: Path) -> None:
@@ -231,7 +235,7 @@ class TestGaps:
         assert content.body == "a\n\n---\n\nb"
 
     def test_a_skill_md_may_be_named_directly(self, folder: Path) -> None:
-        assert validate(write(folder) / "SKILL.md") == []
+        assert rules(write(folder) / "SKILL.md") == []
 
     def test_every_problem_is_reported_at_once(self, folder: Path) -> None:
         front = "name: Tidy_Notes-\ncolour: green\ncompatibility: ''\nmetadata: x\nallowed-tools: [a]\n"
@@ -242,7 +246,7 @@ class TestGaps:
         assert rules(write(folder, HEAD + "name: tidy-notes\n")) == ["duplicate-key"]
 
     def test_a_long_body_is_a_warning_only(self, folder: Path) -> None:
-        problems = validate(write(folder, body="line\n" * 501))
+        problems = load(write(folder, body="line\n" * 501), strict=True).warnings
         assert [(problem.rule, problem.severity) for problem in problems] == [("body-size", "warning")]
 
 

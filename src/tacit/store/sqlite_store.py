@@ -30,7 +30,10 @@ ANCHORED = "the audit chain"
 
 
 class Store:
-    """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
+    """Keeps everything in one file. One writer at a time; every change is audited in the same transaction.
+
+    `patience_s` bounds the wait for other writers. Methods that read or write one kind of record are those of its table.
+    """
 
     def __init__(
         self,
@@ -41,8 +44,7 @@ class Store:
         anchors: Anchors | None = None,
     ) -> None:
         is_new = anchors is not None and not isinstance(path, Connection) and not Path(path).exists()
-        self.connection = path if isinstance(path, Connection) else Connection(path, patience_s=patience_s)
-        self._connection = self.connection
+        self._connection = path if isinstance(path, Connection) else Connection(path, patience_s=patience_s)
         self._migrations = tuple(migrations)
         self._anchors = anchors
         try:
@@ -51,26 +53,50 @@ class Store:
             self._connection.close()
             raise
         tables = self._tables = Tables(self._connection, schema=len(self._migrations))
-        self.outlines, self.bookmarks, self.notes = tables.outlines, tables.bookmarks, tables.notes
-        self.renderings, self.vectors, self.passages = tables.renderings, tables.vectors, tables.passages
+        self.outlines = tables.outlines
+        self.bookmarks = tables.bookmarks
+        self.notes = tables.notes
+        self.renderings = tables.renderings
+        self.vectors = tables.vectors
+        self.passages = tables.passages
+
         attempts, skills, records = tables.trajectories, tables.skills, tables.records
-        self.add_trajectory, self.vouch, self.mark_learned = attempts.add, attempts.vouch, attempts.mark_learned
-        self.trajectory, self.episode, self.episodes = attempts.whole, attempts.summary, attempts.episodes
+        self.add_trajectory = attempts.add
+        self.vouch = attempts.vouch
+        self.mark_learned = attempts.mark_learned
+        self.trajectory = attempts.whole
+        self.episode = attempts.summary
+        self.episodes = attempts.episodes
         self.search_episodes = attempts.search
-        self.add_version, self.version, self.versions = skills.add, skills.version, skills.of_skill
-        self.transitions, self.catalogue, self.search = skills.transitions_of, skills.catalogue, skills.search
+        self.add_version = skills.add
+        self.version = skills.version
+        self.versions = skills.of_skill
+        self.transitions = skills.transitions_of
+        self.catalogue = skills.catalogue
+        self.search = skills.search
         self.document_frequency = skills.document_frequency
-        self.add, self.verdicts, self.approvals = records.add, records.list_verdicts, records.list_approvals
-        self.use, self.uses, self.evidence = records.use, records.list_uses, records.evidence_by_version
-        self.remarks, self.entries = records.list_remarks, records.list_entries
-        self.tombstones, self.backups = records.list_tombstones, records.list_backups
+        self.add = records.add
+        self.verdicts = records.list_verdicts
+        self.approvals = records.list_approvals
+        self.use = records.use
+        self.uses = records.list_uses
+        self.evidence = records.evidence_by_version
+        self.remarks = records.list_remarks
+        self.entries = records.list_entries
+        self.tombstones = records.list_tombstones
+        self.backups = records.list_backups
         if is_new:
             self._write_anchor(first=True)
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The file, or ``:memory:``."""
         return self._connection.path
+
+    @property
+    def connection(self) -> Connection:
+        """The connection to the file, for copies."""
+        return self._connection
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make several writes one: all or none. Nested use joins the outer one."""
