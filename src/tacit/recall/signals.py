@@ -209,15 +209,6 @@ def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
     return min(share, 0.99) if share >= SIMILAR_ERROR_MIN else 0.0
 
 
-def decisive(words: Iterable[str], rarity: Rarity) -> list[str]:
-    """Return the rarest words of a signature that outweigh the others: a similar one shares at least one of them."""
-    chosen: list[str] = []
-    ordered = sorted(words, key=lambda term: (-rarity.local_idf([term]), term))
-    while ordered and rarity.local_idf(chosen) <= rarity.local_idf(ordered):
-        chosen.append(ordered.pop(0))
-    return chosen
-
-
 def signature_terms(signature: str) -> frozenset[str]:
     """The words of a signature, without its masks."""
     return frozenset(terms(_MASK.sub(" ", signature)))

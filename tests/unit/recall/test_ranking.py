@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from tacit.recall.signals import (
@@ -14,7 +12,6 @@ from tacit.recall.signals import (
     WEIGHTS,
     QueryTerms,
     Rarity,
-    decisive,
     error_similarity,
     is_relevant,
     prominence,
@@ -140,22 +137,6 @@ def test_errors_that_share_most_of_their_words_are_near_and_others_are_not():
 def test_masks_are_no_words_of_an_error():
     assert signature_terms("cannot open <path> at <n>") == term_set("cannot open at")
     assert error_similarity("<value>", "<value> <path>", EVEN) == 0
-
-
-def test_a_near_error_shares_one_of_the_decisive_words():
-    chooser = random.Random(5)
-    words = [f"w{number}" for number in range(12)]
-    rarity = Rarity(frequency={word: chooser.randint(0, 9) for word in words}, corpus_size=10)
-    near = 0
-    for _ in range(3_000):
-        one, other = (" ".join(chooser.sample(words, chooser.randint(1, 7))) for _ in range(2))
-        telling = decisive(signature_terms(one), rarity)
-        assert set(telling) <= signature_terms(one)
-        if error_similarity(one, other, rarity):
-            near += 1
-            assert signature_terms(other) & set(telling)
-    assert near > 100
-    assert decisive((), rarity) == []
 
 
 def test_what_is_missing_is_answered_by_name_or_for_any_name_and_never_by_another_name() -> None:

@@ -206,7 +206,8 @@ def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
 
 def _make_light_embedder(ctx: CommandContext) -> None:
     from tacit.providers.embedding.distilling import distil
-    from tacit.providers.embedding.embedder_choice import FOLDER, find_encoder
+    from tacit.providers.embedding.embedder_choice import find_encoder
+    from tacit.providers.embedding.static import FOLDER
 
     home = ctx.environment.person_home
     target = home / FOLDER / LIGHT
