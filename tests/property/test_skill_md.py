@@ -22,9 +22,9 @@ from tacit.domain.skill import (
 )
 from tacit.render.conditions import sentence
 from tacit.render.frontmatter import read_document, scalar, write_mapping
-from tacit.render.skill_folder import files, unpack, validate
+from tacit.render.skill_folder import files, unpack
 from tacit.render.skill_md import MARKER, examine, parse, render, split_tools
-from tacit.render.validation import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
+from tacit.render.validation import NAME_LENGTH_MAX, check_content, name_faults, normal_name, skill_name
 
 # Pieces that have broken readers of this format, mixed with arbitrary text.
 AWKWARD = st.sampled_from(
@@ -208,7 +208,7 @@ def test_tools_survive_joining_with_blanks(tools: list[str]) -> None:
 
 @given(CONTENT)
 def test_a_content_that_validates_can_be_written(content: SkillContent) -> None:
-    assert not [problem for problem in validate(content) if problem.severity == "error"]
+    assert not [problem for problem in check_content(content) if problem.severity == "error"]
     render(content)
 
 

@@ -12,7 +12,7 @@ from tacit.render.context import (
 )
 from tacit.render.frontmatter import Problem
 from tacit.render.proposal import proposed, read_proposal
-from tacit.render.skill_folder import find_skill_md, is_copy, load, save, validate
+from tacit.render.skill_folder import find_skill_md, is_copy, load, save
 from tacit.render.skill_md import Parsed, parse, render
 from tacit.render.tiers import GatedTools, body_of, file_block, file_paths, gate_tools, listing, read_file, standing
 
@@ -46,5 +46,4 @@ __all__ = [
     "scan",
     "source_line",
     "standing",
-    "validate",
 ]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.config.files import open_plain
+from tacit.domain.errors import InvalidSkill
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.render.frontmatter import BYTES_MAX, Problem, invalid, too_large
 from tacit.render.safe_files import is_file, is_folder, is_link, place, shown
@@ -81,33 +82,21 @@ def find_skill_md(folder: Path) -> Path | None:
 def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed:
     """Read a skill from its folder or its SKILL.md; raises `InvalidSkill` that names the file, line and next step."""
     found = _locate(path)
-    if isinstance(found, Problem):
-        raise invalid(shown(path), [found])
-    text = _read_text(found)
-    if isinstance(text, Problem):
-        raise invalid(shown(found), [text])
-    parsed = parse(text, strict=strict, directory=_folder_name(found), source=shown(found))
+    source = shown(found)
+    try:
+        with found.open("rb") as file:
+            text = _decode(file.read(BYTES_MAX + 1), source)
+    except OSError as error:
+        raise _unreadable(found, error) from error
+    parsed = parse(text, strict=strict, directory=_folder_name(found), source=source)
     if not with_files:
         return parsed
     try:
         files, executable, left_out = _gather(found.parent, leaving=found.name)
     except OSError as error:
-        raise invalid(shown(found.parent), [_unreadable(error)]) from error
+        raise _unreadable(found.parent, error) from error
     content = replace(parsed.content, files=_skill_files(files, parsed.files, executable=executable))
     return replace(parsed, content=content, warnings=(*parsed.warnings, *left_out))
-
-
-def validate(subject: Path | SkillContent) -> list[Problem]:
-    """List every problem of a skill's folder, its SKILL.md, or a content that is to be written; empty means valid."""
-    if isinstance(subject, SkillContent):
-        return check_content(subject)
-    found = _locate(subject)
-    if isinstance(found, Problem):
-        return [found]
-    text = _read_text(found)
-    if isinstance(text, Problem):
-        return [text]
-    return examine(text, directory=_folder_name(found))[1]
 
 
 def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> dict[str, bytes]:
@@ -134,10 +123,8 @@ def unpack(
     """Read a skill from path → bytes, the counterpart of `files`; `directory` and `source` as for `parse`."""
     name = next((name for name in FILE_NAMES if name in folder), None)
     if name is None:
-        raise invalid(source or "skill", [_no_file()])
-    text = _decode(folder[name])
-    if isinstance(text, Problem):
-        raise invalid(source or name, [text])
+        raise invalid(source or "skill", [_NO_FILE])
+    text = _decode(folder[name], source or name)
     parsed = parse(text, strict=strict, directory=directory, source=source or name)
     bundled = {path: data for path, data in folder.items() if path != name}
     listed = _skill_files(bundled, parsed.files, executable=executable)
@@ -159,33 +146,42 @@ def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None =
     return written
 
 
-def _locate(path: Path) -> Path | Problem:
-    hint = "give the folder that holds the SKILL.md"
+_NO_FILE = Problem(
+    rule="file-missing",
+    message="the folder holds no SKILL.md",
+    hint="create one with a name, a description and the instructions",
+    fatal=True,
+)
+
+
+def _locate(path: Path) -> Path:
+    """Return the SKILL.md; raises `InvalidSkill` where there is none."""
+    rule, message = "path-missing", f"{shown(path)} does not exist"
     try:
         mode = path.stat().st_mode
+        if stat.S_ISREG(mode) and path.name in FILE_NAMES:
+            return path
+        if stat.S_ISDIR(mode):
+            if found := find_skill_md(path):
+                return found
+            if not os.access(path, os.R_OK | os.X_OK):
+                raise PermissionError(0, "Permission denied")
+            raise invalid(shown(path), [_NO_FILE])
+        rule, message = "path-not-a-folder", f"{shown(path)} is not a folder"
     except (FileNotFoundError, NotADirectoryError):
-        return Problem(rule="path-missing", message=f"{shown(path)} does not exist", hint=hint, fatal=True)
+        pass
     except (OSError, ValueError) as error:
-        return _unreadable(error)
-    if stat.S_ISREG(mode) and path.name in FILE_NAMES:
-        return path
-    if not stat.S_ISDIR(mode):
-        return Problem(rule="path-not-a-folder", message=f"{shown(path)} is not a folder", hint=hint, fatal=True)
-    found = find_skill_md(path)
-    if found is None and not os.access(path, os.R_OK | os.X_OK):
-        return _unreadable(PermissionError(0, "Permission denied"))
-    return found or _no_file()
+        raise _unreadable(path, error) from error
+    hint = "give the folder that holds the SKILL.md"
+    raise invalid(shown(path), [Problem(rule=rule, message=message, hint=hint, fatal=True)])
 
 
-def _unreadable(error: OSError | ValueError) -> Problem:
+def _unreadable(path: Path, error: OSError | ValueError) -> InvalidSkill:
     reason = getattr(error, "strerror", None) or "no possible path"
     hint = "check the path and its permissions"
-    return Problem(rule="unreadable", message=f"cannot be opened: {reason}", hint=hint, fatal=True)
-
-
-def _no_file() -> Problem:
-    hint = "create one with a name, a description and the instructions"
-    return Problem(rule="file-missing", message="the folder holds no SKILL.md", hint=hint, fatal=True)
+    return invalid(
+        shown(path), [Problem(rule="unreadable", message=f"cannot be opened: {reason}", hint=hint, fatal=True)]
+    )
 
 
 def _folder_name(skill_md: Path) -> str:
@@ -195,24 +191,16 @@ def _folder_name(skill_md: Path) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _read_text(path: Path) -> str | Problem:
-    try:
-        with path.open("rb") as file:
-            data = file.read(BYTES_MAX + 1)
-    except OSError as error:
-        return _unreadable(error)
-    return _decode(data)
-
-
-def _decode(data: bytes) -> str | Problem:
+def _decode(data: bytes, source: str) -> str:
     if len(data) > BYTES_MAX:
-        return too_large("SKILL.md", BYTES_MAX)
+        raise invalid(source, [too_large("SKILL.md", BYTES_MAX)])
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-        return Problem(rule="encoding", message=message, line=line, hint="save the file as UTF-8", fatal=True)
+        problem = Problem(rule="encoding", message=message, line=line, hint="save the file as UTF-8", fatal=True)
+        raise invalid(source, [problem]) from error
 
 
 def _gather(folder: Path, *, leaving: str) -> tuple[dict[str, bytes], set[str], list[Problem]]:
