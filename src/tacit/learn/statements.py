@@ -54,16 +54,19 @@ def statements_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[
     places = [action.index for action in actions]
     begins, ends = [-1, *(step.index for step in messages)], [*(step.index for step in messages[1:]), 1 << 60]
     seen: set[str] = set()
+    others: list[tuple[int, str]] | None = None
     for begin, step, end in zip(begins, messages, ends, strict=False):
         if end == step.index + 1 and _is_retyped(step, messages):
             continue
         before = tuple(actions[bisect_right(places, begin) : bisect_left(places, step.index)])
         after = tuple(actions[bisect_right(places, step.index) : bisect_left(places, end)])
         for text, standing in _read(own_words(step.text), refused=_refused(before)):
-            key = " ".join(text.casefold().split())
-            if key not in seen and not _is_copied(text, trajectory, before=step.index):
-                seen.add(key)
-                found.append(Statement(message=step, text=text, standing=standing, before=before, after=after))
+            key = " ".join(text.split())
+            others = _others_texts(trajectory) if others is None else others
+            if key in seen or any(index < step.index and key in theirs for index, theirs in others):
+                continue  # said before, or only passed on
+            seen.add(key)
+            found.append(Statement(message=step, text=text, standing=standing, before=before, after=after))
     return tuple(found)
 
 
@@ -105,16 +108,15 @@ def _is_retyped(message: Step, messages: Sequence[Step]) -> bool:
     return SequenceMatcher(a=message.text[:400], b=again.text[:400], autojunk=False).ratio() >= _RETYPED
 
 
-def _is_copied(text: str, trajectory: Trajectory, *, before: int) -> bool:
-    """Whether a tool or the agent wrote the same earlier, so that the person only passes it on."""
-    piece = " ".join(text.split())
-    earlier = (step for step in trajectory.steps if step.index < before and step.role is not Role.USER)
-    return any(piece in " ".join(f"{step.observation}\n{step.text}".split()) for step in earlier)
+def _others_texts(trajectory: Trajectory) -> list[tuple[int, str]]:
+    """Return what tools, the agent and the host wrote, by step."""
+    steps = (step for step in trajectory.steps if step.role is not Role.USER)
+    return [(step.index, " ".join(f"{step.observation}\n{step.text}".split())) for step in steps]
 
 
 # --- the person's own words -------------------------------------------------------------------------------------------
 
-_CLIENT_NOTE = re.compile(r"\s*Note: The user's next message may contain a correction or preference\..*\Z", re.DOTALL)
+_CLIENT_NOTE = "Note: The user's next message may contain a correction or preference."
 _REQUEST = "## My request for Codex:"
 _NOT_OWN = re.compile(
     r"\s*(?:<[a-z]|/\w|The user wants to clarify these questions|PLEASE IMPLEMENT THIS PLAN|Base directory for this skill"
@@ -131,7 +133,7 @@ _QUOTE = "“…”"
 
 def own_words(text: str) -> str:
     """Return the part of a message that the person wrote themselves; empty where that cannot be told."""
-    text = _CLIENT_NOTE.sub("", text)
+    text = text.partition(_CLIENT_NOTE)[0]
     text = text.partition(_REQUEST)[2] if _REQUEST in text else text
     if len(text) > _MAX_MESSAGE or _NOT_OWN.match(text) or _DOCUMENT.search(text):
         return ""
