@@ -6,6 +6,7 @@ and the store's tombstones are added. Other processes may have the store open: t
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -101,10 +102,8 @@ def siblings(store: str) -> list[Path]:
     if store == MEMORY:
         return []
     path = Path(store)
-    found = [
-        *path.parent.glob(f"{_literal(path.name)}.before-*.bak"),
-        *path.parent.glob(f"{_literal(path.name)}.{ASIDE}-*"),
-    ]
+    name = glob.escape(path.name)
+    found = [*path.parent.glob(f"{name}.before-*.bak"), *path.parent.glob(f"{name}.{ASIDE}-*")]
     return sorted(each for each in found if each.is_file() and not each.name.endswith(_SQLITE_SUFFIXES))
 
 
@@ -337,11 +336,6 @@ def _opened_copy(file: Path) -> Iterator[tuple[Store, int]]:
         yield store, schema
     finally:
         copy.close()
-
-
-def _literal(name: str) -> str:
-    """A name as a pattern that matches it alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
 def _same_file(one: Path, other: str) -> bool:

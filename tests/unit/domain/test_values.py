@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from tacit.domain.archive import Descent, is_purge_tombstone
 from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Assessment, Grade, Outcome, Reliability, Use
@@ -177,3 +178,15 @@ def test_a_selection_without_items_has_abstained_and_an_item_shows_its_version()
         held.version.id,
     )
     assert not Selection(query=Query(text="x"), items=(item,)).abstained
+
+
+@pytest.mark.parametrize(
+    ("identity", "told"), [("purge:2026", True), ("session:a", False), ("t_1", False), ("", False), ("xpurge:", False)]
+)
+def test_the_stone_of_a_purge_is_told_from_the_stones_of_what_went(identity, told):
+    assert is_purge_tombstone(identity) is told
+
+
+def test_nothing_descends_from_nothing():
+    assert Descent().is_empty
+    assert not Descent(uses=("u_1",)).is_empty
