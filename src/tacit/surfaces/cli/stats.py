@@ -200,7 +200,7 @@ def _adds_cell(row: _LiftRow) -> str:
 
 
 _LIFTS: Columns[_LiftRow] = Columns(
-    Column("", lambda row: row.label, "of"),
+    Column("", lambda row: row.label, "skill or measure"),
     Column("", lambda row: row.difference, "what it adds \\[95 % interval]", _adds_cell),
     Column("", lambda row: row.runs.shown, "runs with it"),
     Column("", lambda row: row.runs.held_back, "without it"),
