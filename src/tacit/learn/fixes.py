@@ -18,7 +18,7 @@ from math import prod
 from tacit.domain.outline import CallRecord
 from tacit.learn.call_records import acts, edits_files, line_digest
 from tacit.text.command_forms import CommandForm, command_forms, same_goal, wrapper_of
-from tacit.text.error_signatures import masked_line, missing_name, shows_failure, tells
+from tacit.text.error_signatures import masked_line, may_pass, missing_name, shows_failure, tells
 from tacit.text.shell import Command
 
 MIN_SESSIONS = 2
@@ -30,11 +30,6 @@ MIN_SIGNATURE = 8
 MAX_TYPED = 160
 MAX_BETWEEN = 40
 """Calls within which the goal must be tried again."""
-_TRANSIENT = re.compile(
-    r"timed? ?out|temporar|could not resolve host|connection (?:reset|refused)|network is unreachable|too many requests|"
-    r"rate limit|\b50[234]\b|could not get lock|index\.lock",
-    re.IGNORECASE,
-)
 _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".split())
 _CODE = re.compile(
     r"\.(?:py|pyi|go|rs|[cm]?[jt]sx?|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|ex|exs|lua|vue|svelte|astro|css|scss|html|sql)$"
@@ -231,7 +226,7 @@ class FixCounter:
             return None  # a script or a file of the day: content, not a way of calling something
         if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
             return None
-        if _TRANSIENT.search(signature) or not self._makes_a_difference(fix, mended):
+        if may_pass(signature) or not self._makes_a_difference(fix, mended):
             return None
         if fix.kind is FixKind.EDIT and _CODE.search(fix.what) and not _CONFIGURES.search(fix.what):
             return None  # mending code is the work itself

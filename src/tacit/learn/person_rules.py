@@ -134,6 +134,7 @@ _LONG = 7
 """Terms of a request that a person does not happen to word in the same way twice."""
 _MAX_MENTIONS = 1000
 """The newest of a project that are compared with each other."""
+_PRONOUN = re.compile(r"\b(?:it|that|them|these|this|those)\b", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|\s)~?/\w+/\w")
 _ADDRESS = re.compile(r"\S*https?://\S+")
 _FRESH = timedelta(days=90)
@@ -280,7 +281,8 @@ def _is_repeated(group: Sequence[_Mention]) -> bool:
 
 def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Callable[[str], Trajectory]) -> Candidate:
     """Make a rule of the mention that is most like the other early ones, so that later ones do not change it."""
-    early = [each for each in group if len(each.words) > 2][:MIN_SESSIONS] or group[:MIN_SESSIONS]
+    clear = [each for each in group if len(each.words) > 2 and not _PRONOUN.search(each.clause)]
+    early = (clear or group)[:MIN_SESSIONS]
     chosen = max(early, key=lambda one: sum(jaccard(one.words, each.words) for each in early))
     cited = list({each.outline.trajectory_id: each for each in (chosen, *group)}.values())
     origins = FieldOrigins(load=trajectory_of)

@@ -272,7 +272,7 @@ _AT_HAND = (
     "message|method|one|option|page|part|plan|point|pr|pull request|screenshot|section|segment|session|step|table|task|test)s?"
 )
 ONE_TIME = _any(
-    r"https?://|(?<!\w)#\d|\boption \w\b",
+    r"https?://|\]\(|(?<!\w)#\d|\boption \w\b",
     r"\b(?:bullet|direction|issue|item|line|number|option|part|phase|point|pr|step|task)s? ?[#\d]",
     r"\b(?:anymore|at this (?:point|stage|time)|currently|for now|for the moment|in (?:that|this) case|just this once|"
     r"right now|temporar\w+|this time|today|tomorrow|tonight|yet)\b",
@@ -303,6 +303,7 @@ _QUESTION = _any(
 _DEICTIC = _any(
     rf"^(?:\W*(?:also|and|but|no|ok|so|then|yes)\b,? )*(?:he|it|it's|same|she|that|that's|these|they|this(?! {_PLACE})|those|"
     r"それ|これ|あれ)\b",
+    rf"^(?:please )?\w+ (?:it|that|them|these|this|those)\b(?! {_PLACE})",
     r"^[^,;:–—]*\b(?:always|don'?t|never|not|only|stop) (?:\w+ ){1,2}?(?:it|that|them|these|this|those)"
     r"(?:\W*$|[,.;!] | (?:again|and|any|anywhere|as|at|because|but|by|either|every|for|from|if|"
     r"in|into|like|on|since|so|to|too|unless|when|with)\b)",
@@ -387,9 +388,13 @@ _INTERJECTION = re.compile(
 )
 
 
+_HOME = re.compile(r"((?:/Users|/home|\\Users)[/\\])[^/\\\s`'\"]+")
+
+
 def rule_of(statement: str) -> str:
-    """Return a statement as a rule: without the "no," in front, with a capital and a full stop."""
+    """Return a statement as a rule: without the "no," in front and the person's name in paths, with a capital and a full stop."""
     rule = _INTERJECTION.sub("", " ".join(statement.split())).strip()
+    rule = _HOME.sub(r"\1name", rule)
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
         return statement

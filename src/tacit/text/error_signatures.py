@@ -68,6 +68,11 @@ _SHOWN_FAILURE = re.compile(
     r"[Bb]uild failed|No such file or directory$|[Pp]ermission denied",
     re.MULTILINE,
 )
+_TRANSIENT = re.compile(
+    r"timed? ?out|temporar|could not resolve host|connection (?:reset|refused)|network is unreachable|too many requests|"
+    r"rate limit|\b50[234]\b|could not get lock|index\.lock",
+    re.IGNORECASE,
+)
 _HERE = "\x00"  # keeps a name from being masked
 _NO_MODULE = re.compile(
     r"(?:No module named|Cannot find module|there is no package called|cannot load such file --) "
@@ -119,6 +124,11 @@ def telling_lines(output: str) -> list[str]:
 def masked_line(line: str) -> str:
     """Return one line without what differs from run to run."""
     return _signature(_clean(line))
+
+
+def may_pass(signature: str) -> bool:
+    """Whether an error is of a kind that may pass by itself."""
+    return _TRANSIENT.search(signature) is not None
 
 
 def shows_failure(output: str) -> bool:

@@ -20,6 +20,7 @@ from tacit.learn.mining.effect_conditions import known_facts
 from tacit.learn.mining.units import Group, Unit, Units, units_of
 from tacit.learn.values import EMAIL
 from tacit.learn.wording import code, shorten
+from tacit.text.error_signatures import error_signature, may_pass
 from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
@@ -244,11 +245,11 @@ def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tup
     """Return errors of these tools that occurred in several attempts, the most frequent first, each with its spans."""
     met: dict[tuple[str, str], list[Span]] = {}
     for outline in study.group.outlines:
-        for failure in outline.course.failures if outline.course else ():
-            if failure.call in tools and not failure.passing:
-                met.setdefault((failure.call, failure.signature), []).append(
-                    Span(outline.trajectory_id, failure.step, "observation")
-                )
+        for call in outline.calls:
+            signature = error_signature("\n".join(call.lines)) if call.worked is False and call.tool in tools else ""
+            if signature and not may_pass(signature):
+                span = Span(outline.trajectory_id, call.step, "observation")
+                met.setdefault((call.tool, signature), []).append(span)
     found = []
     for (tool, signature), spans in met.items():
         attempts = {span.trajectory_id for span in spans}
