@@ -392,7 +392,7 @@ _HOME = re.compile(r"((?:/Users|/home|\\Users)[/\\])[^/\\\s`'\"]+")
 
 
 def rule_of(statement: str) -> str:
-    """Return a statement as a rule: without the "no," in front and the person's name in paths, with a capital and a full stop."""
+    """Return a statement as a rule: without the "no," in front, without the person's name in paths, and with a full stop."""
     rule = _INTERJECTION.sub("", " ".join(statement.split())).strip()
     rule = _HOME.sub(r"\1name", rule)
     rule = re.sub(r"[.!]+$", "", rule)

@@ -87,6 +87,8 @@ def test_standing_rule_is_heard_whole(message: str) -> None:
         "Don't include the header in this PR",
         "Don't do that.",
         "stop doing that",
+        "Fix this so that it always holds.",
+        "`load` in [a.ts](src/a.ts) must always check the key",
         "stop",
         "you always forget the semicolon",
         "毎回エラーになる",
@@ -204,6 +206,7 @@ def test_objections_are_rules_and_refusals_after_work() -> None:
         ("never push!!!", "Never push."),
         ("`make check` if you are done", "`make check` if you are done"),
         ("npmは使わないで", "npmは使わないで"),
+        ("never write /home/ann/notes", "Never write /home/name/notes."),
     ],
 )
 def test_rule_keeps_the_persons_words_and_sense(statement: str, rule: str) -> None:
