@@ -14,7 +14,7 @@ from tacit.domain.extension import Extension, HistoryEvent
 from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
-from tacit.evidence.lift import Lift, lift
+from tacit.evidence.control_runs import Lift, lift
 from tacit.evidence.reliability import reliability, votes
 from tacit.store import Store
 

@@ -31,7 +31,7 @@ from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, 
 from tacit.domain.skill import RULE_KINDS, Kind
 from tacit.domain.stored import StoredVersion
 from tacit.evidence import control_runs
-from tacit.evidence.lift import lift
+from tacit.evidence.control_runs import lift
 from tacit.evidence.reliability import votes
 from tacit.evidence.statistics import Drop, EProcess, Faded, wilson
 from tacit.store import Store

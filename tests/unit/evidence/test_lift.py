@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.evidence import Effort, Evidence, Following, Grade, Outcome
-from tacit.evidence.lift import (
+from tacit.evidence.control_runs import (
     LEAST_RUNS,
     Arms,
     Lift,

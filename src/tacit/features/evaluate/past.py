@@ -28,7 +28,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.evidence.attribution import is_met
-from tacit.evidence.runs import fits
+from tacit.evidence.friction import fits
 from tacit.features.evaluate.estimates import Estimate, bootstrap
 from tacit.text.shell import shell_text
 from tacit.text.tool_calls import Effect, operations_of

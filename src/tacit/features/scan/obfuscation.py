@@ -12,8 +12,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import all_segments, hidden_segments
 from tacit.gate.checks.dangerous_commands import dangerous_commands
-from tacit.gate.checks.rules import Rule, apply, rule
-from tacit.gate.checks.text_segments import TextSegment
+from tacit.gate.checks.text_segments import Rule, TextSegment, apply, rule
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 

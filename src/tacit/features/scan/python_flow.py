@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.hosts import HostKind, addresses_in
-from tacit.gate.checks.secret_flows import SECRET_PLACES
+from tacit.gate.checks.secret_flows import SECRET_PLACES, HostKind, addresses_in
 from tacit.gate.checks.text_segments import TextSegment
 
 SIZE_MAX = 300_000

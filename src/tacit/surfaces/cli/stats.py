@@ -15,8 +15,7 @@ from tacit.domain.evidence import Following
 from tacit.domain.holdout import CHANCE_MOST
 from tacit.domain.identity import plain
 from tacit.domain.stored import Counts
-from tacit.evidence.control_runs import MeasuredLift
-from tacit.evidence.lift import LEAST_RUNS, Lift, LiftDifference, Measure
+from tacit.evidence.control_runs import LEAST_RUNS, Lift, LiftDifference, Measure, MeasuredLift
 from tacit.evidence.skill_history import SkillRecord
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow
