@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.cards.card import Backport, Card, CardEvent, Signal, SignalKind
-from tacit.features.cards.card import Recommendation
+from tacit.features.cards.card import Backport, Card, CardEvent, Recommendation, Signal, SignalKind
 from tacit.features.cards.card_records import FILES, entry_of, line_of
 from tacit.features.cards.folder import CardFolder
 from tests.unit.features.cards.making import World

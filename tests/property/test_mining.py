@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.candidate import Candidate
@@ -73,7 +73,6 @@ def pools(draw: st.DrawFn) -> list[tuple[Trajectory, Assessment]]:
 
 
 Pool = Sequence[tuple[Trajectory, Assessment]]
-LIGHT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def mined(pool: Pool) -> list[Candidate]:
@@ -92,7 +91,6 @@ def fingerprint(candidates: Iterable[Candidate]) -> list[str]:
     return [digest(candidate) for candidate in candidates]
 
 
-@LIGHT
 @given(pools())
 def test_nothing_comes_from_attempts_that_are_no_verified_success(pool: Pool) -> None:
     doubted = [(trajectory, FAILED if known is WORKED else known) for trajectory, known in pool]
@@ -102,7 +100,6 @@ def test_nothing_comes_from_attempts_that_are_no_verified_success(pool: Pool) ->
         assert succeeded.issuperset(candidate.provenance.trajectory_ids)
 
 
-@LIGHT
 @given(pools())
 def test_every_part_rests_on_places_that_exist_and_steps_on_calls_that_worked(pool: Pool) -> None:
     taken = {(trajectory.id, step.index): step for trajectory, _ in pool for step in trajectory.steps}
@@ -126,7 +123,6 @@ def test_every_part_rests_on_places_that_exist_and_steps_on_calls_that_worked(po
             assert not step.tool or all(each.tool == step.tool and not each.failed for each in own)
 
 
-@LIGHT
 @given(pools())
 def test_skills_stay_small_and_have_names_of_their_own(pool: Pool) -> None:
     candidates = general(mined(pool))
@@ -147,7 +143,6 @@ def test_skills_stay_small_and_have_names_of_their_own(pool: Pool) -> None:
                 assert slot in parameters or f"{{{slot}}}" in typed
 
 
-@LIGHT
 @given(pools())
 def test_the_same_attempts_give_the_same_candidates(pool: Pool) -> None:
     assert fingerprint(mined(pool)) == fingerprint(mined(pool))
@@ -176,7 +171,7 @@ def test_another_process_with_other_hashes_gives_the_same_candidates() -> None:
     assert len(told.pop().split()) >= 4
 
 
-@settings(LIGHT, max_examples=12)
+@settings(max_examples=12)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_capture_changes_no_condition_step_or_cue(chance: Any) -> None:
     """Which attempts serve as examples, and whose spans are named, follows the order; what is said does not."""
@@ -205,7 +200,6 @@ FIRST = ["Yusuf", "Mei", "Ivan", "Amara", "Lucas", "Noor"]
 LAST = ["Rossi", "Patel", "Kovacs", "Silva", "Brown", "Haddad"]
 
 
-@LIGHT
 @given(
     st.lists(st.tuples(st.integers(1000, 9999), st.integers(0, 5), st.integers(0, 2)), min_size=3, max_size=6,
              unique_by=(lambda one: one[0], lambda one: one[1])),

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
@@ -18,8 +18,6 @@ from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.ingest import READERS, read, redacted
 from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.text.redaction import redact, redact_value
-
-COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=12)
 values = st.recursive(
@@ -82,7 +80,6 @@ def ids(trajectories: list[Trajectory]) -> list[str]:
     return [trajectory.id for trajectory in trajectories]
 
 
-@COMMON
 @given(openings, st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(opening: bytes, data: bytes) -> None:
     trajectories, problems = outcome(opening + data)
@@ -90,14 +87,12 @@ def test_any_bytes_are_read_or_refused(opening: bytes, data: bytes) -> None:
     assert all(problems)
 
 
-@COMMON
 @given(openings, st.lists(values | almost, max_size=5))
 def test_any_json_lines_are_read_or_refused(opening: bytes, lines: list[Any]) -> None:
     trajectories, _ = outcome(opening + b"".join(map(as_line, lines)))
     assert all(canonical(trajectory).decode("utf-8") for trajectory in trajectories)
 
 
-@COMMON
 @given(st.lists(almost, min_size=1, max_size=4), st.data())
 def test_a_file_cut_off_anywhere_is_read_or_refused(lines: list[Any], data: st.DataObject) -> None:
     whole = b'{"type":"queue-operation","sessionId":"s"}\n' + b"".join(map(as_line, lines))
@@ -107,7 +102,6 @@ def test_a_file_cut_off_anywhere_is_read_or_refused(lines: list[Any], data: st.D
     assert all(problems)
 
 
-@COMMON
 @given(openings, st.lists(almost, max_size=5))
 def test_reading_twice_gives_the_same(opening: bytes, lines: list[Any]) -> None:
     content = opening + b"".join(map(as_line, lines))
@@ -116,7 +110,6 @@ def test_reading_twice_gives_the_same(opening: bytes, lines: list[Any]) -> None:
     assert first[1] == second[1]
 
 
-@COMMON
 @given(almost)
 def test_any_document_in_memory_is_read_or_refused(document: Any) -> None:
     problems: list[InvalidTrajectory] = []
@@ -177,7 +170,6 @@ def last_words(trajectories: list[Trajectory]) -> dict[Any, str]:
     return {(each.session_id, each.started_at, each.task.text): each.id for each in trajectories}
 
 
-@settings(COMMON, max_examples=60)
 @given(events)
 def test_a_log_read_in_two_halves_gives_what_it_gives_at_once(happened: list[tuple[str, str]]) -> None:
     """Wherever it is cut: attempts that were open there are given again, and the later word on an attempt counts."""
@@ -199,7 +191,6 @@ texts = st.text(st.characters(codec="utf-8"), max_size=30)
 arguments = st.dictionaries(texts, texts | st.integers(-(2**63), 2**63 - 1) | st.booleans(), max_size=3)
 
 
-@COMMON
 @given(st.lists(st.tuples(texts, arguments, texts), min_size=1, max_size=4))
 def test_what_a_valid_document_says_arrives_unchanged(turns: list[tuple[str, dict[str, Any], str]]) -> None:
     steps = [
@@ -215,7 +206,6 @@ def test_what_a_valid_document_says_arrives_unchanged(turns: list[tuple[str, dic
     assert [(step.text, step.arguments, step.observation) for step in trajectory.steps] == turns
 
 
-@COMMON
 @given(st.lists(st.sampled_from(["one", "two", "three"]), min_size=1, max_size=6), st.sets(st.integers(0, 6)))
 def test_damaged_lines_cost_only_themselves(tasks: list[str], damaged: set[int]) -> None:
     lines = [
@@ -253,7 +243,6 @@ maybe_leaky = st.builds(
 )
 
 
-@COMMON
 @given(pieces, st.lists(maybe_leaky, max_size=20))
 def test_asking_about_many_steps_at_once_misses_no_secret(task: str, steps: list[Step]) -> None:
     clean, _ = redacted(Trajectory(task=Task(text=task), steps=tuple(steps)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tacit.api import Tacit
@@ -129,7 +129,6 @@ def turned(before: Selection, after: Selection) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=120)
 @given(libraries(scope=HERE, status=Status.TRIAL), contents(), ASKED, STATES, st.booleans())
 def test_one_more_skill_never_turns_two_others_that_were_not_reported_as_tied(held, more, text, state, by_meaning):
     assume(more.name not in {each.content.name for each in held})

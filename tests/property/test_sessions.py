@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.api import Tacit
@@ -48,7 +48,6 @@ def perform(store: Store, done: list[tuple[str, str, str, str]]) -> dict[str, tu
     return written
 
 
-@settings(max_examples=60, deadline=None)
 @given(deeds)
 def test_nothing_leaks_into_another_session_or_to_another_agent(done: list[tuple[str, str, str, str]]) -> None:
     store = open_store(":memory:")
@@ -65,7 +64,6 @@ def test_nothing_leaks_into_another_session_or_to_another_agent(done: list[tuple
     store.close()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(AGENTS), st.text(max_size=60), st.integers(0, 30)), max_size=30),
     st.integers(40, 120),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
@@ -135,7 +135,6 @@ def test_same_input_gives_the_same_candidates(trajectory: Trajectory, known: Ass
     assert distil(trajectory, known) == distil(trajectory, known)
 
 
-@settings(max_examples=300)
 @given(trajectories())
 def test_filling_the_parameters_in_gives_the_original_arguments(trajectory: Trajectory) -> None:
     actions = tool_calls(trajectory)

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from operator import itemgetter
 
 from tacit.domain.errors import NotFound
@@ -112,9 +113,16 @@ def _obeyed(trajectory: Trajectory) -> str:
             heard.add(step.text, "", trusted=True)
         for text in (step.observation, step.text if step.role is Role.CONTEXT else ""):
             for shown in _windows(text):
-                if directive_in(shown) and (found := findings_against_quoting(shown)):
-                    heard.add(shown, found[0].message, trusted=False)
+                if danger := _danger_in(shown):
+                    heard.add(shown, danger, trusted=False)
     return ""
+
+
+@lru_cache(maxsize=4096)
+def _danger_in(shown: str) -> str:
+    """Return what the checks find dangerous in a window; attempts show the same texts, and a cycle gathers them often."""
+    found = findings_against_quoting(shown) if directive_in(shown) else []
+    return found[0].message if found else ""
 
 
 def _windows(text: str) -> Iterator[str]:

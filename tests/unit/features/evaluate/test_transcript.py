@@ -22,6 +22,7 @@ from tacit.features.evaluate.suite import ARMS, Suite
 from tacit.features.evaluate.suites.everyday import EverydaySuite
 from tacit.features.evaluate.suites.next_call import NextCallSuite
 from tacit.features.evaluate.transcript import RunTranscript, format_call, read_transcript, shorten
+from tests.lengths import spread
 from tests.raising import raises
 from tests.unit.features.evaluate.flats import Flats
 from tests.unit.features.evaluate.suites.test_next_call import TOOLS, solved_attempt
@@ -253,7 +254,7 @@ def pieces(secret: str, result: str) -> list[str]:
 @pytest.mark.parametrize(("frame", "secret"), SECRETS)
 def test_wherever_a_call_is_cut_no_piece_of_a_secret_is_left(frame: str, secret: str) -> None:
     text = frame.format(secret)
-    for offset in range(170):
+    for offset in spread(range(170), 45):
         text_seen = [
             format_call("bash", {"command": f"{'a' * offset} {text}"}),
             format_call("bash", {"note": "b" * 40, "command": f"{'a b ' * (offset // 4)}{text}"}),
@@ -267,7 +268,7 @@ def test_wherever_a_call_is_cut_no_piece_of_a_secret_is_left(frame: str, secret:
 @pytest.mark.parametrize(("frame", "secret"), SECRETS)
 def test_wherever_a_long_text_is_cut_no_piece_of_a_secret_is_left(frame: str, secret: str, length: int) -> None:
     text = frame.format(secret)
-    for offset in range(length - len(text) - 2, length + 2, 3):
+    for offset in spread(range(length - len(text) - 2, length + 2), 8):
         # Blanks become one, so that the very place of the cut would be told.
         padded = f"{' ' * offset}{text} and more{' ' * 20_000}"
         for text_seen in (
