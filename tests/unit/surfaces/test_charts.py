@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
-from tacit.evidence.lift import Lift, LiftDifference, Measure
+from tacit.evidence.control_runs import Lift, LiftDifference, Measure
 from tacit.surfaces.cli.charts import Axis, ChartRow, draw
 from tacit.surfaces.cli.report import to_json
 from tacit.surfaces.cli.stats import _lift_fields, _points
