@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tacit.domain.skill import Case, Condition, Parameter, Pitfall, SkillContent
+from tacit.text.facts import SAYS, TASK
 
-TASK = "task"
-SAYS = "says"
-"""The key of what an answer says in plain sentences, as `text.facts` names it."""
 _THE_TASK = "the task"
 _CODE = "`([^`\n]*)`"
 _WHO = rf"(?:{_CODE}|(?P<task>the task))"
