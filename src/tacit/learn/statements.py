@@ -195,14 +195,18 @@ _START = (
     r"wait|yeah|yes)\b,? )(?:please )?"
 )
 """Where a clause begins."""
-_PLACE = r"(?:project|repo|repository|code ?base|team|company|package|app|monorepo)"
-_HERE = rf"(?:(?:in|for|across) (?:this|our|the|my) (?:whole |entire )?{_PLACE}\b|\bthis {_PLACE}\b|\bhere\b|\bour\b)"
+_PLACE = r"(?:project|repo|repository|code ?base|team|company|monorepo)"
+_HERE = rf"(?:(?:in|for|across) (?:this|our|the|my) (?:whole |entire )?{_PLACE}\b|\bthis {_PLACE}\b|\bhere\b)"
 _BAN = r"(?:do not|don'?t|never|must not|mustn'?t|should not|shouldn'?t|no need to|avoid)"
-_ALL = r"(?:all|any|anything|anywhere|at all|each|ever|every|everything|everywhere|only|unless|without asking)"
+_ALL = r"(?:any|anything|anywhere|at all|each|ever|every|everything|everywhere|unless|without asking)"
+_SPOILS = r"(?:breaks?|causes?|clutters?|confuses?|costs?|makes?|ruins?|wastes?)\b"
 _REASON = (
-    r"(?:because|since|otherwise|so that|as (?:i|it|that|the|they|this|we)\b|"
-    r"that (?:breaks?|causes?|clutters?|confuses?|costs?|is|makes?|ruins?|wastes?)\b|"
-    r", (?:i|it|it's|that|that's|they|this|we)\b)"
+    rf"(?:because|since|otherwise|so that|as (?:i|it|that|the|they|this|we)\b|that (?:is|{_SPOILS})|"
+    rf", (?:it|that|they|this) (?:just |only )?{_SPOILS})"
+)
+_AGENTS_DOING = (
+    "(?:add|apologiz|ask|assum|chang|comment|committ|creat|delet|edit|explain|generat|guess|hard-?cod|import|invent|"
+    "mak|mock|open|print|push|putt|remov|rewrit|runn|summariz|touch|us|wrapp|writ)ing"
 )
 _RULE = _any(
     rf"{_START}(?:you |we )?(?:should |must |have to |need to )?(?:always|never)(?: ever)? {_VERB}\b",
@@ -212,8 +216,9 @@ _RULE = _any(
     r"\b(?:must|shall|should) only ever\b",
     r"\b(?:is|are) never (?!\w+ed\b)[^,;]{3,60}[,;] ?(?:only|but)\b",
     r"\b(?:from now on|from here on|from this point on|going forward|henceforth)\b",
-    r"^(?:please |and |so |ok,? )*(?:any ?time|each time|every ?time|in (?:the )?future|next time|whenever)\b[^?]{6,}$",
-    r"\b(?:at all times|in (?:the )?future|next time|whenever possible|where(?:ver)? possible)\W*$",
+    r"^(?:please |and |so |ok,? )*(?:any ?time|each time|every ?time|in (?:the )?future|next time|whenever)\b(?:[^,?]{3,80},)? "
+    rf"(?:always |just |never |please )*(?:let me|make sure|{_BAN}|{_VERB}|you (?:have to|must|need to|should))\b",
+    rf"^(?:please )?(?:{_BAN} \w+|{_VERB}) .{{3,}}\b(?:at all times|in (?:the )?future|next time)\W*$",
     rf"{_START}{_VERB} [^.]{{3,80}}\b(?:whenever|where(?:ver)?) possible\b",
     rf"^(?:after|before|when|while) \w+ing [^,]{{2,60}}, (?:please )?(?:{_VERB}|{_BAN}|always)\b",
     rf"{_START}always (?!\w+(?:s|ed|ing)\b)[\w@./`-]{{1,40}},? (?:please|{_HERE})",
@@ -224,7 +229,7 @@ _GENERAL_BAN = _any(
     rf"{_START}{_BAN} (?:\w+ ){{0,2}}?\w+ (?:[^.;]{{0,60}} )?{_ALL}\b",
     rf"{_START}(?:do not|don'?t) ever \w",
     rf"{_START}{_BAN} {_VERB}\b.{{2,120}}{_REASON}",
-    rf"{_START}(?:quit|stop) (?!\w+ing (?:it|now|that|there|this)\b)\w{{2,}}ing \w",
+    rf"{_START}(?:quit|stop) {_AGENTS_DOING} (?!it\b|now\b|that\b|there\b|this\b)\w",
     rf"\b{_VERB} only .{{3,120}}\b(?:instead of|never|not|rather than)\b",
     rf"{_START}only {_VERB} .{{0,120}}\b(?:after|if|instead of|not|rather than|when)\b",
     rf"{_START}{_VERB} \S.{{2,60}}(?:, not|\b(?:instead of|over|rather than))\b.{{2,60}}{_REASON}",
@@ -235,8 +240,8 @@ _CUSTOM = _any(
     rf"{_START}we (?:always|do not|don'?t|never|only)(?: ever)? {_VERB}\b",
     rf"{_START}we (?:{_VERB}|require) .{{2,100}}(?:{_HERE}|\bnot\b|\binstead of\b|\brather than\b)",
     rf"{_START}use \S.{{1,80}}{_HERE}",
-    rf"{_HERE},? (?:always|never|only|please|we|you)\b",
-    rf"\b(?:this|our|the) {_PLACE} (?:always |does not |doesn'?t |never |only )?(?:follow|keep|prefer|require|use)s?\b",
+    rf"\b(?:in|for|across) (?:this|our) {_PLACE},? (?:always|never|only|please|we|you)\b",
+    rf"\b(?:this|our) {_PLACE} (?:always |does not |doesn'?t |never |only )?(?:follow|keep|prefer|require|use)s?\b",
     rf"\b(?:my|our|(?:the|this) {_PLACE}'s) (?:\w+ )?(?:convention|guideline|policy|rule|standard|style)s? "
     r"(?:are|for|is|says?)\b",
     r"\b(?:is|are) (?:our|the) (?:\w+ )?(?:convention|policy|rule|standard)\b",
@@ -244,7 +249,7 @@ _CUSTOM = _any(
 """A custom of a place."""
 _TASTE = _any(
     r"\bI (?:always |generally |much |really |strongly |usually |would |'d )*prefer "
-    r"(?!the (?:first|last|second|third)|[a-z]\b|#|\d|approach|direction|it\b|option|that|this)",
+    r"(?!the (?!.*\b(?:instead of|over|rather than)\b)|[a-z]\b|#|\d|approach|direction|it\b|option|that|this)",
     r"\bI(?:'d)? (?:always|generally|never|usually) (?:like|prefer|want)\b",
     r"\bI (?:can'?t stand|dislike|hate) (?!it\b|that|this)",
     r"\bI (?:do not|don'?t) (?:like|want) (?:you (?:to )?|\w+ing\b)",
@@ -277,6 +282,8 @@ ONE_TIME = _any(
     r"\b(?:anymore|at this (?:point|stage|time)|currently|for now|for the moment|in (?:that|this) case|just this once|"
     r"right now|temporar\w+|this time|today|tomorrow|tonight|yet)\b",
     r"\bbefore (?:you|we) (?:continue|proceed|reply|start)\b",
+    r"\b(?:do not|don't) (?:change|do|edit|fix|implement|make|modify|touch|write) any"
+    r"(?:thing\b(?! in\b)|\b.{0,20}\b(?:change|code|file)s?\b)",
     rf"\b(?:current|that|these|this|those) {_AT_HAND}\b",
     rf"\b(?:the|your) (?:above|first|last|next|other|previous|second|third) {_AT_HAND}\b",
     r"まず|とりあえず|今回|一旦|这次|暂时|diesmal|erstmal|vorerst|pour l'instant|por ahora|esta vez|пока",
