@@ -72,7 +72,7 @@ def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
     assert (report.model.spent.calls, report.model.remarks, report.model.stopped) == (3, (), False)
     assert [verdict.name for verdict in report.held] == [
         "add-column-by-migration",
-        "run-sync-before-manage-py-makemigration",
+        "run-python3-manage-py-sync-for-manage-py-makemigration",
         "refresh-revision-chain-before-migration",
     ]
     worded, as_mined, proposed = (loop.version(verdict.version_id).version for verdict in report.held)
@@ -144,7 +144,7 @@ def test_what_another_process_learned_meanwhile_is_neither_asked_about_nor_kept_
         model = Overtaken(other)
         loop.learn(model=model)
         asked = [prompt.instructions.startswith("You improve the wording") for prompt in model.asked]
-        assert asked.count(True) == 2  # the skills of the first session, begun before
+        assert asked.count(True) == 1  # the procedure of the first session, begun before
         assert not any(stored.version.provenance.model for stored in loop.skills())
         assert loop.archive.verify() == []
 
@@ -172,7 +172,7 @@ def test_where_a_limit_is_reached_the_rest_is_as_it_was_mined_and_a_remark_says_
 
 
 def test_words_stay_when_the_same_is_learned_again_without_a_model():
-    loop = learned(migration(), other_column(), model=ScriptedModel([WORDS, NONE, WORDS, *[NONE] * 5]))
+    loop = learned(migration(), other_column(), model=ScriptedModel([WORDS, WORDS, *[NONE] * 6]))
     before = loop.version("add-column-by-migration").version
     loop.capture(other_column("sent_at", "letters"))
     report = loop.learn()

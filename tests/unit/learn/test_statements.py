@@ -30,6 +30,8 @@ def standing(message: str, *before: dict[str, Any]) -> list[str]:
         "From now on write the changelog in German.",
         "Next time you change the schema, let me look at it first.",
         "Every time you finish a task, run make check.",
+        "Whenever you change the schema, regenerate the client.",
+        "Don't use npm here, we use pnpm.",
         "Tests must never depend on the clock.",
         "Minor releases are never urgent, only security fixes are.",
         "When writing tests, use fakes rather than mocks.",

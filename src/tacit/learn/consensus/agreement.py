@@ -147,7 +147,6 @@ OPTIONAL = 0.25
 """Share of the attempts, at least two, from which a step is included."""
 _MIN_REQUIRED = 2
 _MAX_PITFALLS = 8
-_PITFALLS = "## Pitfalls"
 
 
 def consensus(
@@ -250,7 +249,7 @@ class _Maker:
         for number, (_, places) in enumerate(queries):
             self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
-        body = self._decisive_notes(failed) if len(self.sources) >= ENOUGH else _without_pitfalls(newest.body)
+        body = self._decisive_notes(failed) if len(self.sources) >= ENOUGH else ""
         return dataclasses.replace(
             newest,
             name=title.name,
@@ -391,43 +390,6 @@ class _Maker:
             pitfall = Pitfall(text=text, kind="missing step", step=step, count=lacking.without)
             found.append((pitfall, [*self._spans(self.columns[lacking.column]), *lacking.spans]))
         found += [(habit.pitfall, habit.spans) for habit in failure_habits(self.columns, failed, self.sources)]
-        found += self._fixed_error_pitfalls()
         for number, (_, spans) in enumerate(found[:_MAX_PITFALLS]):
             self.field_origins.add_spans(f"pitfalls.{number}", spans)
         return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])
-
-    def _fixed_error_pitfalls(self) -> list[tuple[Pitfall, Sequence[Span]]]:
-        """Return errors that successful attempts met and fixed, the most frequent first."""
-        seen: dict[str, dict[int, Sequence[Span]]] = {}
-        for at, source in enumerate(self.sources):
-            content, grounding = source.candidate.content, source.candidate.provenance.grounding
-            pitfall_texts = [(line, grounding.get("body", ())) for line in _pitfall_lines(content.body)]
-            pitfall_texts += [
-                (known.text, grounding.get(f"pitfalls.{i}", ())) for i, known in enumerate(content.pitfalls)
-            ]
-            for text, spans in pitfall_texts:
-                if spans:
-                    seen.setdefault(self._with_parameters(text, at), {})[at] = spans
-        ordered = sorted(seen.items(), key=lambda entry: -len(entry[1]))
-        return [
-            (
-                Pitfall(text=text, kind="mended error", step=self._pitfall_step(text), count=len(by)),
-                [span for spans in by.values() for span in spans],
-            )
-            for text, by in ordered
-        ]
-
-    def _pitfall_step(self, text: str) -> int | None:
-        """Return the step that a pitfall text begins with."""
-        commands = [local(shown_command(entry.step.arguments)) for entry in self.steps]
-        return next((at for at, command in enumerate(commands) if command and text.startswith(f"`{command}`")), None)
-
-
-def _pitfall_lines(body: str) -> list[str]:
-    section = body.partition(_PITFALLS)[2].partition("\n## ")[0]
-    return [line[2:] for line in section.splitlines() if line.startswith("- ")]
-
-
-def _without_pitfalls(body: str) -> str:
-    before, _, after = body.partition(_PITFALLS)
-    return (before + after.partition("\n## ")[2]).strip()
