@@ -28,7 +28,9 @@ _HEX = re.compile(r"[0-9a-f]{7,}")
 _FORMATTERS = frozenset({"gofmt", "goimports", "rustfmt"})
 _ALIASES = {"python3": "python", "pip3": "pip", "docker-compose": "docker compose", "nodejs": "node"}
 _PROGRAM = re.compile(r"[\w./~@+-]*[A-Za-z][\w./@+-]*")
-_MODES = frozenset("--check --fix --write -w --dry-run --list -l --diff --verify --update -u --abort --continue --skip".split())
+_MODES = frozenset(
+    "--check --fix --write -w --dry-run --list -l --diff --verify --update -u --abort --continue --skip".split()
+)
 """Options that make another command of it: a check, a repair, the end of something begun."""
 _PLACE = re.compile(r"[/\\]|^\.{1,2}$|\.\w{1,5}$|^\$")
 
@@ -141,7 +143,13 @@ def _subcommands(name: str, rest: tuple[str, ...]) -> tuple[list[str], list[str]
         elif word.startswith("-") and word != "-":
             skip = word in valued
             is_open = is_open and (not words or skip)
-        elif is_open and len(words) < most and _WORD.fullmatch(word) and not _PLACE.search(word) and not _HEX.fullmatch(word):
+        elif (
+            is_open
+            and len(words) < most
+            and _WORD.fullmatch(word)
+            and not _PLACE.search(word)
+            and not _HEX.fullmatch(word)
+        ):
             words.append(word)
             is_open = word not in TAKES_NAMES
         else:

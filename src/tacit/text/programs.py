@@ -136,15 +136,20 @@ LAUNCHERS = frozenset({"npx", "bunx", "uvx", "tsx", "ts-node"})
 LAUNCHER_VALUED = frozenset("--from --with --python -p --package --spec -n --name".split())
 """Flags of runners and launchers with a value."""
 DATA_PROGRAMS = frozenset(
-    "grep egrep fgrep rg ag sed awk cat bat head tail less more ls find fd wc sort uniq cut tr nl tree stat file du df ps which "
-    "whereis type diff cmp jq yq xxd od strings cp mv rm mkdir rmdir touch chmod chown ln tar zip unzip ssh scp rsync curl wget "
-    "python python3 node ruby perl php deno sqlite3 psql mysql redis-cli tee xargs open code pgrep pkill lsof date basename "
-    "dirname realpath readlink osascript gofmt goimports rustfmt tmux sh bash zsh pwsh powershell man kill tsx ts-node".split()
+    "grep egrep fgrep rg ag sed awk cat bat head tail less more ls find fd wc sort uniq cut tr nl tree stat file du df ps "
+    "which whereis type diff cmp jq yq xxd od strings cp mv rm mkdir rmdir touch chmod chown ln tar zip unzip ssh scp rsync "
+    "curl wget python python3 node ruby perl php deno sqlite3 psql mysql redis-cli tee xargs open code pgrep pkill lsof date "
+    "basename dirname realpath readlink osascript gofmt goimports rustfmt tmux sh bash zsh pwsh powershell man kill tsx "
+    "ts-node".split()
 )
 """Programs whose words are data, never a subcommand."""
-NESTED_SUBCOMMANDS = frozenset("gh glab docker podman aws gcloud az kubectl nix npm pnpm yarn bun mise cargo just uv".split())
+NESTED_SUBCOMMANDS = frozenset(
+    "gh glab docker podman aws gcloud az kubectl nix npm pnpm yarn bun mise cargo just uv".split()
+)
 """Programs with subcommands of subcommands."""
-TAKES_NAMES = frozenset("install add i uninstall remove upgrade update get view require clone checkout switch commit push".split())
+TAKES_NAMES = frozenset(
+    "install add i uninstall remove upgrade update get view require clone checkout switch commit push".split()
+)
 """Subcommands that are followed by names."""
 SCAFFOLDING = frozenset(
     "cd pushd popd echo printf export unset set source . sleep true false : wait exit trap read local return shift alias pwd "

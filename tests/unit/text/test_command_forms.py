@@ -29,7 +29,7 @@ def test_form_of_a_line(line: str, forms: list[str]) -> None:
 
 def test_parts_of_a_form_are_kept_apart() -> None:
     (form,) = command_forms("cd web && CI=1 npx vitest run --coverage src/a.test.ts")
-    assert (form.goal, form.options, form.settings) == ("vitest run", {"--coverage"}, {"CI=1"})
+    assert (form.goal, form.options, form.settings) == ("vitest run", frozenset({"--coverage"}), frozenset({"CI=1"}))
     assert (form.targets, form.directory) == (("src/a.test.ts",), "web")
 
 
