@@ -218,6 +218,8 @@ _RULE = _any(
     r"\b(?:from now on|from here on|from this point on|going forward|henceforth)\b",
     r"^(?:please |and |so |ok,? )*(?:any ?time|each time|every ?time|in (?:the )?future|next time|whenever)\b(?:[^,?]{3,80},)? "
     rf"(?:always |just |never |please )*(?:let me|make sure|{_BAN}|{_VERB}|you (?:have to|must|need to|should))\b",
+    r"^(?:any ?time|each time|every ?time|whenever) you [^,?]{3,80}, (?:please )?"
+    r"(?!i\b|it\b|the\b)\w+[^s\W] (?:a|all|an|me|the|your)\b",
     rf"^(?:please )?(?:{_BAN} \w+|{_VERB}) .{{3,}}\b(?:at all times|in (?:the )?future|next time)\W*$",
     rf"{_START}{_VERB} [^.]{{3,80}}\b(?:whenever|where(?:ver)?) possible\b",
     rf"^(?:after|before|when|while) \w+ing [^,]{{2,60}}, (?:please )?(?:{_VERB}|{_BAN}|always)\b",
@@ -239,7 +241,7 @@ _GENERAL_BAN = _any(
 _CUSTOM = _any(
     rf"{_START}we (?:always|do not|don'?t|never|only)(?: ever)? {_VERB}\b",
     rf"{_START}we (?:{_VERB}|require) .{{2,100}}(?:{_HERE}|\bnot\b|\binstead of\b|\brather than\b)",
-    rf"{_START}use \S.{{1,80}}{_HERE}",
+    rf"{_START}(?:do not |don'?t )?use \S.{{1,80}}{_HERE}",
     rf"\b(?:in|for|across) (?:this|our) {_PLACE},? (?:always|never|only|please|we|you)\b",
     rf"\b(?:this|our) {_PLACE} (?:always |does not |doesn'?t |never |only )?(?:follow|keep|prefer|require|use)s?\b",
     rf"\b(?:my|our|(?:the|this) {_PLACE}'s) (?:\w+ )?(?:convention|guideline|policy|rule|standard|style)s? "
