@@ -59,10 +59,10 @@ def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
     why = f"\n\n**Why.** {reason}" if reason else ""
     return SkillContent(
         kind=Kind.LESSON,
-        name=_name(counted),
+        name=lesson_name(counted),
         description=f"{_subject(counted, fails)} {advice}. ({_support(counted)})",
         category="debugging",
-        tags=(f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.before else ())),
+        tags=lesson_tags(counted),
         steps=(step,),
         signature=counted.signature,
         body=f"**Problem.** {fails} fails.\n\n**Fix.** {advice[:1].upper()}{advice[1:]}.\n\n**Seen.** {seen}{why}",
@@ -99,7 +99,13 @@ def _advice(counted: CountedFix) -> str:
             return f"use {shown}"
 
 
-def _name(counted: CountedFix) -> str:
+def lesson_tags(counted: CountedFix) -> tuple[str, ...]:
+    """Return which call the lesson is about, and whether it is worth saying before the call."""
+    return (f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.before else ()))
+
+
+def lesson_name(counted: CountedFix) -> str:
+    """Return the name of the lesson: what to do, and for which call."""
     verb = {FixKind.EDIT: "correct", FixKind.RUN_FIRST: "run"}.get(counted.fix.kind, "use")
     what = counted.fix.what.rpartition(" → ")[2].replace("/", " ").replace("=", " ").split()
     return slug([verb, *what[:5], "for", *counted.goal.goal.replace("/", " ").split()[:4]])

@@ -25,8 +25,8 @@ from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, language, skill_usage
 from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.fix_lessons import fix_lesson
-from tacit.learn.fixes import FixCounter, SourcedCall
+from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags
+from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport, ModelReport
 from tacit.learn.like_runs import DraftMerger
 from tacit.learn.mining.candidates import is_mined
@@ -217,11 +217,16 @@ class LearningPass:
         """Yield what mends errors by the count of all sessions, as far as new attempts bear on it."""
         for counted in FixCounter((session, calls) for session, _, calls in sessions).fixes():
             cited = {call.trajectory_id for each in counted.mendings for call in (each.failed, each.again)}
-            if cited & waiting:
+            if cited & waiting or self._is_outdated(counted):
                 with suppress(TacitError):  # an attempt that was pruned or purged meanwhile
                     lesson = fix_lesson(counted, self._store.trajectory)
                     if lesson:
                         yield lesson
+
+    def _is_outdated(self, counted: CountedFix) -> bool:
+        """Whether the count now says otherwise when the lesson is to be shown."""
+        known = self._store.catalogue(name=lesson_name(counted), kinds={Kind.LESSON})
+        return any(set(each.version.content.tags) != set(lesson_tags(counted)) for each in known)
 
     def _keep_card_current(self, facts: Sequence[Fact]) -> None:
         """Propose the project's card once; an approved one then shows what the counts say now."""
