@@ -74,7 +74,7 @@ def record(store: Store, stored: StoredVersion) -> SkillRecord:
     )
 
 
-def life(store: Store, skill_id: str, extensions: Iterable[Extension] = ()) -> list[HistoryEvent]:
+def life(store: Store, skill_id: str, *, extensions: Iterable[Extension] = ()) -> list[HistoryEvent]:
     """Return everything that happened to a skill, oldest first; equal events in a row are grouped."""
     versions = store.versions(skill_id)
     events = [

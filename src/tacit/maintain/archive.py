@@ -37,7 +37,7 @@ class Archive:
     def life(self, reference: str) -> list[HistoryEvent]:
         """Return the history of a skill: versions, changes of status with their reasons, results, remarks."""
         store = self._context.store
-        return skill_history.life(store, queries.find(store, reference).skill.id, self._context.extensions)
+        return skill_history.life(store, queries.find(store, reference).skill.id, extensions=self._context.extensions)
 
     def records(self, references: Sequence[str] = ()) -> list[skill_history.SkillRecord]:
         """Return each skill's figures: of the named ones, or of all that may be recalled."""

@@ -421,7 +421,7 @@ def nominee_of(
         projects={request.source.identity, *projects} - {""},
         contradicted=_noted_contradiction(here, stored),
         local=[finding.message for finding in portability(content, request.source.local)],
-        ruling=ruling_of(content, request.source.local, request.model) if to is Level.GLOBAL else None,
+        ruling=ruling_of(content, request.source.local, model=request.model) if to is Level.GLOBAL else None,
     )
 
 

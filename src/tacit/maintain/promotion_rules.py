@@ -210,7 +210,7 @@ def is_trivial(content: SkillContent) -> bool:
 # --- does a content make sense in any project? ------------------------------------------------------------------------
 
 
-def ruling_of(content: SkillContent, local: ProjectFacts, model: LanguageModel | None = None) -> Ruling:
+def ruling_of(content: SkillContent, local: ProjectFacts, *, model: LanguageModel | None = None) -> Ruling:
     """Judge by rules, which look for ties to one project, and by a language model if there is one: both must agree.
 
     A model that does not answer, or not clearly, means no.

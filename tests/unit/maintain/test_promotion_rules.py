@@ -142,7 +142,7 @@ def test_nothing_becomes_global_without_a_judge_not_even_by_a_person() -> None:
 
 
 def ruled(made: SkillContent, *answers: dict[str, Any] | ModelOutage) -> Ruling:
-    return ruling_of(made, NO_PROJECT_FACTS, ScriptedModel(answers) if answers else None)
+    return ruling_of(made, NO_PROJECT_FACTS, model=ScriptedModel(answers) if answers else None)
 
 
 def test_rules_and_model_must_both_say_yes() -> None:
