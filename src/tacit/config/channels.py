@@ -4,7 +4,7 @@ One skill reaches one client one way, so that the agent never reads the same tex
 
 - `hook`: everything comes as context at the right moment. Nothing is exported.
 - `skill`: procedures are written as SKILL.md folders where the client looks for them; the rest comes by hook.
-- `mcp`: procedures wait until the agent asks for them; lessons, norms, preferences and facts come by hook.
+- `mcp`: procedures and lessons wait until the agent asks for them; norms, preferences and facts come by hook.
 
 Light on purpose: the hook reads it at every prompt.
 """
@@ -22,7 +22,7 @@ FILE = "channels.json"
 PUSHED = {
     HOOK: frozenset({"procedure", "lesson", "norm", "preference", "reference", "fact"}),
     SKILL: frozenset({"lesson", "norm", "preference", "reference", "fact"}),
-    MCP: frozenset({"lesson", "norm", "preference", "fact"}),
+    MCP: frozenset({"norm", "preference", "fact"}),
 }
 """Channel → the kinds that a hook may put before the agent by itself."""
 

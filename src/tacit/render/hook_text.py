@@ -5,6 +5,8 @@ Other kinds are shown as blocks (`context`). A line says one thing in at most 60
 
 from __future__ import annotations
 
+import re
+
 from tacit.domain.skill import Kind, SkillContent
 from tacit.text.safe_markdown import shown_line
 
@@ -12,14 +14,32 @@ LINE_CHARACTERS = 240
 LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 """Kinds that are shown as lines."""
 _DETAILS = " (`tacit skills show {}`)"
+_FIX = "**Fix.**"
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def hook_text(content: SkillContent) -> str:
     """Return the lines of a skill of one of the `LINE_KINDS`."""
     if content.kind is Kind.FACT:
         return "\n".join(filter(None, (shown_line(line) for line in content.body.splitlines())))
-    line = shown_line(content.description)
+    said, advice = shown_line(content.description), shown_line(_advice(content))
+    line = said if _holds(said, advice) else f"{said} {advice}"
     if len(line) <= LINE_CHARACTERS:
         return f"- {line}"
     more = _DETAILS.format(shown_line(content.name))
     return f"- {line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
+
+
+def _advice(content: SkillContent) -> str:
+    """Return what to do, where the description may only say when: the fix, the first paragraph, or the first step."""
+    told = content.body.partition(_FIX)[2] or content.body
+    paragraph = next((part for part in told.strip().split("\n\n") if not part.startswith("#")), "")
+    return paragraph or (content.steps[0].text if content.steps else "")
+
+
+def _holds(said: str, advice: str) -> bool:
+    """Whether the description holds the advice: its commands, or, where it has none, its words."""
+    commands = set(_CODE.findall(advice))
+    if commands:
+        return commands <= set(_CODE.findall(said))
+    return advice.casefold().rstrip(".") in said.casefold()
