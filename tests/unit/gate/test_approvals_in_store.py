@@ -12,12 +12,11 @@ from tacit import render as application
 from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
-from tacit.domain.lifecycle import coded
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, StaleVersion
-from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.trajectory import Origin
+from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.gate import checks, content_checks
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import decide

@@ -8,15 +8,13 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision
-from tacit.domain.lifecycle import coded
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
+from tacit.domain.lifecycle import Status, coded
 from tacit.domain.skill import READ_INSTRUCTIONS, Provenance, filled_fields
 from tacit.domain.stored import Episode
-from tacit.domain.trajectory import Span
-from tacit.gate.formation_policy import independent_successes, reason_for_person
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.findings import GateReason, finding, reason_sentence
+from tacit.gate.formation_policy import independent_successes, reason_for_person
 from tacit.gate.judgement import judge
 from tests.unit.making import MIGRATE, NOW, VERIFIED, bash_steps, candidate, content, stored
 

@@ -9,10 +9,8 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
-from tacit.domain.stored import Passage
 from tacit.domain.errors import Outage
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import (
     Capabilities,
     Condition,
@@ -23,7 +21,8 @@ from tacit.domain.skill import (
     SkillStep,
     filled_fields,
 )
-from tacit.domain.trajectory import Span
+from tacit.domain.stored import Passage
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.content_checks import (
     ORDERS_MAX,
     attempts_behind,

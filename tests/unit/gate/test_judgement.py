@@ -10,10 +10,9 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Relation
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.judgement import judge, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, VERIFIED, bash_steps, candidate, content, stored
 

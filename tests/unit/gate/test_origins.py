@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Case, Condition, Cue, Pitfall, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.gate.origins import origins_of_edit
 from tests.unit.making import content, stored
 

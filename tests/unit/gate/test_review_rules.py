@@ -8,12 +8,11 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.lifecycle import coded
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
+from tacit.domain.lifecycle import Status, coded
 from tacit.domain.skill import Capabilities
+from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, Examination, ExternalValue, ResourceKind
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import (

@@ -11,8 +11,8 @@ from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import pinned
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW

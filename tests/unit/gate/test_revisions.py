@@ -12,7 +12,6 @@ import pytest
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity
 from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import (
     READ_INSTRUCTIONS,
     Case,
@@ -28,10 +27,9 @@ from tacit.domain.skill import (
     filled_fields,
 )
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Span
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.findings import finding
-from tacit.gate.judgement import GateResult, judge
-from tacit.gate.judgement import changed_step_texts
+from tacit.gate.judgement import GateResult, changed_step_texts, judge
 from tests.unit.making import MIGRATE, NOW, PROJECT, candidate, content, stored
 
 OPEN = Policy(strictness=Strictness.OPEN)

@@ -8,17 +8,14 @@ import pytest
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
-from tacit.domain.lifecycle import CodedReason, coded, parse_reasons
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import Status
-from tacit.domain.trajectory import Origin
+from tacit.domain.lifecycle import CodedReason, Status, coded, parse_reasons
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, filled_fields
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Span
-from tacit.gate.formation_policy import reason_against_acceptance
+from tacit.domain.trajectory import Origin, Span
 from tacit.gate.findings import FINDING_TEMPLATES, GateReason
-from tacit.gate.formation_policy import composition
+from tacit.gate.formation_policy import composition, reason_against_acceptance
 from tacit.gate.judgement import NAME_LENGTH_MAX, SUMMARY_MAX, GateResult, judge, matching_version, rejection
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 

@@ -6,8 +6,7 @@ import pytest
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillStep
-from tacit.gate.checks.prose import ContextualCheck
-from tacit.gate.checks.prose import ProseCheck
+from tacit.gate.checks.prose import ContextualCheck, ProseCheck
 from tests.unit.making import content
 
 GOOD = """# Make a slide deck

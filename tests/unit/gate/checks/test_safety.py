@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.trajectory import Origin
 from tacit.domain.skill import Case, Condition, Cue, Kind, Parameter, Pitfall, SkillContent, SkillFile, SkillStep
+from tacit.domain.trajectory import Origin
 from tacit.gate.checks.safety import UnicodeCheck, hidden_characters, safety
 from tests.unit.making import candidate, content
 
