@@ -26,6 +26,8 @@ LAST_QUESTION = "Let agents use"
 """How the question before an approval begins; answered with yes unless a test answers it."""
 OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
 """Variables that begin so are read when an interpreter starts, and at no other time."""
+OF_ITS_CHILDREN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS"})
+"""Those of them that are set for what a command starts: the command itself needs no interpreter of its own for them."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Terminal:
     @property
     def _begins_at(self) -> Nursery | None:
         """Where processes begin with their imports done; nothing where a variable says how the interpreter shall start."""
-        is_usual = not any(name.startswith(OF_THE_INTERPRETER) for name in self.variables)
+        is_usual = not any(name.startswith(OF_THE_INTERPRETER) for name in self.variables.keys() - OF_ITS_CHILDREN)
         return self.nursery if is_usual else None
 
     def _start(self, arguments: Sequence[str]) -> Start:

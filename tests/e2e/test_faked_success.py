@@ -29,15 +29,15 @@ from tacit.domain.sandbox import SandboxRequest, SandboxResult
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 from tacit.evidence.replay import Replay
-from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Tests
-from tacit.evidence.verifiers.checks import Postconditions, State
+from tacit.evidence.verifiers.checks import CIResult, Command, FileState, Postconditions, State, Tests
 from tests.e2e.conftest import Terminal
+from tests.lengths import EXHAUSTIVE
 from tests.raising import raises
 
 PYTEST = f"{sys.executable} -m pytest -q"
 REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "20"))
-EVERY_WAY = os.environ.get("TACIT_TEST_TRICKS", "") == "all"
-"""Whether each trick is tried by command and by interface; else the command sees every third of those that both can be shown."""
+EVERY_WAY = EXHAUSTIVE or os.environ.get("TACIT_TEST_TRICKS", "") == "all"
+"""Whether each trick is tried by command and by interface, and shown to work; else every third of those is that both can be shown."""
 FIX = "sed -i 's/a - b/a + b/' app.py"
 FILES = {
     "app.py": "def add(a, b):\n    return a - b\n",
@@ -319,10 +319,11 @@ def test_trick_is_not_recorded_as_a_verified_success(shop: Shop, trick: Trick) -
     shop.shell(trick.does)
     for name, value in trick.variables:
         shop.terminal.variables[name] = value.format(project=shop.folder, path=honest)
-    if trick.fools:
+    in_full = EVERY_WAY or TRICKS.index(trick) % 3 == 0
+    if trick.fools and in_full:
         assert shop.shell(trick.check) == 0, "the trick does not even work"
     for_a_harness = trick.name not in CHOSEN and not trick.variables
-    if EVERY_WAY or not for_a_harness or TRICKS.index(trick) % 3 == 0:
+    if in_full or not for_a_harness:
         shop.record("--verify", trick.check)
     if for_a_harness:
         verifier = Tests(trick.check) if trick.check == PYTEST else Command(trick.check)
