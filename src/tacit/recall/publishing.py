@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tacit import render
 from tacit.domain.errors import Mistake, ModelOutage
@@ -95,7 +95,7 @@ def _write_call_warnings(store: Store) -> None:
         if tag.startswith(CALL_TAG)
     ]
     with suppress(OSError):  # a store that cannot be written to
-        call_warnings.write(os.path.dirname(store.path), warned)
+        call_warnings.write(str(Path(store.path).parent), warned)
 
 
 def publish_card(store: Store, stored: StoredVersion, text: str) -> None:
