@@ -38,6 +38,8 @@ _SAME_TASK_SIMILARITY = 0.5
 _MIN_SHARED = 2
 """Acting commands that like runs share at least."""
 _SEARCHED = 4 * MAX_DRAFTS
+_MAX_KEPT = 64
+"""Drafts that one pass remembers: like attempts are compared with each other again and again."""
 _TEXTS = ("new_string", "new_str", "content", "file_text", "edits")
 """Arguments with the text that an edit writes."""
 _MAX_EDIT = 400
@@ -56,6 +58,7 @@ class DraftMerger:
         self._least = context.config.learn.procedure_runs
         self._attempts_per_skill: Counter[str] = Counter()
         self._commands: dict[str, frozenset[str]] = {}
+        self._drafts: dict[str, Run | None] = {}
 
     def merge(self, draft: Candidate, trajectory: Trajectory) -> Candidate | SkippedProcedure:
         """Merge a procedure with the attempts at the same work; say why where it is not proposed."""
@@ -159,6 +162,13 @@ class DraftMerger:
 
     def _run(self, trajectory_id: str) -> Run | None:
         """Load an attempt with its draft; none where it was purged or gives no draft."""
+        if trajectory_id not in self._drafts:
+            if len(self._drafts) >= _MAX_KEPT:
+                self._drafts.pop(next(iter(self._drafts)))
+            self._drafts[trajectory_id] = self._load(trajectory_id)
+        return self._drafts[trajectory_id]
+
+    def _load(self, trajectory_id: str) -> Run | None:
         try:
             trajectory = self._store.trajectory(trajectory_id)
         except TacitError:

@@ -7,7 +7,7 @@ so that external text does not enter the skill. Other values stay. Filling in th
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -44,6 +44,14 @@ _SQL = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "INTO": "table",
 _NO_KEYS = frozenset("http https int str float bool string number boolean integer".split())
 _SHORT_FLAGS = {"m": "message", "b": "branch"}
 _WHOLE_VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[\d.]*)?")
+_REACH = 120
+"""How far before a value its flag, key or SQL word is looked for."""
+_SHORT_FLAG = re.compile(r"(?<!\S)-[a-z]{0,2}([mb])\s+[\"'`]?$")
+_LONG_FLAG = re.compile(r"(?<!\S)--?([a-zA-Z][\w-]+)(?:=|\s+)[\"'`]?$")
+_SQL_WORD = re.compile(rf"\b({'|'.join(_SQL)})\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?[\"'`]?$")
+_KEY = re.compile(r"\b([A-Za-z]\w*)[\"']?\s?[:=]\s?[\"'`]?$")
+_VERSIONED = re.compile(r"(?:\[[\w,]+\])?\s?(?:==|>=|~=|@\^?|@~?)\s?v?[\d{]")
+_INSIDE = re.compile(r"[\w.]")
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
@@ -76,25 +84,34 @@ def _role_in_task(value: str, task: str) -> str:
 
 def _role_in_calls(value: str, calls: Sequence[str]) -> str:
     """Return the flag, key or SQL word before the value in the call."""
-    quoted = rf"[\"'`]?{re.escape(value)}(?!\w)"
     for text in calls:
-        if value not in text:
-            continue
-        short = re.search(rf"(?<!\S)-[a-z]{{0,2}}([mb])\s+{quoted}", text)
-        if short:
-            return _SHORT_FLAGS[str(short[1])]
-        if re.search(rf"(?<![\w.]){re.escape(value)}(?:\[[\w,]+\])?\s?(?:==|>=|~=|@\^?|@~?)\s?v?[\d{{]", text):
+        places = list(_places(value, text))
+        before = [text[max(0, at - _REACH) : at] for at in places]
+        if short := _first(_SHORT_FLAG, before):
+            return _SHORT_FLAGS[short]
+        if any(_VERSIONED.match(text, at + len(value)) and not _INSIDE.search(text[:at][-1:]) for at in places):
             return "package"
-        flag = re.search(rf"(?<!\S)--?([a-zA-Z][\w-]+)(?:=|\s+){quoted}", text)
-        if flag:
-            return str(flag[1])
-        word = re.search(rf"\b({'|'.join(_SQL)})\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{quoted}", text)
-        if word:
-            return _SQL[str(word[1])]
-        key = re.search(rf"\b([A-Za-z]\w*)[\"']?\s?[:=]\s?{quoted}", text)
-        if key and len(key[1]) > 1 and key[1].lower() not in _NO_KEYS:
-            return str(key[1])
+        if flag := _first(_LONG_FLAG, before):
+            return flag
+        if word := _first(_SQL_WORD, before):
+            return _SQL[word]
+        key = _first(_KEY, before)
+        if len(key) > 1 and key.lower() not in _NO_KEYS:
+            return key
     return ""
+
+
+def _places(value: str, text: str) -> Iterator[int]:
+    """Yield where a value stands in a text, not as the beginning of a longer word."""
+    at = text.find(value)
+    while at >= 0:
+        if not re.match(r"\w", text[at + len(value) : at + len(value) + 1]):
+            yield at
+        at = text.find(value, at + 1)
+
+
+def _first(pattern: re.Pattern[str], texts: Sequence[str]) -> str:
+    return next((str(found[1]) for text in texts if (found := pattern.search(text))), "")
 
 
 def _role_by_shape(value: str) -> str:

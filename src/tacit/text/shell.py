@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.text.programs import (
     CHECK_GOALS,
@@ -40,8 +39,7 @@ BARE = "="
 """Stands for the program where a command only sets variables."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """One simple command of a line, without wrappers and redirections."""
 
     program: str

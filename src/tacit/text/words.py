@@ -34,6 +34,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]++(?:[_'.\-][A-Za-z0-9]++)*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+"
 _MAX_TERM = 64
+_SHORT_TEXT = 500
 BYTES_PER_TOKEN = 4
 TOKENS_MAX = 10**9
 """More tokens than any single text has."""
@@ -55,7 +56,12 @@ def query_terms(text: str) -> list[str]:
 
 def term_set(text: str) -> frozenset[str]:
     """Return the distinct terms of a text, without stop words."""
-    return frozenset(terms(text))
+    return _short_term_set(text) if len(text) <= _SHORT_TEXT else frozenset(terms(text))
+
+
+@lru_cache(maxsize=4096)
+def _short_term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))  # sentences are compared with each other again and again
 
 
 def estimate_tokens(text: str) -> int:
