@@ -15,9 +15,8 @@ from tacit.api import Tacit
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.store import open_store
 from tests.faults.points import Points
-from tests.unit.learn.attempts import migration
+from tests.unit.learn.attempts import fixed_session, migration
 from tests.unit.learn.calls import season
-from tests.unit.learn.test_error_lessons import fixed_session
 
 ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "3"))
 MOST_KILLS = 3

@@ -18,7 +18,7 @@ SLOW = frozenset(
         "ingest/test_codex.py",
         "ingest/test_seen_surroundings.py",
         "learn/test_consensus.py",
-        "learn/test_error_lessons.py",
+        "learn/test_fixes.py",
         "learn/test_hostile_text.py",
         "learn/test_language.py",
         "learn/test_learning_passes.py",
@@ -29,6 +29,7 @@ SLOW = frozenset(
         "recall/test_retrieval.py",
         "recall/test_skill_kinds.py",
         "recall/test_small_libraries.py",
+        "render/test_hostile_text.py",
         "store/test_restore.py",
         "store/test_vectors.py",
         "surfaces/test_hook_event_handlers.py",
@@ -36,8 +37,8 @@ SLOW = frozenset(
         "surfaces/test_visibility.py",
         "text/test_error_signatures.py",
         "text/test_redaction.py",
+        "text/test_resource_uses.py",
         "text/test_safe_markdown.py",
-        "text/test_touches.py",
     }
 )
 
