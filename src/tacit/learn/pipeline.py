@@ -187,11 +187,15 @@ class LearningPass:
             self._store.outlines.put(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
 
     def _learn_from_groups(self) -> None:
-        """Mine every group of attempts that has a new member, and the errors of all attempts."""
+        """Count over all sessions, then mine every group of attempts that has a new member.
+
+        Attempts count as mined only after both, so an interrupted pass repeats what it had not finished.
+        """
         waiting = set(self._store.outlines.unmined())
         if not waiting:
             return
         outlines = self._store.outlines.all()
+        self._learn_by_counting(outlines, waiting)
         for mined in mine(outlines, waiting, self._attempts):
             candidates = self._with_wording(mined.candidates)
             with self._store.transaction():
@@ -202,16 +206,22 @@ class LearningPass:
                     episode = self._store.episode(trajectory_id)
                     self._verdicts.append(self._admission.reject_episode(episode, skipped.reason, skipped.text))
                 self._store.outlines.mark_mined(mined.group.ids)
+        with self._store.transaction():
+            self._store.outlines.mark_mined(waiting)
+
+    def _learn_by_counting(self, outlines: Sequence[Outline], waiting: set[str]) -> None:
+        """Admit what mends errors and what a person repeated, and keep the project's card current."""
         sessions = _sessions(outlines)
         lessons = self._with_wording(self._fix_lessons(sessions, waiting))
-        facts = project_facts(sessions)
         wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
+        facts = project_facts(sessions)
         with self._store.transaction():
+            if waiting.isdisjoint(self._store.outlines.unmined()):
+                return  # another process was faster
             for lesson in lessons:
                 self._admit_lesson(lesson)
             self._verdicts += map(self._admit, wishes)
             self._keep_card_current(facts)
-            self._store.outlines.mark_mined(waiting)
 
     def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
         """Yield what mends errors by the count of all sessions, as far as new attempts bear on it."""

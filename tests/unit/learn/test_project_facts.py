@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from tacit.domain.fact import Fact, Purpose
@@ -14,7 +15,7 @@ from tacit.text.words import estimate_tokens
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def facts_of(*sessions: list[tuple[str, bool | None]]) -> list[Fact]:
+def facts_of(*sessions: Sequence[tuple[str, bool | None]]) -> list[Fact]:
     return project_facts(
         [
             (f"s{number}", DAY + timedelta(days=number), [
