@@ -28,7 +28,7 @@ class CallWarnings:
 
     __slots__ = ("_programs", "_versions")
 
-    def __init__(self, programs: frozenset[str], versions: dict[str, str]) -> None:
+    def __init__(self, programs: frozenset[str], versions: dict[str, list[str]]) -> None:
         self._programs = programs
         self._versions = versions
 
@@ -38,9 +38,9 @@ class CallWarnings:
         try:
             with open(os.path.join(folder, FILE), "rb") as file:
                 found = json.loads(file.read(_MAX_BYTES))
-            versions = {str(key): str(value) for key, value in found["goals"].items()}
+            versions = {str(key): list(map(str, value)) for key, value in found["goals"].items()}
             return cls(frozenset(map(str, found["programs"])), versions)
-        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
             return None
 
     def may_concern(self, command: str) -> bool:
@@ -48,22 +48,24 @@ class CallWarnings:
         words = re.findall(_WORD, command[:20_000])[:_MAX_WORDS]
         return any(digest(word.rsplit("/", 1)[-1]) in self._programs for word in words)
 
-    def version_for(self, goal: str) -> str:
-        """Return the version that warns of a call for this goal; empty if none does."""
-        return self._versions.get(digest(goal), "")
+    def versions_for(self, goal: str) -> list[str]:
+        """Return the versions that warn of a call for this goal: of several projects, where they share a store."""
+        return self._versions.get(digest(goal), [])
 
 
 def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
     """Keep goals and the versions that warn of them; removes the file where there are none."""
     path = os.path.join(folder, FILE)
-    goals = dict(warned)
-    if not goals:
+    versions: dict[str, list[str]] = {}
+    programs: set[str] = set()
+    for goal, version in warned:
+        versions.setdefault(digest(goal), []).append(version)
+        programs.update(map(digest, _names(goal.split(" ", 1)[0])))
+    if not versions:
         if os.path.exists(path):
             os.unlink(path)
         return
-    programs = sorted({digest(goal.split(" ", 1)[0].rsplit("/", 1)[-1]) for goal in goals})
-    versions = {digest(goal): version for goal, version in goals.items()}
-    text = json.dumps({"programs": programs, "goals": versions}, sort_keys=True)
+    text = json.dumps({"programs": sorted(programs), "goals": versions}, sort_keys=True)
     try:
         with open(path, encoding="utf-8") as file:
             if file.read() == text:
@@ -71,3 +73,10 @@ def write(folder: str, warned: Iterable[tuple[str, str]]) -> None:
     except (OSError, UnicodeError):
         pass
     write_atomically(path, text)
+
+
+def _names(program: str) -> set[str]:
+    """Return the names under which a program is called."""
+    from tacit.text.command_forms import ALIASES
+
+    return {program, *(name for name, usual in ALIASES.items() if usual.split(" ", 1)[0] == program)}

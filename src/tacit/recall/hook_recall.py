@@ -23,9 +23,9 @@ from tacit.recall.signals import (
     vector_weight,
     word_signals,
 )
-from tacit.store.lexical_search import VERSION_WEIGHTS, score, term_of
+from tacit.store.lexical_search import VERSION_WEIGHTS, score
 from tacit.text.context_frame import SAMPLE_NUMBER, framed
-from tacit.text.words import estimate_tokens, joined_words
+from tacit.text.words import estimate_tokens, joined_words, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 CALL_TERM = "call"
-"""Among the terms of a lesson's subject: it is about one command, whose program is among them too."""
+"""The first term of a lesson's tags where it is about one command; the terms of its program follow."""
 
 
 class HookLimits:
@@ -88,10 +88,16 @@ def for_error(
     """Decide what to show for an error, by the lines that may tell it; a lesson about another program's call is left out."""
     same = {"relevance": 1.0, "signature": 1.0}
     found = {row.version_id: row for line in signatures for row in index.by_signature(line, scope=scope)}
-    own = term_of(program)
-    fitting = [row for row in found.values() if CALL_TERM not in row.subject or own in row.subject]
+    fitting = [row for row in found.values() if _concerns(row, program)]
     rows = [_row(skill, {**same}, scope=scope, now=now) for skill in fitting]
     return _decide(rows, scope=scope, limits=limits, skip=skip)
+
+
+def _concerns(row: SkillRow, program: str) -> bool:
+    """Whether a lesson is about a call of this program, or about no call in particular."""
+    tags = row.subject[: len(row.subject) - len(terms(row.signature))]
+    own = terms(program)
+    return tags[:1] != [CALL_TERM] or (bool(own) and tags[1 : 1 + len(own)] == own)
 
 
 def _skill_terms(match: SkillMatch) -> SkillTerms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.domain.fact import Fact, Purpose
-from tacit.text.safe_markdown import one_line
+from tacit.render.hook_text import plain_line
 from tacit.text.words import estimate_tokens
 
 MIN_LIKELIHOOD = 0.2
@@ -32,5 +32,5 @@ def _line(purpose: Purpose | None, facts: Sequence[Fact]) -> str:
 
 
 def _command(fact: Fact) -> str:
-    command = one_line(fact.command).replace("`", "'")
-    return f"`{command}` in {one_line(fact.folder)}" if fact.folder else f"`{command}`"
+    command = plain_line(fact.command).replace("`", "'")
+    return f"`{command}` in {plain_line(fact.folder)}" if fact.folder else f"`{command}`"

@@ -16,18 +16,25 @@ LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 _DETAILS = " (`tacit skills show {}`)"
 _FIX = "**Fix.**"
 _CODE = re.compile(r"`([^`]+)`")
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
 
 def hook_text(content: SkillContent) -> str:
     """Return the lines of a skill of one of the `LINE_KINDS`."""
     if content.kind is Kind.FACT:
-        return "\n".join(filter(None, (shown_line(line) for line in content.body.splitlines())))
-    said, advice = shown_line(content.description), shown_line(_advice(content))
+        lines = (plain_line(line).removeprefix("- ") for line in content.body.splitlines())
+        return "\n".join(f"- {line}" for line in lines if line)
+    said, advice = plain_line(content.description), plain_line(_advice(content))
     line = said if _holds(said, advice) else f"{said} {advice}"
     if len(line) <= LINE_CHARACTERS:
         return f"- {line}"
-    more = _DETAILS.format(shown_line(content.name))
+    more = _DETAILS.format(plain_line(content.name))
     return f"- {line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
+
+
+def plain_line(text: str) -> str:
+    """Return a text on one line, without invisible characters and without anything like a tag: no frame is around it."""
+    return _TAG.sub("&lt;", shown_line(text))
 
 
 def _advice(content: SkillContent) -> str:

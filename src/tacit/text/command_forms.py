@@ -26,7 +26,8 @@ MAX_TYPED = 240
 _WORD = re.compile(r"(?!v?\d)[A-Za-z][\w:+.-]{0,29}")
 _HEX = re.compile(r"[0-9a-f]{7,}")
 _FORMATTERS = frozenset({"gofmt", "goimports", "rustfmt"})
-_ALIASES = {"python3": "python", "pip3": "pip", "docker-compose": "docker compose", "nodejs": "node"}
+ALIASES = {"python3": "python", "pip3": "pip", "docker-compose": "docker compose", "nodejs": "node"}
+"""Other names of programs → the usual ones."""
 _PROGRAM = re.compile(r"[\w./~@+-]*[A-Za-z][\w./@+-]*")
 _MODES = frozenset(
     "--check --fix --write -w --dry-run --list -l --diff --verify --update -u --abort --continue --skip".split()
@@ -115,7 +116,7 @@ def _form(command: Command) -> CommandForm:
     wrapper = command.runner.split()
     options = frozenset(flag.partition("=")[0] for flag in command.flags if re.match(r"--?[A-Za-z]", flag))
     modes = sorted(options & _MODES) if name not in DATA_PROGRAMS or name in _FORMATTERS else ()
-    goal = " ".join([_ALIASES.get(name, name.rsplit("/", 1)[-1]), *words, *modes])  # a script may move
+    goal = " ".join([ALIASES.get(name, name.rsplit("/", 1)[-1]), *words, *modes])  # a script may move
     typed = " ".join([*command.assignments, _without_redirections(command)])
     return CommandForm(
         text=" ".join([*wrapper, name, *words]),

@@ -47,6 +47,12 @@ def claude_shell(command: str, output: str = "done", **fields: Any) -> dict[str,
     return claude("PostToolUse", **(call | {"tool_response": response, "duration_ms": 12} | fields))
 
 
+def claude_before(command: str, **fields: Any) -> dict[str, Any]:
+    """A shell command that is about to run, in Claude Code."""
+    given: dict[str, Any] = {"command": command, "description": "Run it"}
+    return claude("PreToolUse", **({"tool_name": "Bash", "tool_input": given, "tool_use_id": "toolu_2"} | fields))
+
+
 def claude_failure(command: str, error: str, **fields: Any) -> dict[str, Any]:
     """A shell command that failed, in Claude Code."""
     call: dict[str, Any] = {
@@ -92,6 +98,12 @@ def codex_shell(command: str, output: str, **fields: Any) -> dict[str, Any]:
     """A shell command in Codex, which does not say how it ended."""
     call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "call_1"}
     return codex("PostToolUse", **(call | {"tool_response": output} | fields))
+
+
+def codex_before(command: str, **fields: Any) -> dict[str, Any]:
+    """A shell command that is about to run, in Codex."""
+    given: dict[str, Any] = {"command": command}
+    return codex("PreToolUse", **({"tool_name": "Bash", "tool_input": given, "tool_use_id": "call_1"} | fields))
 
 
 def codex_patch(patch: str, *, code: int = 0, **fields: Any) -> dict[str, Any]:

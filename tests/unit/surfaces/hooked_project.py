@@ -12,6 +12,7 @@ from tacit.config.location import HookEnvironment
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.store import open_store
+from tacit.surfaces.hook.entry import answers
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import respond
 from tacit.surfaces.hook.events import parse
@@ -35,6 +36,24 @@ LESSON = SkillContent(
     body="Run `python manage.py sync`, then try again.",
 )
 
+MISSING = "ModuleNotFoundError: No module named 'shop'"
+"""What the warning answers where it was not heeded."""
+WARNING = SkillContent(
+    kind=Kind.LESSON,
+    name="use-uv-run-for-pytest",
+    description="`pytest` fails here: use `uv run pytest`. (3 sessions)",
+    tags=("call:pytest", "before"),
+    signature="ModuleNotFoundError: No module named shop",
+    body="**Problem.** `pytest` fails.\n\n**Fix.** Use `uv run pytest`.",
+)
+"""A lesson that is worth saying before the call."""
+CARD = SkillContent(
+    kind=Kind.FACT,
+    name="project-commands",
+    description="Commands that sessions use here.",
+    body="- test: `uv run pytest`\n- check: `make lint` in web",
+)
+
 
 def fill(database: Path, *contents: SkillContent) -> dict[str, str]:
     """Approve skills in a store; returns their version ids by name."""
@@ -50,7 +69,7 @@ def fill(database: Path, *contents: SkillContent) -> dict[str, str]:
 
 @dataclass
 class Project:
-    """A folder with a store; `send` gives it an event and returns the context that the agent gets."""
+    """A folder with a store; `send` gives it an event, as a hook's process does, and returns what the agent is told."""
 
     folder: Path
     home: Path
@@ -71,6 +90,8 @@ class Project:
         parsed = parse(stdin(event | {"cwd": str(self.folder)}))
         context = find(parsed, HookEnvironment({"HOME": str(self.home), **self.variables}))
         assert context is not None
+        if not answers(parsed, context):
+            return ""
         respond(parsed, context, say=said.append, clock=self.clock)
         if not said:
             return ""

@@ -7,13 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.hook.events import MAX_CHARACTERS, HookAnswer
-from tests.unit.surfaces.hook_events import claude
-from tests.unit.surfaces.hooked_project import NORM, make_project
+from tacit.surfaces.hook.events import LINES_HEADING, MAX_CHARACTERS, HookAnswer
 
 TEXT = st.text(max_size=400).flatmap(lambda text: st.integers(1, 40).map(lambda times: text * times))
-PIECES = st.lists(st.tuples(st.sampled_from(["add", "note", "list"]), TEXT), max_size=12)
+PIECES = st.lists(st.tuples(st.sampled_from(["add", "note", "add_lines"]), TEXT), max_size=12)
 
 
 @given(PIECES)
@@ -21,11 +18,7 @@ def test_an_answer_is_never_over_the_limit_and_holds_whole_texts(pieces):
     answer = HookAnswer("PostToolUseFailure")
     kept: list[str] = []
     for way, text in pieces:
-        if way == "list":
-            lines = [f"- {line}" for line in text.split()] or ["-"]
-            number = answer.add_list("Known:", lines)
-            kept += ["\n".join(["Known:", *lines[:number]])] if number else []
-        elif answer.add(text) if way == "add" else answer.note(text):
+        if getattr(answer, way)(text):
             kept.append(text)
     written = answer.json()
     assert len(written) <= MAX_CHARACTERS
@@ -70,29 +63,31 @@ def test_what_does_not_fit_is_left_out_whole_and_smaller_ones_still_go_in():
     assert "b" * 100 not in answer.json()
 
 
-def test_a_list_keeps_its_first_lines():
+def test_lines_stand_in_order_below_one_heading_between_notes_and_blocks():
+    answer = HookAnswer("SessionStart", number="5e1f")
+    assert answer.add("<tacit-skill>x</tacit-skill>")
+    assert answer.add_lines("- first")
+    assert answer.note("careful")
+    assert answer.add_lines("- second\n- third")
+    context = json.loads(answer.json())["hookSpecificOutput"]["additionalContext"]
+    assert context.startswith(
+        f"<tacit-note>\ncareful\n</tacit-note>\n{LINES_HEADING}\n- first\n- second\n- third\n<tacit-skills-5e1f>\n"
+    )
+
+
+def test_lines_alone_have_no_frame():
     answer = HookAnswer("SessionStart")
-    kept = answer.add_list("Known:", [f"- skill {number:04} {'x' * 90}" for number in range(500)])
-    assert 60 <= kept <= 95
-    assert f"skill {kept - 1:04}" in answer.json()
-    assert f"skill {kept:04}" not in answer.json()
-    assert answer.add_list("Known:", ["x" * 10_000]) == 0
+    assert answer.add_lines("- first")
+    context = json.loads(answer.json())["hookSpecificOutput"]["additionalContext"]
+    assert context == f"{LINES_HEADING}\n- first"
 
 
-def test_a_start_with_very_many_norms_and_skills_stays_within_the_limit_and_notes_what_was_held_back(tmp_path):
-    norms = [
-        SkillContent(kind=Kind.NORM, name=f"rule-{letter}", description=" ".join(f"{letter}{n}" for n in range(220)))
-        for letter in "abcdefghijkl"
-    ]
-    lessons = [
-        SkillContent(kind=Kind.LESSON, name=f"lesson-{n}", description=f"No{n}{'é' * 150}", signature=f"E{n}Error: a")
-        for n in range(30)
-    ]
-    project = make_project(tmp_path, NORM, *norms, *lessons)
-    told = project.send(claude("SessionStart", source="startup"))
-    (line,) = project.lines
-    assert 5_000 < len(told) <= MAX_CHARACTERS
-    assert len(line["shown"]) >= 5
-    assert line["held"]
-    assert line["indexed"], "the index has its place beside the norms"
-    assert told.count("<tacit-skill ") == told.count("</tacit-skill>") == len(line["shown"])
+def test_lines_that_do_not_fit_into_their_room_are_left_out_whole():
+    answer = HookAnswer("SessionStart")
+    assert answer.add_lines("a" * 300, room=800)
+    assert not answer.add_lines("b" * 400, room=800)
+    assert answer.add_lines("c" * 50, room=800)
+    assert not answer.add_lines("d" * MAX_CHARACTERS)
+    context = json.loads(answer.json())["hookSpecificOutput"]["additionalContext"]
+    assert context.split("\n")[1:] == ["a" * 300, "c" * 50]
+    assert len(answer.json()) <= 800

@@ -16,8 +16,18 @@ from tacit.domain.trajectory import Origin
 from tacit.evidence.journal_uses import SessionTexts, fold_journals, uses_of
 from tacit.ingest.journal import SessionPast, shares_in
 from tacit.store import open_store
-from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
-from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, fill, make_project
+from tests.unit.surfaces.hook_events import SESSION, claude, claude_before, claude_failure
+from tests.unit.surfaces.hooked_project import (
+    CARD,
+    LESSON,
+    NORM,
+    PROCEDURE,
+    STALE,
+    WARNING,
+    Project,
+    fill,
+    make_project,
+)
 
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 
@@ -81,11 +91,22 @@ def test_compaction_does_not_draw_again(project, session):
 
 
 @pytest.mark.parametrize("out", [True, False])
-def test_a_start_does_not_name_what_the_session_goes_without(project, session, out):
+def test_a_start_shows_rules_and_facts_in_every_session_and_draws_for_nothing(project, session, out):
+    project.ids |= fill(project.database, CARD)
     told = project.send(claude("SessionStart", source="startup") | {"session_id": session(out)})
-    assert ("- add-a-migration (procedure)" in told) is not out
-    assert NORM.description in told, "norms stand in every session"
-    assert f"- {LESSON.name} (lesson)" in told, "answers to errors are never held back"
+    assert PROCEDURE.name not in told
+    (line,) = project.lines
+    assert line["shown"] == [project.ids[NORM.name], project.ids[CARD.name]]
+    assert not {"control", "lots"} & line.keys()
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_warning_before_a_call_comes_in_every_session(project, session, out):
+    project.ids |= fill(project.database, WARNING)
+    told = project.send(claude_before("pytest") | {"session_id": session(out)})
+    assert WARNING.description in told
+    (line,) = project.lines
+    assert not {"control", "lots"} & line.keys()
 
 
 def test_an_error_is_answered_in_every_session(project, session):

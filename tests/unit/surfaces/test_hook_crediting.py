@@ -19,8 +19,8 @@ from tacit.store import open_store
 from tacit.surfaces.hook import learner, learner_requests
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.events import parse
-from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, stdin
-from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
+from tests.unit.surfaces.hook_events import SESSION, claude, claude_before, claude_failure, stdin
+from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, WARNING, fill, make_project
 
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 STYLE = SkillContent(
@@ -121,11 +121,20 @@ def test_a_session_without_a_verified_outcome_gives_no_evidence(project, transcr
 def test_a_lesson_that_was_shown_at_its_error_is_credited_for_the_fix(project, transcript):
     transcript.asks("Make the schema fit the models")
     transcript.runs(MAKE, f"Exit code 1\n{STALE}", failed=True)
-    assert "sync-before-makemigration" in project.send(claude_failure(MAKE, f"Exit code 1\n{STALE}"))
+    assert LESSON.body in project.send(claude_failure(MAKE, f"Exit code 1\n{STALE}"))
     for command in (SYNC, MAKE):
         transcript.runs(command)
     transcript.runs(TEST, "3 passed in 0.10s")
     (made,) = transcript.learned()["sync-before-makemigration"]
+    assert (made.following, made.outcome) == (Following.FOLLOWED, Outcome.SUCCESS)
+
+
+def test_a_lesson_that_was_shown_before_a_call_is_credited_for_it(project, transcript):
+    project.ids |= fill(project.database, WARNING)
+    transcript.asks("Run the tests")
+    assert WARNING.description in project.send(claude_before("pytest -q"))
+    transcript.runs("uv run pytest -q", "3 passed in 0.10s")
+    (made,) = transcript.learned()[WARNING.name]
     assert (made.following, made.outcome) == (Following.FOLLOWED, Outcome.SUCCESS)
 
 

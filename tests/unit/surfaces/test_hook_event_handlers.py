@@ -16,9 +16,10 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
 from tacit.surfaces.hook import event_handlers
 from tacit.surfaces.hook.event_context import find
-from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.events import LINES_HEADING, parse
 from tests.unit.surfaces.hook_events import (
     claude,
+    claude_before,
     claude_edit,
     claude_failure,
     claude_read,
@@ -27,16 +28,21 @@ from tests.unit.surfaces.hook_events import (
     codex_shell,
     stdin,
 )
-from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, make_project
+from tests.unit.surfaces.hooked_project import (
+    CARD,
+    LESSON,
+    MISSING,
+    NORM,
+    PROCEDURE,
+    STALE,
+    WARNING,
+    Project,
+    make_project,
+)
 
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 CLIENTS = [claude, codex]
 """Both build an event by its name and fields."""
-
-
-def inside(told: str) -> str:
-    """What was said, without the number around it that is never the same."""
-    return re.sub("(?<=tacit-skills-)[0-9a-f]+", "", told)
 
 
 @pytest.fixture
@@ -45,27 +51,23 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_session_starts_with_the_norms_and_what_is_known(project, client):
-    told = project.send(client("SessionStart", source="startup"))
-    opening, _, rest = told.partition("\n")
-    assert re.fullmatch("<tacit-skills-[0-9a-f]{16}>", opening)
-    assert rest.startswith("Background knowledge from earlier work, not instructions")
-    assert rest.endswith(opening.replace("<", "</"))
-    assert NORM.description in told
-    assert f"- {PROCEDURE.name} (procedure): {PROCEDURE.description[:24]}" in told
-    assert f"- {LESSON.name} (lesson):" in told
-    assert "- use-pnpm" not in told, "what is told in full is not listed again"
-    assert "manage.py makemigration" not in told, "the rest is listed by name only"
+def test_a_session_starts_with_the_norms_as_lines_and_nothing_else(project, client):
+    assert project.send(client("SessionStart", source="startup")) == f"{LINES_HEADING}\n- {NORM.description}"
     (line,) = project.lines
     assert (line["moment"], line["source"], line["shown"]) == ("start", "startup", [project.ids["use-pnpm"]])
+    assert "indexed" not in line
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_prompt_brings_what_fits_it(project, client):
+def test_a_prompt_brings_what_fits_it_in_a_numbered_frame(project, client):
     told = project.send(client("UserPromptSubmit", prompt=TASK))
     assert PROCEDURE.steps[1].text in told
+    opening, *_, closing = told.split("\n")
+    assert re.fullmatch("<tacit-skills-[0-9a-f]{16}>", opening)
+    assert closing == opening.replace("<", "</")
+    assert (told.count("<tacit-skill "), LINES_HEADING in told) == (1, False)
     (line,) = project.lines
-    assert project.ids["add-a-migration"] in line["shown"]
+    assert line["shown"] == [project.ids["add-a-migration"]]
     assert line["assumed"] == [["the database runs", "make db-status"]]
     assert line.get("model") == ("gpt-5.5" if client is codex else None)
 
@@ -85,10 +87,10 @@ def test_nothing_is_shown_twice_until_the_context_is_gone(project):
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", "compact"])
-def test_a_context_that_begins_anew_gets_norms_and_index_again(project, source):
+def test_a_context_that_begins_anew_gets_the_norms_again(project, source):
     first = project.send(claude("SessionStart", source="startup"))
     project.now += 60
-    assert inside(project.send(claude("SessionStart", source=source))) == inside(first) != ""
+    assert project.send(claude("SessionStart", source=source)) == first != ""
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", "compact"])
@@ -167,11 +169,45 @@ def test_an_error_never_brings_another_persons_preference(tmp_path, send):
     assert "Call Bob." in make_project(tmp_path / "everyones", everyones).send(failure)
 
 
-def test_what_was_shown_for_the_prompt_is_not_repeated_for_the_error(project):
+def test_a_lesson_belongs_to_its_failure_and_not_to_a_prompt_about_it(project):
     told = project.send(claude("UserPromptSubmit", prompt="makemigration says the revision chain is stale, run sync?"))
-    assert "then try again" in told
-    assert project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}")) == ""
-    assert project.ids["sync-before-makemigration"] in project.lines[1]["skipped"]
+    assert "then try again" not in told
+    assert project.ids["sync-before-makemigration"] not in repr(project.lines)
+    failed = project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}"))
+    assert failed == f"{LINES_HEADING}\n- {LESSON.description} {LESSON.body}"
+
+
+def test_a_lesson_that_was_shown_for_one_error_is_not_repeated_for_another_of_the_same_line(project):
+    assert project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}")) != ""
+    other = f"Exit code 1\nQuuxError: the frobnicator has no spare widgets\n{STALE}"
+    assert project.send(claude_failure("python manage.py makemigration x", other)) == ""
+    assert "shown" not in project.lines[1] or project.lines[1]["shown"] == []
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_any_telling_line_of_an_output_may_be_the_one_that_a_lesson_answers(project, place):
+    lines = ["error: the cache at /tmp/a is cold", "QuuxError: the frobnicator has no spare widgets"]
+    lines.insert(place, STALE)
+    assert LESSON.body in project.send(
+        claude_failure("python manage.py makemigration", "\n".join(["Exit code 1", *lines]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("pytest -q", True),
+        ("cd web && uv run pytest -x tests | tail -5", True),
+        ("python3 -m pytest", True),
+        ("make test", False),
+        ("python -c 'import shop'", False),
+    ],
+)
+def test_a_lesson_about_a_call_answers_only_failures_of_its_program(tmp_path, command, shown):
+    project = make_project(tmp_path, WARNING)
+    told = project.send(claude_failure(command, f"Exit code 1\n{MISSING}"))
+    assert (WARNING.description in told) is shown
+    assert (project.lines[0].get("shown") == [project.ids[WARNING.name]]) is shown
 
 
 def test_a_subagent_is_told_what_only_the_main_agent_knew(project):
@@ -308,21 +344,22 @@ def test_a_retired_skill_is_never_shown(project):
 @pytest.mark.parametrize(
     ("channel", "told", "not_told"),
     [
-        ("skill", ["never npm", "sync-before-makemigration (lesson)"], ["add-a-migration (procedure)"]),
-        ("mcp", ["never npm"], ["add-a-migration", "sync-before-makemigration"]),
+        ("hook", [NORM, CARD, PROCEDURE, WARNING, LESSON], []),
+        ("skill", [NORM, CARD, WARNING, LESSON], [PROCEDURE]),
+        ("mcp", [NORM, CARD], [PROCEDURE, WARNING, LESSON]),
     ],
 )
-def test_what_has_another_channel_does_not_come_by_hook(project, channel, told, not_told):
-    (project.folder / ".tacit" / "channels.json").write_text(json.dumps({"claude-code": channel}))
-    said = project.send(claude("SessionStart", source="startup"))
-    assert all(text in said for text in told)
-    assert not any(text in said for text in not_told)
-    assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
-    error = project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
-    assert bool(error) is (channel == "skill")
-    assert "add-a-migration (procedure)" in project.send(
-        codex("SessionStart", source="startup"),
-    )
+def test_what_has_another_channel_does_not_come_by_hook(tmp_path, channel, told, not_told):
+    project = make_project(tmp_path, NORM, CARD, PROCEDURE, WARNING, LESSON)
+    channels.choose(str(project.database.parent), "claude-code", channel)
+    project.send(claude("SessionStart", source="startup"))
+    project.send(claude("UserPromptSubmit", prompt=TASK))
+    project.send(claude_before("pytest"))
+    project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
+    shown = [version_id for line in project.lines for version_id in line.get("shown", ())]
+    assert shown == [project.ids[each.name] for each in told]
+    assert not {project.ids[each.name] for each in not_told} & set(shown)
+    assert PROCEDURE.steps[1].text in project.send(codex("UserPromptSubmit", prompt=TASK))
 
 
 def test_settings_of_recall_hold_for_prompts(project):
@@ -371,7 +408,6 @@ def test_exported_procedures_are_left_to_the_client_and_the_rest_still_comes(pro
     told = project.send(claude("SessionStart", source="startup"))
     assert NORM.description in told
     assert "add-a-migration" not in told
-    assert "sync-before-makemigration" in told
     assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
     assert "then try again" in project.send(claude_failure("python manage.py makemigration x", STALE))
     assert "makemigration`" in project.send(codex("UserPromptSubmit", prompt=TASK)), (

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.surfaces.hook.events import BATCH, CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
+from tacit.surfaces.hook.events import BATCH, BEFORE, CALL, DENIED, LEARN, PROMPT, START, InvalidEvent, parse
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,
     claude,
+    claude_before,
     claude_edit,
     claude_failure,
     claude_shell,
     claude_write,
     codex,
+    codex_before,
     codex_patch,
     codex_shell,
     stdin,
@@ -35,7 +37,8 @@ MOMENTS = [
     (claude("SubagentStop", agent_id="a1", agent_type="general-purpose", agent_transcript_path="/x.jsonl"), LEARN),
     (claude("PreCompact", trigger="manual", custom_instructions=None), LEARN),
     (claude("SessionEnd", reason="other"), LEARN),
-    (claude("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}), ""),
+    (claude_before("ls"), BEFORE),
+    (codex_before("ls"), BEFORE),
     (claude("InstructionsLoaded", file_path="CLAUDE.md"), ""),
     (claude("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"}), ""),
     (claude("PostCompact", compact_summary="All done."), ""),

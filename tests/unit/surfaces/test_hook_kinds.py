@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tacit.config.location import account_name
-from tacit.domain.skill import Kind, SkillContent
-from tacit.surfaces.hook.event_handlers import MAX_RULES_CHARACTERS, MAX_RULES_SHOWN
-from tests.unit.surfaces.hook_events import claude, codex
-from tests.unit.surfaces.hooked_project import make_project
+from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.surfaces.hook.event_handlers import MAX_NAMED_RULES, MAX_RULES_SHOWN, MAX_START_CHARACTERS
+from tacit.surfaces.hook.events import LINES_HEADING
+from tests.unit.surfaces.hook_events import SESSION, claude, codex
+from tests.unit.surfaces.hooked_project import CARD, NORM, PROCEDURE, make_project
 
 ASK = "Please format the invoices module with black"
 CLIENTS = [claude, codex]
@@ -57,29 +60,87 @@ def test_no_variable_makes_an_agent_somebody_else(tmp_path: Path, client) -> Non
     assert project.send(client("UserPromptSubmit", prompt=ASK)) == ""
 
 
-def test_a_prompt_is_answered_with_what_its_person_prefers(tmp_path: Path) -> None:
-    project = make_project(tmp_path, taste("mine", account_name(), "black"))
-    assert "with black" in project.send(claude("UserPromptSubmit", prompt=ASK))
+def test_rules_and_facts_belong_to_the_start_and_not_to_a_prompt(tmp_path: Path) -> None:
+    project = make_project(tmp_path, taste("mine", account_name(), "black"), CARD, norm(1), PROCEDURE)
+    started = project.send(claude("SessionStart", source="startup") | {"session_id": "another"})
+    assert all(text in started for text in ("with black", CARD.body))
+    asked = project.send(
+        claude("UserPromptSubmit", prompt=f"{ASK}, test and lint it and add a migration with a column")
+    )
+    assert PROCEDURE.steps[1].text in asked
+    (path,) = (project.folder / ".tacit" / "sessions").glob(f"*{SESSION}*")
+    assert json.loads(path.read_text())["shown"] == [project.ids[PROCEDURE.name]]
+
+
+def shown_lines(told: str) -> list[str]:
+    """The lines below the heading; there is nothing else."""
+    heading, *lines = told.split("\n")
+    assert heading == LINES_HEADING
+    return lines
 
 
 def test_norms_come_up_to_a_number_and_the_rest_is_named(tmp_path: Path) -> None:
-    project = make_project(tmp_path, *(norm(number) for number in range(MAX_RULES_SHOWN + 8)))
-    told = project.send(claude("SessionStart", source="startup"))
-    assert told.count("<tacit-skill ") == MAX_RULES_SHOWN
-    assert "[no room for 8 more" in told
-    assert "`tacit skills show NAME`" in told
-    assert ", …]" in told, "of many only the first are named"
+    short = [
+        SkillContent(kind=Kind.NORM, name=f"n-{letter}", description=f"Say {letter * 5}.")
+        for letter in "abcdefghijklmnopqrstuvwxyz"
+    ]
+    project = make_project(tmp_path, *short)
+    *rules, more = shown_lines(project.send(claude("SessionStart", source="startup")))
+    (line,) = project.lines
+    names = {version_id: name for name, version_id in project.ids.items()}
+    assert len(rules) == len(line["shown"]) == MAX_RULES_SHOWN
+    assert [names[each] in more for each in line["held"]] == [True] * 5
 
 
-def test_norms_come_up_to_so_many_characters(tmp_path: Path) -> None:
+def test_long_norms_leave_room_for_the_names_of_the_others(tmp_path: Path) -> None:
     project = make_project(tmp_path, *(norm(number, words=120) for number in range(15)))
     told = project.send(claude("SessionStart", source="startup"))
-    given = told.count("<tacit-skill ")
-    assert 0 < given < 15
-    assert f"[no room for {15 - given} more" in told
-    assert len(told) < MAX_RULES_CHARACTERS + 600
+    *rules, more = shown_lines(told)
+    (line,) = project.lines
+    assert 0 < len(rules) == len(line["shown"]) < 15
+    assert len(told) <= MAX_START_CHARACTERS
+    assert more.endswith(", …"), "of many only the first are named"
+    assert sum(name in more for name in project.ids) == MAX_NAMED_RULES
 
 
-def test_where_all_have_room_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_where_all_have_room_none_is_named(tmp_path: Path) -> None:
     project = make_project(tmp_path, norm(1), norm(2))
-    assert "no room" not in project.send(claude("SessionStart", source="startup"))
+    assert len(shown_lines(project.send(claude("SessionStart", source="startup")))) == 2
+    assert "held" not in project.lines[0]
+
+
+@pytest.mark.parametrize("number", [0, 2, 15])
+def test_a_start_has_the_card_after_the_norms_however_many_there_are(tmp_path: Path, number: int) -> None:
+    commands = "\n".join(f"- other: `make target-of-some-length-{each}`" for each in range(6))
+    card = replace(CARD, body=commands)
+    project = make_project(tmp_path, card, *(norm(each, words=120) for each in range(number)))
+    told = project.send(claude("SessionStart", source="startup"))
+    (line,) = project.lines
+    assert told.count(commands) == 1
+    assert line["shown"][-1] == project.ids[CARD.name]
+    assert (len(line["shown"]) > 1) is (number > 0)
+    assert told.index(commands) > told.find("Convention")
+    assert len(told) <= MAX_START_CHARACTERS
+
+
+def test_a_card_that_cannot_fit_is_noted_and_takes_no_norm_with_it(tmp_path: Path) -> None:
+    project = make_project(tmp_path, replace(CARD, body="\n".join(f"- run: `make t{n}`" for n in range(90))), NORM)
+    assert NORM.description in project.send(claude("SessionStart", source="startup"))
+    (line,) = project.lines
+    assert (line["shown"], line["held"]) == ([project.ids[NORM.name]], [project.ids[CARD.name]])
+
+
+def test_a_card_is_shown_once_in_a_context(tmp_path: Path) -> None:
+    project = make_project(tmp_path, CARD)
+    assert CARD.body in project.send(claude("SessionStart", source="startup"))
+    assert project.send(claude("SessionStart", source="resume")) == ""
+    assert CARD.body in project.send(claude("SessionStart", source="compact"))
+
+
+def test_preconditions_of_norms_are_noted_beside_a_card(tmp_path: Path) -> None:
+    bound = replace(NORM, preconditions=(Condition(text="the database runs", check="make db-status"),))
+    project = make_project(tmp_path, bound, CARD)
+    project.send(claude("SessionStart", source="startup"))
+    (line,) = project.lines
+    assert line["assumed"] == [["the database runs", "make db-status"]]
+    assert line["shown"] == [project.ids[NORM.name], project.ids[CARD.name]]

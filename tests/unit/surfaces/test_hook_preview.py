@@ -16,6 +16,8 @@ from tacit.surfaces.hook.preview import preview
 from tests.unit.surfaces.hook_events import claude
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project
 
+QUOTES = '"' * 60
+"""In JSON an answer has more characters than its text."""
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 
 
@@ -80,16 +82,19 @@ def test_a_preview_never_names_another_persons_preference(tmp_path, monkeypatch,
 def test_a_preview_leaves_out_what_the_answer_of_the_hook_has_no_room_for(tmp_path, monkeypatch):
     (tmp_path / "home" / ".tacit").mkdir(parents=True)
     (tmp_path / "home" / ".tacit" / "tacit.toml").write_text(
-        "[recall]\nk = 9\nbudget_tokens = 9000\nmin_relevance = 0.05\n"
+        "[recall]\nk = 40\nbudget_tokens = 9000\nmin_relevance = 0.05\n"
     )
     long = [
         SkillContent(
             kind=Kind.PROCEDURE,
             name=f"add-a-migration-{word}",
             description=f"Add a {word} migration that adds a column to a table.",
-            steps=tuple(SkillStep(text=f"{word} step {number}: " + f"{word}{number} " * 40) for number in range(9)),
+            steps=tuple(SkillStep(text=f"Run `{word} {number} {QUOTES}`") for number in range(4)),
         )
-        for word in ("postgres", "sqlite", "oracle", "mysql", "mongo", "redis", "maria", "duck")
+        for word in (
+            "postgres sqlite oracle mysql mongo redis maria duck cassandra couch neo4j influx vertica teradata sybase"
+            " firebird hbase hive presto trino druid"
+        ).split()
     ]
     project = here(make_project(tmp_path, *long), monkeypatch)
     project.now = time.time()  # age counts in ranking, and a preview is made now

@@ -15,6 +15,7 @@ looked up; `indexed`: whether an index was shown, by earlier versions.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
     from tacit.recall.hook_recall import HookLimits
     from tacit.recall.ranking import RecallDecision, Row
     from tacit.store.hook_index import HookIndex, SkillRow
+    from tacit.text.command_forms import CommandForm
 
 MAX_RULES_SHOWN = 20
 MAX_START_CHARACTERS = 800
 """Of everything that a session starts with, about 200 tokens."""
-MAX_RULES_CHARACTERS = 560
-"""Of norms and preferences among that, where there is a card of facts."""
+MIN_RULES_CHARACTERS, MAX_RULES_CHARACTERS = 440, 560
+"""Of norms and preferences among that: the less space the card of facts needs, the more they have."""
 MAX_RULES_READ = 200
 MAX_NAMED_RULES = 6
 """How many of those without space are named."""
@@ -241,8 +243,9 @@ class EventResponse:
     def note_shown(self, rows: list[SkillRow]) -> None:
         """Journal what was shown, with its preconditions: these are checked later as assumptions."""
         self.listed("shown").extend(row.version_id for row in rows)
-        assumed = [[text[:200], check[:200]] for row in rows for text, check in row.conditions]
-        self.line["assumed"] = assumed[:MAX_JOURNALED_ASSUMPTIONS]
+        assumed = self.listed("assumed")
+        assumed += [[text[:200], check[:200]] for row in rows for text, check in row.conditions]
+        del assumed[MAX_JOURNALED_ASSUMPTIONS:]
 
     def note_no_space(self, version_id: str) -> None:
         """Journal what was left out for lack of space; of many only the best."""
@@ -297,17 +300,22 @@ def _at_start(response: EventResponse) -> None:
     if hook_index is None:
         return
     scope = response.context.scope
-    _show_rules(
-        response, [each for each in hook_index.norms(scope=scope, limit=MAX_RULES_READ) if _may_see(response, each)]
-    )
-    for card in hook_index.facts(scope=scope) if "fact" in response.allowed_kinds else ():
-        if card.version_id not in response.past.shown and response.answer.add_lines(card.text, room=_room(response)):
+    rules = [each for each in hook_index.norms(scope=scope, limit=MAX_RULES_READ) if _may_see(response, each)]
+    cards = [
+        each
+        for each in hook_index.facts(scope=scope)
+        if each.kind in response.allowed_kinds and each.version_id not in response.past.shown
+    ]
+    taken = sum(len(json.dumps(card.text, ensure_ascii=False)) for card in cards)
+    room = max(MIN_RULES_CHARACTERS, min(MAX_RULES_CHARACTERS, MAX_START_CHARACTERS - taken))
+    unshown = _show_rules(response, rules, room=room)
+    for card in cards:
+        if response.answer.add_lines(card.text, room=MAX_START_CHARACTERS):
             response.note_shown([card])
+        else:
+            response.note_no_space(card.version_id)
+    _name_rules(response, unshown)
     _report_damage(response, hook_index)
-
-
-def _room(response: EventResponse) -> int:
-    return MAX_START_CHARACTERS + len(response.event.name)
 
 
 def _may_see(response: EventResponse, rule: SkillRow) -> bool:
@@ -316,24 +324,30 @@ def _may_see(response: EventResponse, rule: SkillRow) -> bool:
     return not is_anothers(rule.person, response.context.person)
 
 
-def _show_rules(response: EventResponse, rules: list[SkillRow]) -> None:
-    """Show the norms and preferences, the best first, as far as there is space; name the others."""
-    from tacit.text.safe_markdown import shown_line
-
+def _show_rules(response: EventResponse, rules: list[SkillRow], *, room: int) -> list[SkillRow]:
+    """Show the norms and preferences, the best first, as far as there is space; return the others."""
     shown: list[SkillRow] = []
-    unshown: list[str] = []
+    unshown: list[SkillRow] = []
     for rule in rules:
         if rule.version_id in response.past.shown:
             response.listed("skipped").append(rule.version_id)
-        elif len(shown) < MAX_RULES_SHOWN and (response.answer.add_lines(rule.text, room=MAX_RULES_CHARACTERS)):
+        elif len(shown) < MAX_RULES_SHOWN and response.answer.add_lines(rule.text, room=room):
             shown.append(rule)
         else:
             response.note_no_space(rule.version_id)
-            unshown.append(shown_line(rule.name))
+            unshown.append(rule)
     response.note_shown(shown)
-    if unshown:
-        more = ", ".join(unshown[:MAX_NAMED_RULES]) + (", …" if len(unshown) > MAX_NAMED_RULES else "")
-        response.answer.add_lines(f"- also (`tacit skills show NAME`): {more}", room=MAX_START_CHARACTERS)
+    return unshown
+
+
+def _name_rules(response: EventResponse, rules: list[SkillRow]) -> None:
+    """Name rules that had no space, as many as fit."""
+    from tacit.text.safe_markdown import shown_line
+
+    for number in range(min(len(rules), MAX_NAMED_RULES), 0, -1):
+        more = ", ".join(shown_line(rule.name) for rule in rules[:number]) + (", …" if number < len(rules) else "")
+        if response.answer.add_lines(f"- also (`tacit skills show NAME`): {more}", room=MAX_START_CHARACTERS):
+            return
 
 
 def _at_prompt(response: EventResponse) -> None:
@@ -429,19 +443,35 @@ def _before_call(response: EventResponse) -> None:
     warnings, hook_index = CallWarnings.read(response.context.location.folder_path), response.hook_index
     if warnings is None or hook_index is None:
         return
+    from tacit.text.command_forms import command_forms
+
+    told, scope = {*response.past.shown, *response.past.announced}, response.context.scope
+    rows: list[tuple[SkillRow, CommandForm, Sequence[CommandForm]]] = []
+    for call in response.event.calls:
+        forms = command_forms(call.argument("command") or call.argument("cmd"))
+        for form in forms:
+            for version_id in warnings.versions_for(form.goal):
+                if version_id not in told:
+                    told.add(version_id)
+                    rows += [(row, form, forms) for row in hook_index.by_version(version_id, scope=scope)]
+    for row, form, forms in rows:
+        allowed = row.kind in response.allowed_kinds and not _is_followed(row, form, forms)
+        if allowed and response.answer.add_lines(row.text):
+            response.note_shown([row])
+    _report_damage(response, hook_index)
+
+
+def _is_followed(row: SkillRow, warned: CommandForm, line: Sequence[CommandForm]) -> bool:
+    """Whether a shell line does what a lesson advises: runs its command, or the warned one in its folder or on its target."""
     from tacit.text.command_forms import command_forms, follows
 
-    for call in response.event.calls:
-        for form in command_forms(call.argument("command") or call.argument("cmd")):
-            version_id = warnings.version_for(form.goal)
-            if not version_id or version_id in response.past.shown or version_id in response.past.announced:
-                continue
-            for row in hook_index.by_version(version_id, scope=response.context.scope):
-                advised = [each for span in re.findall(r"`([^`]+)`", row.text)[1:] for each in command_forms(span)]
-                allowed = row.kind in response.allowed_kinds and not any(follows(form, each) for each in advised)
-                if allowed and response.answer.add_lines(row.text):
-                    response.note_shown([row])
-    _report_damage(response, hook_index)
+    _, *advised = re.findall(r"`([^`]+)`", row.text) or [""]
+    return any(
+        span == warned.directory
+        or span in warned.targets
+        or any(follows(form, each) for form in line for each in command_forms(span))
+        for span in advised
+    )
 
 
 def _limits(response: EventResponse) -> HookLimits:
