@@ -29,7 +29,7 @@ from typing import Any
 import tacit
 from tacit.domain.skill import Parameter, SkillContent
 from tacit.domain.trajectory import Role, Trajectory
-from tacit.learn.mining.binding import Occurrence, bind
+from tacit.learn.mining.general_calls import Occurrence, generalise_call
 from tacit.text.value_lookup import TASK, candidates, leaves_of, plain, resolve, stands_in
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,7 +92,7 @@ def through_mining(runs: Sequence[Run], _: Sequence[Any]) -> dict[str, list[Call
                     found[step.tool].append(Occurrence(run.trajectory, step))
     learned: dict[str, list[Call]] = {}
     for tool, occurrences in sorted(found.items()):
-        bound = bind(occurrences)
+        bound = generalise_call(occurrences)
         learned[tool] = [Call(bound.arguments, {one.name: one for one in bound.parameters})]
     return learned
 

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.mining.binding import Bound, Occurrence, bind
+from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
 from tacit.text.value_lookup import resolve
 from tests.unit.learn.attempts import attempt, call, say
 
@@ -16,7 +16,7 @@ def last(trajectory: Trajectory, task: str = "") -> Occurrence:
     return Occurrence(trajectory, trajectory.actions[-1], task)
 
 
-def the(bound: Bound, name: str) -> tuple[str, str]:
+def the(bound: GeneralCall, name: str) -> tuple[str, str]:
     (found,) = (one for one in bound.parameters if one.name == name)
     return found.reading, found.key
 
@@ -71,26 +71,26 @@ SHOPS = [last(shop(number, "no longer needed" if number % 3 else "broken")) for 
 
 
 def test_an_id_is_bound_to_the_answer_that_holds_it() -> None:
-    assert the(bind(ACCOUNTS), "person_id") == ("find_person", "person_id")
+    assert the(generalise_call(ACCOUNTS), "person_id") == ("find_person", "person_id")
 
 
 def test_a_record_is_chosen_by_what_the_task_names() -> None:
-    assert the(bind(ACCOUNTS), "line_id") == ("show_line", "line_id where phone_number in task")
+    assert the(generalise_call(ACCOUNTS), "line_id") == ("show_line", "line_id where phone_number in task")
 
 
 def test_what_never_varies_stays_as_it_is() -> None:
-    assert bind(ACCOUNTS).arguments == {"person_id": "{person_id}", "line_id": "{line_id}", "zone": "world"}
+    assert generalise_call(ACCOUNTS).arguments == {"person_id": "{person_id}", "line_id": "{line_id}", "zone": "world"}
 
 
 def test_a_value_that_the_person_names_comes_from_the_task() -> None:
     calls = [Occurrence(one.trajectory, one.trajectory.actions[0]) for one in ACCOUNTS]
-    bound = bind(calls)
+    bound = generalise_call(calls)
     assert the(bound, "phone") == ("task", "<phone>")
     assert bound.support["phone"].explained == bound.support["phone"].of == len(calls)
 
 
 def test_a_list_is_bound_as_a_whole_and_hangs_on_what_is_bound_before() -> None:
-    bound = bind(SHOPS)
+    bound = generalise_call(SHOPS)
     assert bound.parameters[0].name == "order_id"
     assert the(bound, "order_id") == ("show_order", 'order_id where status = "delivered"')
     tool, key = the(bound, "item_ids")
@@ -101,7 +101,7 @@ def test_a_list_is_bound_as_a_whole_and_hangs_on_what_is_bound_before() -> None:
 
 
 def test_a_bound_call_resolves_in_an_attempt_that_was_not_seen() -> None:
-    bound, unseen = bind(SHOPS), shop(77)
+    bound, unseen = generalise_call(SHOPS), shop(77)
     stated = "\n".join(step.text for step in unseen.steps if step.text)
     answers = {"show_order": [step.observation for step in unseen.actions[:-1]]}
     known: dict[str, Any] = {}
@@ -111,13 +111,13 @@ def test_a_bound_call_resolves_in_an_attempt_that_was_not_seen() -> None:
 
 
 def test_a_choice_in_the_task_is_one_of_the_values_seen() -> None:
-    bound = bind(SHOPS)
+    bound = generalise_call(SHOPS)
     assert the(bound, "reason") == ("task", '"no longer needed" | "broken"')
 
 
 def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> None:
     silent = [last(shop(number, ("broken", "worn out")[number % 2], stated=False)) for number in range(40, 52)]
-    bound = bind(silent)
+    bound = generalise_call(silent)
     (reason,) = (one for one in bound.parameters if one.name == "reason")
     assert (reason.reading, reason.key) == ("", "")
     assert "broken, worn out" in reason.description
@@ -125,7 +125,7 @@ def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> 
 
 
 def test_personal_values_are_not_written_down() -> None:
-    for bound, own in ((bind(ACCOUNTS), ACCOUNTS), (bind(SHOPS), SHOPS)):
+    for bound, own in ((generalise_call(ACCOUNTS), ACCOUNTS), (generalise_call(SHOPS), SHOPS)):
         written = repr([bound.arguments, bound.parameters])
         for one in own:
             ids = [value for name, value in one.step.arguments.items() if name.endswith("_id")]
@@ -136,7 +136,7 @@ def test_many_attempts_at_one_task_do_not_make_its_values_general() -> None:
     def asked(number: int) -> Trajectory:
         return attempt(f"Attempt {number}: greet her", call("greet", {"name": "Ann Lee", "card": "C-99812"}, "done"))
 
-    bound = bind([last(asked(number)) for number in range(6)])
+    bound = generalise_call([last(asked(number)) for number in range(6)])
     assert "Ann" not in repr(bound)
     assert "99812" not in repr(bound)
     assert [one.reading for one in bound.parameters] == ["", ""]
@@ -146,7 +146,9 @@ def test_a_name_shared_by_independent_tasks_may_stay() -> None:
     def asked(number: int) -> Trajectory:
         return attempt(f"Post the report of week {number}", call("post", {"channel": "Ops"}, "done"))
 
-    assert bind([last(asked(number), f"week-{number}") for number in range(3)]).arguments == {"channel": "Ops"}
+    assert generalise_call([last(asked(number), f"week-{number}") for number in range(3)]).arguments == {
+        "channel": "Ops"
+    }
 
 
 def test_one_task_tried_often_does_not_outvote_the_others() -> None:
@@ -159,7 +161,7 @@ def test_one_task_tried_often_does_not_outvote_the_others() -> None:
 
     often = [last(asked(number, "ZX-4411", stated=False), "one") for number in range(9)]
     others = [last(asked(number, f"ZX-55{number}1", stated=True), f"task-{number}") for number in range(3)]
-    assert the(bind([*often, *others]), "code") == ("task", "ZX-0000")
+    assert the(generalise_call([*often, *others]), "code") == ("task", "ZX-0000")
 
 
 def test_without_a_majority_nothing_is_bound() -> None:
@@ -168,7 +170,7 @@ def test_without_a_majority_nothing_is_bound() -> None:
         note = call(f"read_{place}", {}, json.dumps({"code": f"K-{number}771"}))
         return attempt(f"Request {number}", note, call("apply", {"code": f"K-{number}771"}, "done"))
 
-    assert the(bind([last(asked(number)) for number in range(9)]), "code") == ("", "")
+    assert the(generalise_call([last(asked(number)) for number in range(9)]), "code") == ("", "")
 
 
 def test_answers_of_failed_calls_and_later_ones_are_no_source() -> None:
@@ -182,7 +184,7 @@ def test_answers_of_failed_calls_and_later_ones_are_no_source() -> None:
         )
 
     calls = [Occurrence(run, run.actions[1]) for run in map(asked, range(6))]
-    assert the(bind(calls), "code") == ("", "")
+    assert the(generalise_call(calls), "code") == ("", "")
 
 
 def test_nested_arguments_are_bound_part_by_part() -> None:
@@ -193,7 +195,7 @@ def test_nested_arguments_are_bound_part_by_part() -> None:
             f"Move order {number}", call("person", {}, json.dumps(person)), call("move", {"to": address}, "")
         )
 
-    bound = bind([last(asked(number)) for number in range(6)])
+    bound = generalise_call([last(asked(number)) for number in range(6)])
     assert bound.arguments == {"to": {"zip": "{to_zip}", "town": {"zip": "{zip}"}}} or bound.arguments == {
         "to": {"zip": "{zip}", "town": {"zip": "{town_zip}"}}
     }
@@ -210,7 +212,7 @@ def test_a_list_of_records_is_bound_field_by_field() -> None:
         rows = [{**one, "cabin": "economy"} for one in flights]
         return attempt(f"Trip {number} on {days}", found, call("book", {"flights": rows, "extras": []}, "done"))
 
-    bound = bind([last(asked(number)) for number in range(10, 18)])
+    bound = generalise_call([last(asked(number)) for number in range(10, 18)])
     assert bound.arguments == {"flights": [{"flight": "{flight}", "day": "{day}", "cabin": "economy"}], "extras": []}
     assert the(bound, "flight") == ("find_flights", "results[].code")
     assert the(bound, "day") == ("task", "<date>")
@@ -222,17 +224,17 @@ def test_an_empty_list_among_lists_of_records_does_no_harm() -> None:
         rows = [{"code": f"K-{number}771"}] if number else []
         return attempt(f"Request {number} for K-{number}771", call("apply", {"rows": rows}, "done"))
 
-    assert bind([last(asked(number)) for number in range(6)]).arguments == {"rows": [{"code": "{code}"}]}
+    assert generalise_call([last(asked(number)) for number in range(6)]).arguments == {"rows": [{"code": "{code}"}]}
 
 
 def test_calls_recorded_without_arguments_do_not_count() -> None:
     empty = attempt("Something else", call("open_roaming", {}, "done"))
-    assert bind([*ACCOUNTS, *[last(empty)] * 9]) == bind(ACCOUNTS)
+    assert generalise_call([*ACCOUNTS, *[last(empty)] * 9]) == generalise_call(ACCOUNTS)
 
 
 def test_every_parameter_rests_on_spans_that_hold_its_values() -> None:
     by_id = {one.trajectory.id: one.trajectory for one in ACCOUNTS}
-    bound = bind(ACCOUNTS)
+    bound = generalise_call(ACCOUNTS)
     assert set(bound.support) == {one.name for one in bound.parameters}
     for name, support in bound.support.items():
         assert support.spans
@@ -246,8 +248,8 @@ def test_every_parameter_rests_on_spans_that_hold_its_values() -> None:
 def test_the_order_of_the_attempts_makes_no_difference() -> None:
     mixed = list(SHOPS)
     random.Random(7).shuffle(mixed)
-    assert bind(mixed) == bind(SHOPS)
+    assert generalise_call(mixed) == generalise_call(SHOPS)
 
 
 def test_no_calls_bind_nothing() -> None:
-    assert bind([]) == Bound()
+    assert generalise_call([]) == GeneralCall()

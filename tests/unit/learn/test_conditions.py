@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 from itertools import product
 
 from tacit.domain.skill import Case
-from tacit.learn.mining.effect_conditions import AttemptRecord, ending_effects, learn_cases
+from tacit.learn.mining.pattern_conditions import AttemptRecord, ending_patterns, learn_cases
 from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
@@ -74,9 +75,12 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
     attempts = []
     for vent, cold, power in product(("shut", "open"), (True, False), (True, False)):
         task = "It is cold in the flat" if cold else "It is stuffy in the flat"
-        house = seen(power=power, task=task, read_vent=f"Vent: {vent}")
-        needed = house.took | ({"open_vent"} if vent == "shut" and not cold else set())
-        attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
+        needed = {"open_vent"} if vent == "shut" and not cold else set()
+        for _ in range(2):
+            house = seen(
+                power=power, task=task, read_vent=f"Vent: {vent}", read_meter=f"Meter: M-{1000 + len(attempts)}"
+            )
+            attempts.append(dataclasses.replace(house, took=house.took | needed))
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
     assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
     assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
@@ -86,9 +90,10 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
     attempts = []
     for stuffy, power in product((True, False), (True, False)):
         task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
-        house = seen(power=power, task=task, read_vent="Vent: shut")
-        needed = house.took | ({"open_vent"} if stuffy else set())
-        attempts += [AttemptRecord(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
+        needed = {"open_vent"} if stuffy else set()
+        for _ in range(3):
+            house = seen(power=power, task=task, read_vent="Vent: shut", read_meter=f"Meter: M-{1000 + len(attempts)}")
+            attempts.append(dataclasses.replace(house, took=house.took | needed))
     found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
     assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
 
@@ -131,8 +136,8 @@ def with_hand_over() -> list[AttemptRecord]:
 
 
 def test_what_ends_an_attempt_is_never_combined() -> None:
-    assert ending_effects(with_hand_over()) == {"call_technician"}
-    assert ending_effects(houses()) == frozenset()
+    assert ending_patterns(with_hand_over()) == {"call_technician"}
+    assert ending_patterns(houses()) == frozenset()
 
 
 def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
@@ -145,7 +150,7 @@ def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> No
 def test_nothing_is_learned_from_failures_alone() -> None:
     failed = [AttemptRecord(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
     assert learn_cases(failed, EFFECTS) == dict.fromkeys(EFFECTS, ())
-    assert ending_effects(failed) == frozenset()
+    assert ending_patterns(failed) == frozenset()
 
 
 def test_an_effect_that_nothing_explains_gets_no_case() -> None:

@@ -8,7 +8,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Origin, Trajectory
 from tacit.learn import mine
-from tacit.learn.mining.units import Group, groups_of, units_of
+from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of
 from tests.unit.learn.calls import FAILED, WORKED, AttemptStore, attempt, greenhouse, season
 
 
@@ -37,8 +37,12 @@ def test_attempts_that_share_a_tool_belong_together_and_others_do_not() -> None:
 
 
 def test_calls_that_always_follow_each_other_make_one_unit() -> None:
-    units = units_of(Group(tuple(outlines_of(*season()))))
-    assert {unit.tools for unit in units.units} == {("switch_heater",), ("grease_vents", "move_vents"), ("prime_pump",)}
+    patterns = find_patterns(Group(tuple(outlines_of(*season()))))
+    assert {pattern.tools for pattern in patterns.patterns} == {
+        ("switch_heater",),
+        ("grease_vents", "move_vents"),
+        ("prime_pump",),
+    }
 
 
 def test_one_tool_called_in_turn_with_fixed_values_makes_a_unit_of_each() -> None:
@@ -50,8 +54,8 @@ def test_one_tool_called_in_turn_with_fixed_values_makes_a_unit_of_each() -> Non
         )
         for number in range(8)
     ]
-    units = units_of(Group(tuple(outlines_of(*visits))))
-    assert {unit.key for unit in units.units} == {"allow[right=enter]", "allow[right=stay]"}
+    patterns = find_patterns(Group(tuple(outlines_of(*visits))))
+    assert {pattern.key for pattern in patterns.patterns} == {"allow[right=enter]", "allow[right=stay]"}
 
 
 def test_a_value_that_the_task_names_makes_no_unit_of_its_own() -> None:
@@ -61,8 +65,8 @@ def test_a_value_that_the_task_names_makes_no_unit_of_its_own() -> None:
         )
         for n in range(8)
     ]
-    units = units_of(Group(tuple(outlines_of(*visits))))
-    assert all("[" not in unit.key for unit in units.units)
+    patterns = find_patterns(Group(tuple(outlines_of(*visits))))
+    assert all("[" not in pattern.key for pattern in patterns.patterns)
 
 
 def test_each_fix_is_a_skill_with_its_case() -> None:
@@ -113,6 +117,21 @@ def test_too_few_successes_are_not_made_general() -> None:
     visits = [greenhouse(1, heater=True, vents=True, pump=True), greenhouse(2, heater=True, vents=True, pump=True)]
     assert all(not one.content.cases and not one.content.cues for one in mined(visits))
     assert mined(visits)
+
+
+def test_three_successes_of_all_groups_together_make_every_group_general() -> None:
+    letter = attempt("write a letter to Ann", ("write_letter", {"to": "Ann"}, "ok"))
+    heated = [greenhouse(number, heater=True, vents=False, pump=False) for number in (1, 2)]
+    assert not any(is_general(one) for one in mined([letter, heated[0]]))
+    assert {one.content.name for one in mined([letter, *heated]) if is_general(one)} == {
+        "switch-heater",
+        "write-letter",
+    }
+
+
+def is_general(candidate: Candidate) -> bool:
+    """Whether a candidate was mined as a pattern; the procedure of one attempt has no cues."""
+    return bool(candidate.content.cues)
 
 
 def test_failures_alone_teach_nothing() -> None:

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
+from tacit.learn.mining.call_patterns import Group, find_patterns, groups_of, learn_order
 from tacit.learn.mining.candidates import MAX_SURROUNDINGS, composites, free_name, name_of, surroundings_of
-from tacit.learn.mining.effect_conditions import attempt_record, distinct_attempts, known_facts
+from tacit.learn.mining.group_data import (
+    MAX_FAILURES,
+    GroupData,
+    failure_causes,
+    general_task,
+    impersonal_task,
+    names_in,
+)
 from tacit.learn.mining.miner import mine, phase_order
-from tacit.learn.mining.study import MAX_FAILURES, Study, failure_causes, general_task, impersonal_task, names_in
-from tacit.learn.mining.units import Group, groups_of, learn_order, units_of
+from tacit.learn.mining.pattern_conditions import attempt_record, distinct_attempts, known_facts
 from tests.unit.learn.calls import FAILED, AttemptStore, attempt, greenhouse, season
 
 
@@ -34,11 +41,11 @@ def move(index: int = 1, tool: str = "mend", **arguments: Any) -> Move:
     return Move(index=index, tool=tool, arguments=arguments)
 
 
-def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -> Study:
+def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -> GroupData:
     store = AttemptStore()
     outlines = [store.add(each) for each in worked] + [store.add(each, FAILED) for each in failed or ()]
     (group,) = groups_of(outlines)
-    return Study(group, store)
+    return GroupData(group, store)
 
 
 # --- situations -----------------------------------------------------------------------------------------------------
@@ -153,8 +160,8 @@ def test_ids_that_calls_were_given_in_turn_make_no_units_and_no_names() -> None:
 
     for visits in ([tagged(1)], [tagged(1), tagged(1)]):
         outlines = [AttemptStore().add(each) for each in visits]
-        units = units_of(Group(tuple(outlines)))
-        assert not [name_of(unit) for unit in units.units if "001" in name_of(unit)]
+        patterns = find_patterns(Group(tuple(outlines)))
+        assert not [name_of(pattern) for pattern in patterns.patterns if "001" in name_of(pattern)]
 
 
 def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
@@ -164,8 +171,8 @@ def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
         )
         for n in range(1)
     ]
-    units = units_of(Group(tuple(AttemptStore().add(each) for each in visits)))
-    assert [name_of(unit) for unit in units.units] == ["invite"]
+    patterns = find_patterns(Group(tuple(AttemptStore().add(each) for each in visits)))
+    assert [name_of(pattern) for pattern in patterns.patterns] == ["invite"]
 
 
 # --- composites -----------------------------------------------------------------------------------------------------
@@ -199,17 +206,17 @@ def test_one_part_makes_no_composite() -> None:
 
 
 def test_a_composite_takes_no_name_of_another_skill() -> None:
-    study = study_of(season())
-    parts = _parts(study)
-    (plain,) = composites(study, parts, sorted(parts), taken=set())
-    (other,) = composites(study, parts, sorted(parts), taken={plain.content.name})
+    data = study_of(season())
+    parts = _parts(data)
+    (plain,) = composites(data, parts, sorted(parts), taken=set())
+    (other,) = composites(data, parts, sorted(parts), taken={plain.content.name})
     assert other.content.name == f"{plain.content.name}-2"
 
 
-def _parts(study: Study) -> dict[str, Any]:
-    found = next(iter(mine(study.group.outlines, set(study.group.ids), study.source)))
+def _parts(data: GroupData) -> dict[str, Any]:
+    found = next(iter(mine(data.group.outlines, set(data.group.ids), data.source)))
     tools = {candidate.content.tags: candidate for candidate in found.candidates}
-    return {unit.key: tools[unit.tools] for unit in study.units.units}
+    return {pattern.key: tools[pattern.tools] for pattern in data.patterns.patterns}
 
 
 # --- failures -------------------------------------------------------------------------------------------------------
@@ -247,8 +254,8 @@ def test_every_example_and_goal_of_a_composite_is_grounded() -> None:
         )
         for n, visit in enumerate(season())
     ]
-    study = study_of(asked)
-    found = composites(study, _parts(study), sorted(_parts(study)), taken=set())
+    data = study_of(asked)
+    found = composites(data, _parts(data), sorted(_parts(data)), taken=set())
     assert max(len(whole.content.example_queries) for whole in found) > 1
     for whole in found:
         content = whole.content

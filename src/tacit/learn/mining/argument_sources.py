@@ -1,7 +1,7 @@
 """Finds what was known before a call, and the places that held the values of its arguments.
 
-`View` collects the user's messages and the answers before one call. `ArgumentSource` is a place shared by several calls;
-`refined` adds conditions that select the right record. `binding` decides which places are kept.
+`KnownBeforeCall` collects the user's messages and the answers before one call. `ArgumentSource` is a place shared by several
+calls; `refine_source` adds conditions that select the right record. `general_calls` decides which places are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.value_lookup import Leaf, field_of, is_mentioned, leaves_of, plain, stands_in
 
-_MAX_READINGS = 60
+_MAX_ANSWERS = 60
 _MAX_FIELDS = 24
 _MAX_LEAVES = 1_500
 """Values of one answer that are compared."""
@@ -40,8 +40,8 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
-    """One value in an answer."""
+class AnswerValue:
+    """One value in the answer of a tool."""
 
     leaf: Leaf
     step: int
@@ -50,14 +50,14 @@ class ToolAnswer:
 
 
 @dataclass(slots=True)
-class View:
+class KnownBeforeCall:
     """What was known before one call."""
 
     occurrence: Occurrence
     task_text: str = ""
     heard: tuple[tuple[int, str], ...] = ()
     """The messages of the user, each with its step number."""
-    readings: dict[tuple[str, str], list[ToolAnswer]] = field(default_factory=dict)
+    answer_values: dict[tuple[str, str], list[AnswerValue]] = field(default_factory=dict)
     """Tool and path → the values there."""
     given: set[str] = field(default_factory=set)
     """The values given to earlier calls."""
@@ -98,10 +98,10 @@ class View:
         return Span(self.occurrence.trajectory.id, step, "text")
 
 
-def view_of(occurrence: Occurrence) -> View:
+def known_before(occurrence: Occurrence) -> KnownBeforeCall:
     """Collect what came before a call."""
     heard: list[tuple[int, str]] = []
-    view = View(occurrence)
+    call = KnownBeforeCall(occurrence)
     before: list[Step] = []
     for step in occurrence.trajectory.steps:
         if step.index >= occurrence.step.index:
@@ -112,21 +112,21 @@ def view_of(occurrence: Occurrence) -> View:
             before.append(step)
     texts = [text for _, text in heard]
     task = occurrence.trajectory.task.text
-    view.task_text = "\n".join([task, *texts] if task not in texts else texts)
-    view.heard = tuple(heard)
+    call.task_text = "\n".join([task, *texts] if task not in texts else texts)
+    call.heard = tuple(heard)
     left = _MAX_VALUES
-    for step in reversed(before[-_MAX_READINGS:]):
+    for step in reversed(before[-_MAX_ANSWERS:]):
         given = {(name, plain(value)) for name, value in leaves(step.arguments)}
-        view.given |= {text for _, text in given}
+        call.given |= {text for _, text in given}
         found = leaves_of(step.observation, most=_MAX_LEAVES)[:left] if left else ()
         left -= len(found)
         for leaf in found:
             name = re.split(r"\.|\[\]", leaf.path.removesuffix("[]"))[-1]
             place, text = (step.tool, leaf.path), plain(leaf.value)
-            reading = ToolAnswer(leaf=leaf, step=step.index, echo=(name, text) in given)
-            view.readings.setdefault(place, []).append(reading)
-            view._places.setdefault(text, set()).add(place)
-    return view
+            answer = AnswerValue(leaf=leaf, step=step.index, echo=(name, text) in given)
+            call.answer_values.setdefault(place, []).append(answer)
+            call._places.setdefault(text, set()).add(place)
+    return call
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +140,20 @@ class SelectionRule:
     """The argument whose value the parameter `name` has."""
 
     def __str__(self) -> str:
-        """The rule as `text` parses it."""
+        """Return the rule in the form that `value_lookup` parses."""
         if self.name:
             return f"{self.field} = {{{self.name}}}"
         return f'{self.field} = "{self.value}"' if self.value else f"{self.field} in task"
 
-    def holds(self, leaf: Leaf, view: View) -> bool:
+    def holds(self, leaf: Leaf, call: KnownBeforeCall) -> bool:
         """Whether the record around a value meets the rule."""
         found = field_of(leaf, self.field)
         if found is None:
             return False
         if self.path:
-            wanted = argument_at(view.arguments, self.path)
+            wanted = argument_at(call.arguments, self.path)
             return wanted is not None and plain(found) == plain(wanted)
-        return plain(found) == self.value if self.value else view.mentioned(found)
+        return plain(found) == self.value if self.value else call.mentioned(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,40 +170,40 @@ class ArgumentSource:
 
     @property
     def key(self) -> str:
-        """The place as `text` parses it."""
+        """The place in the form that `value_lookup` parses."""
         return self.path + (f" where {' and '.join(map(str, self.rules))}" if self.rules else "")
 
-    def readings(self, view: View) -> list[ToolAnswer]:
+    def answer_values(self, call: KnownBeforeCall) -> list[AnswerValue]:
         """Return the values that the place offers in one attempt."""
-        found = view.readings.get((self.tool, self.path), ())
-        return [reading for reading in found if all(rule.holds(reading.leaf, view) for rule in self.rules)]
+        found = call.answer_values.get((self.tool, self.path), ())
+        return [answer for answer in found if all(rule.holds(answer.leaf, call) for rule in self.rules)]
 
-    def explains(self, view: View, values: Sequence[Any]) -> bool:
+    def explains(self, call: KnownBeforeCall, values: Sequence[Any]) -> bool:
         """Whether all values are among those it offers."""
-        return {plain(value) for value in values} <= {plain(reading.leaf.value) for reading in self.readings(view)}
+        return {plain(value) for value in values} <= {plain(answer.leaf.value) for answer in self.answer_values(call)}
 
 
-Used = Sequence[tuple[View, Sequence[Any]]]
+Used = Sequence[tuple[KnownBeforeCall, Sequence[Any]]]
 """The calls that had an argument, each with its value or the values of its list."""
 
 
 def measure_source(tool: str, path: str, used: Used, *, rules: tuple[SelectionRule, ...] = ()) -> ArgumentSource:
     """Return a place with its weighted counts over some calls."""
     bare = ArgumentSource(tool=tool, path=path, rules=rules)
-    total = sum(view.weight for view, _ in used) or 1.0
+    total = sum(call.weight for call, _ in used) or 1.0
     covered = exact = echo = order = 0.0
-    for view, values in used:
-        readings = bare.readings(view)
-        wanted, offered = {plain(value) for value in values}, {plain(reading.leaf.value) for reading in readings}
+    for call, values in used:
+        answer_values = bare.answer_values(call)
+        wanted, offered = {plain(value) for value in values}, {plain(answer.leaf.value) for answer in answer_values}
         if not wanted <= offered:
             continue
-        covered += view.weight
+        covered += call.weight
         if len(offered) > len(wanted):
-            offered = {text for text in offered if view.stated(text)} or offered
-        exact += view.weight * (offered == wanted)
-        meant = [reading for reading in readings if plain(reading.leaf.value) in wanted]
-        echo += view.weight * all(reading.echo for reading in meant)
-        order += view.weight * min(reading.step for reading in meant)
+            offered = {text for text in offered if call.stated(text)} or offered
+        exact += call.weight * (offered == wanted)
+        meant = [answer for answer in answer_values if plain(answer.leaf.value) in wanted]
+        echo += call.weight * all(answer.echo for answer in meant)
+        order += call.weight * min(answer.step for answer in meant)
     return ArgumentSource(
         tool=tool,
         path=path,
@@ -217,11 +217,11 @@ def measure_source(tool: str, path: str, used: Used, *, rules: tuple[SelectionRu
 
 def sources_of(used: Used, *, at_least: float) -> list[ArgumentSource]:
     """Return the places that explain at least this share of the calls, the best first."""
-    total = sum(view.weight for view, _ in used) or 1.0
+    total = sum(call.weight for call, _ in used) or 1.0
     counts: Counter[tuple[str, str]] = Counter()
-    for view, values in used:
-        for place in sorted(view.places_of(values)):
-            counts[place] += view.weight  # type: ignore[assignment]
+    for call, values in used:
+        for place in sorted(call.places_of(values)):
+            counts[place] += call.weight  # type: ignore[assignment]
     likely = sorted(place for place, weight in counts.items() if weight / total >= at_least)
     found = [measure_source(tool, path, used) for tool, path in likely]
     return sorted(found, key=lambda source: (-source.coverage, -source.exact, source.tool, source.path))
@@ -246,18 +246,18 @@ def _rules(source: ArgumentSource, used: Used, *, names: Mapping[tuple[str, ...]
     """Yield conditions that the right records may have in common."""
     fields: dict[str, Counter[str]] = {}
     attempts: dict[tuple[str, str], set[str]] = {}
-    for view, values in used:
+    for call, values in used:
         wanted = {plain(value) for value in values}
-        for reading in source.readings(view):
-            if plain(reading.leaf.value) not in wanted:
+        for answer in source.answer_values(call):
+            if plain(answer.leaf.value) not in wanted:
                 continue
-            for record in reading.leaf.records:
+            for record in answer.leaf.records:
                 for name, value in record.items():
                     if isinstance(value, dict | list) or value is None or _ODD_FIELD.search(name):
                         continue
                     fields.setdefault(name, Counter())[plain(value)] += 1
-                    if not view.stated(value):
-                        attempts.setdefault((name, plain(value)), set()).add(view.occurrence.trajectory.id)
+                    if not call.stated(value):
+                        attempts.setdefault((name, plain(value)), set()).add(call.occurrence.trajectory.id)
     taken = {rule.field for rule in source.rules}
     usual = sorted(fields, key=lambda name: (-fields[name].total(), name))[:_MAX_FIELDS]
     for name in (name for name in usual if name not in taken):

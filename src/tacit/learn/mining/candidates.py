@@ -1,7 +1,7 @@
-"""Writes a unit and the findings about it as a candidate: steps, parameters, cases, cues, order, spans and origins.
+"""Writes a pattern and its statistics as a candidate: steps, parameters, cases, cues, order, spans and origins.
 
-The steps are the readings that conditions and parameters need, then the calls of the unit. Composites list the units of one
-kind of task.
+The steps are the readings that conditions and parameters need, then the calls of the pattern. Composites list the patterns
+of one kind of task.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tacit.domain.skill import (
 )
 from tacit.domain.trajectory import Role, Span
 from tacit.learn.failures import FailureCause, found_pitfalls
-from tacit.learn.mining.study import Study, failing_calls, step_at
-from tacit.learn.mining.units import MIN_SUPPORT, Unit
+from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
+from tacit.learn.mining.group_data import GroupData, failing_calls, step_at
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, sentence_of, shorten, slug
 from tacit.text.cues import words_of
@@ -40,8 +40,8 @@ from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.words import STOP_WORDS, term_set
 
 MADE_BY = "tacit.mining/1"
-ALONE = "alone"
-"""The tag of a skill that is never used together with another."""
+ENDS_TASK = "alone"
+"""The stored tag of a skill that ends the task, so that no other skill follows it."""
 MAX_READINGS = 4
 MAX_EXAMPLES = 8
 _MAX_EXAMPLE = 300
@@ -53,8 +53,8 @@ _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """The findings about a unit."""
+class PatternStatistics:
+    """What the attempts of a group show about a pattern."""
 
     cases: tuple[Case, ...] = ()
     cues: tuple[Cue, ...] = ()
@@ -62,8 +62,8 @@ class Findings:
     """Names of the skills that come before."""
     goal: tuple[Condition, ...] = ()
     """What shows that the task is done."""
-    alone: bool = False
-    """Whether it is never made together with another: it ends the task, such as a hand-over."""
+    ends_task: bool = False
+    """Whether it ends the task, such as a hand-over: no success made another pattern as well."""
     causes: tuple[FailureCause, ...] = ()
     """Why attempts of the group failed."""
 
@@ -73,10 +73,10 @@ def is_mined(provenance: Provenance) -> bool:
     return provenance.made_by.startswith(MADE_BY.partition("/")[0])
 
 
-def name_of(unit: Unit, *, whole: bool = False) -> str:
-    """Return the name of a unit's skill: the words of its tools (with servers if `whole`) and its fixed values."""
+def name_of(pattern: CallPattern, *, whole: bool = False) -> str:
+    """Return the name of a pattern's skill: the words of its tools (with servers if `whole`) and its fixed values."""
     words: list[str] = []
-    for tool, fixed in unit.tokens[:2]:
+    for tool, fixed in pattern.tokens[:2]:
         words += ["and"] if words else []
         words += [*(tool if whole else sentence_of(tool)).split(), *(value for _, value in fixed)]
     return slug(words) or "procedure"
@@ -90,37 +90,37 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
     return free
 
 
-def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
-    """Write a unit as a candidate."""
-    field_origins = FieldOrigins(load=study.trajectory)
-    steps, parameters = _Steps(unit, findings, study, field_origins).written()
-    sources = study.sample(list(unit.made))
-    tasks = task_spans(study, sources)
+def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: GroupData, *, name: str) -> Candidate:
+    """Write a pattern as a candidate."""
+    field_origins = FieldOrigins(load=data.trajectory)
+    steps, parameters = _Steps(pattern, statistics, data, field_origins).written()
+    sources = data.sample(list(pattern.made))
+    tasks = task_spans(data, sources)
     for path in ("name", "description", "tags", "category", "surroundings"):
-        field_origins.add_spans(path, _tool_spans(unit, study, sources))
-    _ground_findings(findings, study, field_origins, sources)
-    for number in range(len(findings.cases)):  # the description lists the cases
+        field_origins.add_spans(path, _tool_spans(pattern, data, sources))
+    _add_origins(statistics, data, field_origins, sources)
+    for number in range(len(statistics.cases)):  # the description lists the cases
         field_origins.add_spans("description", field_origins.spans.get(f"cases.{number}", ()))
-    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.causes)]
-    pitfalls += failing_calls(study, unit.tools)
+    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, statistics.causes)]
+    pitfalls += failing_calls(data, pattern.tools)
     for number, (_, spans) in enumerate(pitfalls):
         field_origins.add_spans(f"pitfalls.{number}", spans)
-    examples = examples_of(study, sources)
+    examples = examples_of(data, sources)
     for number in range(len(examples)):
         field_origins.add_spans(f"example_queries.{number}", tasks[:_SPANS])
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=name,
-        description=_description(unit, findings, examples, of=len(study.group.successes)),
-        tags=(*dict.fromkeys(unit.tools), *([ALONE] if findings.alone else [])),
+        description=_description(pattern, statistics, examples, of=len(data.group.successes)),
+        tags=(*dict.fromkeys(pattern.tools), *([ENDS_TASK] if statistics.ends_task else [])),
         example_queries=examples,
         steps=steps,
         parameters=parameters,
-        postconditions=() if findings.alone else findings.goal,
-        cases=findings.cases,
-        cues=findings.cues,
-        after=findings.after,
-        surroundings=surroundings_of(unit.tools, study.toolsets),
+        postconditions=() if statistics.ends_task else statistics.goal,
+        cases=statistics.cases,
+        cues=statistics.cues,
+        after=statistics.after,
+        surroundings=surroundings_of(pattern.tools, data.toolsets),
         pitfalls=tuple(pitfall for pitfall, _ in pitfalls),
     )
     return Candidate(
@@ -128,40 +128,42 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
         scope=Scope(),
         origins=field_origins.origins,
         provenance=Provenance(
-            trajectory_ids=tuple(list(unit.made)[:_MAX_SOURCES]), grounding=field_origins.spans, made_by=MADE_BY
+            trajectory_ids=tuple(list(pattern.made)[:_MAX_SOURCES]), grounding=field_origins.spans, made_by=MADE_BY
         ),
-        assessment=weakest([study.source.assessment(identity) for identity in sources]),
+        assessment=weakest([data.source.assessment(identity) for identity in sources]),
     )
 
 
 class _Steps:
-    """Writes the steps of a unit: readings in the order of the attempts, then its calls."""
+    """Writes the steps of a pattern: readings in the order of the attempts, then its calls."""
 
-    def __init__(self, unit: Unit, findings: Findings, study: Study, field_origins: FieldOrigins) -> None:
-        self._unit, self._study, self._field_origins = unit, study, field_origins
-        self._bound = study.bind_unit(unit)
-        asked = [condition.reading for case in findings.cases for condition in case.conditions]
-        asked += [parameter.reading for bound in self._bound for parameter in bound.parameters]
-        self._readings = _needed_readings(study, asked)
-        order = _reading_order(study)
-        goal = dict.fromkeys(condition.reading for condition in findings.goal if not findings.alone)
+    def __init__(
+        self, pattern: CallPattern, statistics: PatternStatistics, data: GroupData, field_origins: FieldOrigins
+    ) -> None:
+        self._pattern, self._data, self._field_origins = pattern, data, field_origins
+        self._general_calls = data.general_calls(pattern)
+        asked = [condition.reading for case in statistics.cases for condition in case.conditions]
+        asked += [parameter.reading for general in self._general_calls for parameter in general.parameters]
+        self._readings = _needed_readings(data, asked)
+        order = _reading_order(data)
+        goal = dict.fromkeys(condition.reading for condition in statistics.goal if not statistics.ends_task)
         # The step that checks the result is written only where its reading takes an argument.
-        self._checks = [tool for tool in goal if tool in order and study.bind_reading(tool).arguments][:_MAX_CHECKS]
+        self._checks = [tool for tool in goal if tool in order and data.general_reading(tool).arguments][:_MAX_CHECKS]
         self._parameters: dict[str, Parameter] = {}
         self._steps: list[SkillStep] = []
 
     def written(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
         """Return the steps and their parameters."""
         for tool in self._readings:
-            bound = self._study.bind_reading(tool)
-            self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
-        for number, (tool, fixed) in enumerate(self._unit.tokens):
-            bound = self._bound[number]
-            arguments = {**bound.arguments, **{key: self._literal_spans(number, key) for key, _ in fixed}}
-            self._add(tool, arguments, bound.parameters, self._places_of_call(number), bound.support)
+            general = self._data.general_reading(tool)
+            self._add(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
+        for number, (tool, fixed) in enumerate(self._pattern.tokens):
+            general = self._general_calls[number]
+            arguments = {**general.arguments, **{key: self._fixed_value(number, key) for key, _ in fixed}}
+            self._add(tool, arguments, general.parameters, self._places_of_call(number), general.support)
         for tool in self._checks:
-            bound = self._study.bind_reading(tool)
-            self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
+            general = self._data.general_reading(tool)
+            self._add(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
             self._steps[-1] = dataclasses.replace(self._steps[-1], optional=True)
         return tuple(self._steps), tuple(self._parameters.values())
 
@@ -205,45 +207,46 @@ class _Steps:
         self._parameters[name] = dataclasses.replace(wanted, name=name)
         return name
 
-    def _literal_spans(self, number: int, key: str) -> Any:
-        identity, times = next(iter(self._unit.made.items()))
-        return self._study.outlines[identity].moves[times[0][number]].arguments[key]
+    def _fixed_value(self, number: int, key: str) -> Any:
+        """Return the value with its type; the token holds it only as text."""
+        identity, times = next(iter(self._pattern.made.items()))
+        return self._data.outlines[identity].moves[times[0][number]].arguments[key]
 
     def _places_of_call(self, number: int) -> list[tuple[str, int]]:
         return [
-            (identity, self._study.outlines[identity].moves[self._unit.made[identity][0][number]].index)
-            for identity in self._study.sample(list(self._unit.made))[:_SPANS]
+            (identity, self._data.outlines[identity].moves[self._pattern.made[identity][0][number]].index)
+            for identity in self._data.sample(list(self._pattern.made))[:_SPANS]
         ]
 
     def _places_of_reading(self, tool: str) -> list[tuple[str, int]]:
-        return _reading_spans(tool, self._study, self._study.sample(list(self._unit.made)))
+        return _reading_places(tool, self._data, self._data.sample(list(self._pattern.made)))
 
     def _spans(self, places: Sequence[tuple[str, int]], arguments: Mapping[str, Any]) -> list[Span]:
         """Return the spans of the calls, and of observations that literal values were copied from."""
         spans: list[Span] = []
         for identity, index in places:
-            trajectory = self._study.trajectory(identity)
+            trajectory = self._data.trajectory(identity)
             action = tool_call(step_at(trajectory, index), trajectory.environment.workspace)
             spans += action_spans(action, Timeline(trajectory), arguments=arguments)
         return spans
 
 
-def _needed_readings(study: Study, asked: Iterable[str]) -> list[str]:
+def _needed_readings(data: GroupData, asked: Iterable[str]) -> list[str]:
     """Return the needed readings, and those that supply their arguments, in the order of the attempts."""
-    order = _reading_order(study)
+    order = _reading_order(data)
     needed: dict[str, None] = {}
     waiting = [tool for tool in dict.fromkeys(asked) if tool in order]
     while waiting and len(needed) < MAX_READINGS:
         tool = waiting.pop(0)
         if tool not in needed:
             needed[tool] = None
-            waiting += [p.reading for p in study.bind_reading(tool).parameters if p.reading in order]
+            waiting += [p.reading for p in data.general_reading(tool).parameters if p.reading in order]
     return sorted(needed, key=lambda tool: (order[tool], tool))
 
 
-def _reading_order(study: Study) -> dict[str, float]:
+def _reading_order(data: GroupData) -> dict[str, float]:
     places: dict[str, list[int]] = {}
-    for outline in study.group.successes:
+    for outline in data.group.successes:
         seen: set[str] = set()
         for at, reading in enumerate(outline.readings):
             if reading.tool not in seen:
@@ -252,33 +255,35 @@ def _reading_order(study: Study) -> dict[str, float]:
     return {tool: sum(found) / len(found) for tool, found in places.items()}
 
 
-def _ground_findings(findings: Findings, study: Study, field_origins: FieldOrigins, sources: Sequence[str]) -> None:
-    for number, case in enumerate(findings.cases):
+def _add_origins(
+    statistics: PatternStatistics, data: GroupData, field_origins: FieldOrigins, sources: Sequence[str]
+) -> None:
+    for number, case in enumerate(statistics.cases):
         for condition in case.conditions:
-            field_origins.add_spans(f"cases.{number}", _condition_spans(condition, study, sources))
-    for number, condition in enumerate(findings.goal):
-        field_origins.add_spans(f"postconditions.{number}", _condition_spans(condition, study, sources))
-    if findings.cues:
-        field_origins.add_spans("cues", task_spans(study, sources))
-    if findings.after:
+            field_origins.add_spans(f"cases.{number}", _condition_spans(condition, data, sources))
+    for number, condition in enumerate(statistics.goal):
+        field_origins.add_spans(f"postconditions.{number}", _condition_spans(condition, data, sources))
+    if statistics.cues:
+        field_origins.add_spans("cues", task_spans(data, sources))
+    if statistics.after:
         field_origins.add_spans(
-            "after", [Span(i, m.index, "tool") for i in sources[:_SPANS] for m in study.outlines[i].moves[:3]]
+            "after", [Span(i, m.index, "tool") for i in sources[:_SPANS] for m in data.outlines[i].moves[:3]]
         )
 
 
-def _condition_spans(condition: Condition, study: Study, sources: Sequence[str]) -> list[Span]:
+def _condition_spans(condition: Condition, data: GroupData, sources: Sequence[str]) -> list[Span]:
     if condition.reading == TASK:
-        return task_spans(study, sources)[:_SPANS]
-    return [Span(identity, at, "observation") for identity, at in _reading_spans(condition.reading, study, sources)]
+        return task_spans(data, sources)[:_SPANS]
+    return [Span(identity, at, "observation") for identity, at in _reading_places(condition.reading, data, sources)]
 
 
-def _reading_spans(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
+def _reading_places(tool: str, data: GroupData, sources: Sequence[str]) -> list[tuple[str, int]]:
     """Return where a reading was taken: in these attempts, else in other successes."""
-    for among in (sources, [outline.trajectory_id for outline in study.group.successes]):
+    for among in (sources, [outline.trajectory_id for outline in data.group.successes]):
         found = (
             (identity, reading.index)
             for identity in among
-            for reading in study.outlines[identity].readings
+            for reading in data.outlines[identity].readings
             if reading.tool == tool
         )
         if taken := list(islice(found, _SPANS)):
@@ -286,28 +291,28 @@ def _reading_spans(tool: str, study: Study, sources: Sequence[str]) -> list[tupl
     return []
 
 
-def task_spans(study: Study, sources: Sequence[str]) -> list[Span]:
+def task_spans(data: GroupData, sources: Sequence[str]) -> list[Span]:
     """Return the spans of the tasks."""
     spans = []
     for identity in sources:
-        steps = study.trajectory(identity).steps
+        steps = data.trajectory(identity).steps
         spans.append(Span(identity, next((step.index for step in steps if step.role is Role.USER), -1), "text"))
     return spans
 
 
-def _tool_spans(unit: Unit, study: Study, sources: Sequence[str]) -> list[Span]:
+def _tool_spans(pattern: CallPattern, data: GroupData, sources: Sequence[str]) -> list[Span]:
     return [
-        Span(identity, study.outlines[identity].moves[place].index, "tool")
+        Span(identity, data.outlines[identity].moves[place].index, "tool")
         for identity in sources[:_SPANS]
-        for place in unit.made[identity][0]
+        for place in pattern.made[identity][0]
     ]
 
 
-def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
+def examples_of(data: GroupData, sources: Sequence[str]) -> tuple[str, ...]:
     """Return general task texts as example queries."""
     found: dict[str, None] = {}
     for identity in sources:
-        found.setdefault(shorten(study.task_of(identity), _MAX_EXAMPLE))
+        found.setdefault(shorten(data.task_of(identity), _MAX_EXAMPLE))
         if len(found) == MAX_EXAMPLES:
             break
     return tuple(found)
@@ -324,20 +329,20 @@ def _cue_words(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
     return list(found)[:_MAX_SHOWN_CUES]
 
 
-def _description(unit: Unit, findings: Findings, tasks: Sequence[str], *, of: int) -> str:
+def _description(pattern: CallPattern, statistics: PatternStatistics, tasks: Sequence[str], *, of: int) -> str:
     what = ", then ".join(
-        sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in unit.tokens
+        sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in pattern.tokens
     )
     sentences = [f"{what[:1].upper()}{what[1:]}."]
-    if findings.cases:
+    if statistics.cases:
         ways = "; or when ".join(
-            " and ".join(c.text.rstrip(".") for c in case.conditions) for case in findings.cases[:3]
+            " and ".join(c.text.rstrip(".") for c in case.conditions) for case in statistics.cases[:3]
         )
         sentences.append(f"Needed when {ways}.")
-    words = _cue_words(findings.cues, tasks)
+    words = _cue_words(statistics.cues, tasks)
     if words:
         sentences.append(f"Tasks that call for it speak of {', '.join(words)}.")
-    sentences.append(f"Part of {unit.support} of {of} successful attempts.")
+    sentences.append(f"Part of {pattern.support} of {of} successful attempts.")
     return shorten(" ".join(sentences), MAX_DESCRIPTION)
 
 
@@ -361,7 +366,7 @@ _NEARLY_ALL = 0.9
 
 
 def surroundings_of(own: Sequence[str], toolsets: Collection[AbstractSet[str]]) -> tuple[str, ...]:
-    """Return the tools in nearly all tool sets that contain a unit's own.
+    """Return the tools in nearly all tool sets that contain a pattern's own.
 
     Of many, those with the most similar names are kept: they come from one server.
     """
@@ -396,32 +401,32 @@ class _Kind:
 
 
 def composites(
-    study: Study, parts: Mapping[str, Candidate], order: Sequence[str], *, taken: set[str]
+    data: GroupData, parts: Mapping[str, Candidate], order: Sequence[str], *, taken: set[str]
 ) -> list[Candidate]:
-    """Return the composites of a group; `parts` are the candidates of its units by key, `order` their keys in order.
+    """Return the composites of a group; `parts` are the candidates of its patterns by key, `order` their keys in order.
 
     None gets a name in `taken`.
     """
     sequences = {
-        outline.trajectory_id: [key for key in study.units.sequence(outline) if key in parts]
-        for outline in study.group.successes[-MAX_COMPARED:]
+        outline.trajectory_id: [key for key in data.patterns.sequence(outline) if key in parts]
+        for outline in data.group.successes[-MAX_COMPARED:]
     }
     found: list[Candidate] = []
-    for kind in _task_kinds(study, sequences):
+    for kind in _task_kinds(data, sequences):
         used = Counter(key for identity in kind.members for key in dict.fromkeys(sequences[identity]))
         lasting = [key for key in order if used[key] > 1][:_MAX_PARTS]
         if len(kind.members) >= MIN_SUPPORT and len(lasting) > 1:
-            made = _composite(study, kind, [(key, parts[key], used[key]) for key in lasting])
+            made = _composite(data, kind, [(key, parts[key], used[key]) for key in lasting])
             name = free_name(made.content.name, taken)
             found.append(dataclasses.replace(made, content=dataclasses.replace(made.content, name=name)))
     return found
 
 
-def _task_kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
+def _task_kinds(data: GroupData, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
     """Group attempts by their task; the first of a kind stands for it."""
     kinds: list[_Kind] = []
     for identity in sequences:
-        words = term_set(study.outlines[identity].task)
+        words = term_set(data.outlines[identity].task)
         for kind in kinds:
             if words and len(words & kind.words) >= ALIKE * len(words | kind.words):
                 kind.members.append(identity)
@@ -431,11 +436,11 @@ def _task_kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_K
     return kinds
 
 
-def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
-    field_origins = FieldOrigins(load=study.trajectory)
-    sources = study.sample(kind.members)
-    spans = task_spans(study, sources)
-    examples = examples_of(study, sources)
+def _composite(data: GroupData, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
+    field_origins = FieldOrigins(load=data.trajectory)
+    sources = data.sample(kind.members)
+    spans = task_spans(data, sources)
+    examples = examples_of(data, sources)
     sentences = (f"example_queries.{number}" for number in range(len(examples)))
     for path in ("name", "description", "sub_skills", *sentences):
         field_origins.add_spans(path, spans[:_COMPOSITE_SPANS])
@@ -447,7 +452,7 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
         field_origins.add_spans(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
         steps.append(_composite_step(candidate, used, of=len(kind.members)))
     task = examples[0]
-    goal = _goal_conditions(parts, study.outlines[sources[0]].task)
+    goal = _goal_conditions(parts, data.outlines[sources[0]].task)
     for number, each in enumerate(goal):
         field_origins.add_spans(f"postconditions.{number}", goal[each])
     names = [candidate.content.name for _, candidate, _ in parts]
@@ -467,7 +472,7 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
         scope=Scope(),
         origins=field_origins.origins,
         provenance=Provenance(trajectory_ids=tuple(kind.members), grounding=field_origins.spans, made_by=MADE_BY),
-        assessment=weakest([study.source.assessment(identity) for identity in sources]),
+        assessment=weakest([data.source.assessment(identity) for identity in sources]),
     )
 
 

@@ -1,7 +1,7 @@
 """Mines outlines of attempts for skills: what successes share, when each part is needed, and in which order.
 
-Groups with several successes are split into units with conditions, cues and bindings; smaller groups give at most the
-procedures of single attempts. Failures alone give nothing.
+From three successes over all groups, every group is split into patterns with conditions, cues and parameters, a group
+with a single success too. With fewer, each success gives a procedure of its own. Only failures give nothing.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from heapq import heappop, heappush
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
-from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
-from tacit.learn.mining.effect_conditions import (
+from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern, Group, groups_of, learn_order
+from tacit.learn.mining.candidates import PatternStatistics, candidate_of, composites, free_name, name_of
+from tacit.learn.mining.group_data import AttemptSource, GroupData, failure_causes, impersonal_task, step_at
+from tacit.learn.mining.pattern_conditions import (
     attempt_record,
-    count_case,
-    distinct_attempts,
-    ending_effects,
+    ending_patterns,
     learn_cases,
 )
 from tacit.learn.mining.predicates import goal_checks
-from tacit.learn.mining.study import AttemptSource, Study, failure_causes, impersonal_task, step_at
 from tacit.learn.mining.task_cues import learn_cues
-from tacit.learn.mining.units import MIN_SUPPORT, Group, Unit, groups_of, learn_order
 from tacit.learn.procedure import SkippedProcedure
 from tacit.learn.single_attempt import draft_of
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import essential, leaves
 
 _TELLING = 3
+"""Attempts whose calls describe a pattern: more give more words to link conditions to, and more noise."""
 _MAX_ANSWER = 300
+"""Characters of an answer that describe a pattern."""
 MAX_COMPARED = 1_000
 """Attempts of a group whose readings are compared."""
-MAX_EFFECTS = 40
-"""Units of a group for which conditions are searched, the most supported first."""
+MAX_PATTERNS = 40
+"""Patterns of a group for which conditions are searched, the most supported first."""
 MAX_SAMPLES = 2_000
 """Successes of a group whose task words are counted."""
 
@@ -63,77 +63,79 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Attempt
     if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
         yield from (_mine_singly(group, source) for group in fresh)
         return
-    studies = {group.ids[0]: Study(group, source) for group in groups}
-    cues = _cues(list(studies.values()))
-    names = _names(list(studies.values()))
+    all_data = {group.ids[0]: GroupData(group, source) for group in groups}
+    cues = _cues(list(all_data.values()))
+    names = _names(list(all_data.values()))
     for group in fresh:
-        study = studies[group.ids[0]]
-        yield Mined(group=group, candidates=tuple(_candidates(study, cues, names)))
+        data = all_data[group.ids[0]]
+        yield Mined(group=group, candidates=tuple(_candidates(data, cues, names)))
 
 
-def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
+def _cues(all_data: Sequence[GroupData]) -> dict[str, tuple[Cue, ...]]:
     samples = [
-        (impersonal_task(outline, study.names[outline.task]), study.units.sequence(outline))
-        for study in studies
-        for outline in study.group.successes[-MAX_SAMPLES:]
+        (impersonal_task(outline, data.names[outline.task]), data.patterns.sequence(outline))
+        for data in all_data
+        for outline in data.group.successes[-MAX_SAMPLES:]
     ]
-    tools = {unit.key: " ".join(unit.tools) for study in studies for unit in study.units.units}
+    tools = {pattern.key: " ".join(pattern.tools) for data in all_data for pattern in data.patterns.patterns}
     return learn_cues(samples, called=tools)
 
 
-def _names(studies: Sequence[Study]) -> dict[tuple[str, str], str]:
-    """Return group and unit → a unique name; of several equal names the oldest unit keeps it."""
+def _names(all_data: Sequence[GroupData]) -> dict[tuple[str, str], str]:
+    """Return group and pattern → a unique name; of several equal names the oldest pattern keeps it."""
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
-    for study in studies:
-        place = {identity: at for at, identity in enumerate(study.outlines)}
-        for unit in sorted(study.units.units, key=lambda unit: (place[next(iter(unit.made))], unit.key)):
-            names[study.group.ids[0], unit.key] = free_name(name_of(unit), taken, fuller=name_of(unit, whole=True))
+    for data in all_data:
+        place = {identity: at for at, identity in enumerate(data.outlines)}
+        for pattern in sorted(
+            data.patterns.patterns, key=lambda pattern: (place[next(iter(pattern.made))], pattern.key)
+        ):
+            names[data.group.ids[0], pattern.key] = free_name(
+                name_of(pattern), taken, fuller=name_of(pattern, whole=True)
+            )
     return names
 
 
 def _candidates(
-    study: Study, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
+    data: GroupData, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
 ) -> Iterator[Candidate]:
     """Yield candidates so that each comes after those it mentions; composites come last."""
-    order = learn_order(study.units.sequence(outline) for outline in study.group.successes)
+    order = learn_order(data.patterns.sequence(outline) for outline in data.group.successes)
     phases = phase_order(order)
     place = {key: at for at, key in enumerate(phases)}
-    units = sorted(study.units.units, key=lambda unit: place[unit.key])
-    names = {unit.key: known_as[study.group.ids[0], unit.key] for unit in units}
+    patterns = sorted(data.patterns.patterns, key=lambda pattern: place[pattern.key])
+    names = {pattern.key: known_as[data.group.ids[0], pattern.key] for pattern in patterns}
     attempts = [
-        attempt_record(outline, study.units.sequence(outline))
-        for outline in study.group.outlines[-MAX_COMPARED:]
+        attempt_record(outline, data.patterns.sequence(outline))
+        for outline in data.group.outlines[-MAX_COMPARED:]
         if outline.success is not None
     ]
-    most = units[:MAX_EFFECTS]
-    cases = learn_cases(distinct_attempts(attempts), {unit.key: _unit_text(unit, study) for unit in most})
-    goal, alone = goal_checks(attempts), ending_effects(attempts)
-    causes = tuple(failure_causes(study))
+    most = patterns[:MAX_PATTERNS]
+    cases = learn_cases(attempts, {pattern.key: _pattern_text(pattern, data) for pattern in most})
+    goal, ending = goal_checks(attempts), ending_patterns(attempts)
+    causes = tuple(failure_causes(data))
     made: dict[str, Candidate] = {}
-    for unit in units:
-        findings = Findings(
-            cases=tuple(
-                count_case(case, attempts, unit.key) for case in cases.get(unit.key, ()) if _needs_reading(case)
-            ),
-            cues=cues.get(unit.key, ()),
-            after=tuple(names[key] for key in order.get(unit.key, ())),
+    for pattern in patterns:
+        statistics = PatternStatistics(
+            cases=tuple(case for case in cases.get(pattern.key, ()) if _needs_reading(case)),
+            cues=cues.get(pattern.key, ()),
+            after=tuple(names[key] for key in order.get(pattern.key, ())),
             goal=goal,
-            alone=unit.key in alone,
+            ends_task=pattern.key in ending,
             causes=causes,
         )
-        made[unit.key] = candidate_of(unit, findings, study, name=names[unit.key])
-        yield made[unit.key]
-    yield from composites(study, made, phases, taken=set(known_as.values()))
+        made[pattern.key] = candidate_of(pattern, statistics, data, name=names[pattern.key])
+        yield made[pattern.key]
+    yield from composites(data, made, phases, taken=set(known_as.values()))
 
 
 def _needs_reading(case: Case) -> bool:
-    """Whether a case needs a reading; cases on task words alone are covered by the cues."""
+    """Whether a case needs a reading; the cues cover cases that test only task words."""
     return any(condition.reading != TASK for condition in case.conditions)
 
 
 def _mine_singly(group: Group, source: AttemptSource) -> Mined:
-    """Return one procedure per success of a group that is too small to generalise."""
+    """Return one procedure per success, since there are too few successes to generalise."""
     candidates: list[Candidate] = []
     skipped: list[tuple[str, SkippedProcedure]] = []
     for outline in group.successes:
@@ -146,7 +148,7 @@ def _mine_singly(group: Group, source: AttemptSource) -> Mined:
 
 
 def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the units in an order that fits all pairs; a cycle is cut at its first unit."""
+    """Return the patterns in an order that fits all pairs; a cycle is cut at its first pattern."""
     open_ = {key: {one for one in earlier if one in after and one != key} for key, earlier in after.items()}
     following: dict[str, list[str]] = {}
     for key, earlier in open_.items():
@@ -164,12 +166,12 @@ def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
     return list(ordered)
 
 
-def _unit_text(unit: Unit, study: Study) -> str:
-    """Return the text of a unit's calls: tools, arguments and answers."""
+def _pattern_text(pattern: CallPattern, data: GroupData) -> str:
+    """Return the text of a pattern's calls: tools, arguments and answers."""
     texts: dict[str, None] = {}
-    for identity in study.sample(list(unit.made))[:_TELLING]:
-        for place in unit.made[identity][0]:
-            step = step_at(study.trajectory(identity), study.outlines[identity].moves[place].index)
+    for identity in data.sample(list(pattern.made))[:_TELLING]:
+        for place in pattern.made[identity][0]:
+            step = step_at(data.trajectory(identity), data.outlines[identity].moves[place].index)
             arguments = " ".join(str(value) for _, value in leaves(essential(step.arguments)))
             texts.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
     return " ".join(texts)

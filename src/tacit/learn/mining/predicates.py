@@ -1,7 +1,7 @@
 """Predicates on the readings and tasks of attempts, each with the attempts in which it holds; and checks of the goal.
 
 A predicate compares a part of an answer with a value seen there, with another part of the same answer (used over limit), or
-with a threshold; or it tests for a word of the task. Which predicates matter is decided in `conditions`.
+with a threshold; or it tests for a word of the task. Which predicates matter is decided in `pattern_conditions`.
 """
 
 from __future__ import annotations
@@ -242,11 +242,11 @@ class EndState(Protocol):
 
     @property
     def known(self) -> Mapping[str, Facts]:
-        """Facts by reading, before the first effect."""
+        """Facts by reading, before the first move."""
 
     @property
     def final(self) -> Mapping[str, Facts] | None:
-        """Facts by reading, after the last effect."""
+        """Facts by reading, after the last move."""
 
     @property
     def task(self) -> str:

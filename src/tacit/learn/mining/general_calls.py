@@ -17,19 +17,20 @@ from typing import Any
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
 from tacit.learn.mining.argument_sources import (
+    AnswerValue,
     ArgumentSource,
+    KnownBeforeCall,
     Occurrence,
     Used,
-    View,
     argument_at,
+    known_before,
     refine_source,
     sources_of,
-    view_of,
 )
 from tacit.learn.values import EMAIL
 from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
 
-__all__ = ["Bound", "Occurrence", "Support", "bind"]
+__all__ = ["GeneralCall", "Occurrence", "Support", "generalise_call"]
 
 SEVERAL = 3
 """Independent tasks from which a shared value counts as general."""
@@ -60,7 +61,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class GeneralCall:
     """A general call: arguments with ``{name}``, parameters in the order to resolve them, and their spans.
 
     A list of records is one record whose parameters are lists.
@@ -71,19 +72,19 @@ class Bound:
     support: Mapping[str, Support] = field(default_factory=dict)
 
 
-def bind(occurrences: Sequence[Occurrence]) -> Bound:
+def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
     """Find where the arguments of a call come from; all occurrences call one tool."""
-    views = _weighted_views(_sample(occurrences))
-    if not views:
-        return Bound()
+    calls = _weighted_calls(_sample(occurrences))
+    if not calls:
+        return GeneralCall()
     arguments: dict[str, Any] = {}
     parameters: list[Parameter] = []
     support: dict[str, Support] = {}
     names: dict[Path, str] = {}
     taken: set[str] = set()
-    for path in _paths(views):
-        used = [(view, value) for view in views if (value := argument_at(view.arguments, path)) is not None]
-        if sum(view.weight for view, _ in used) <= _MAJORITY * sum(view.weight for view in views):
+    for path in _paths(calls):
+        used = [(call, value) for call in calls if (value := argument_at(call.arguments, path)) is not None]
+        if sum(call.weight for call, _ in used) <= _MAJORITY * sum(call.weight for call in calls):
             continue  # rarely given: optional and left out
         literal = _constant(used, rows="[]" in path)
         if literal is not None and not (
@@ -98,7 +99,9 @@ def bind(occurrences: Sequence[Occurrence]) -> Bound:
         _set_path(arguments, path, f"{{{name}}}")
         if parameter.reading and parameter.type != "array" and _identifies_records(used):
             names[path] = name
-    return Bound(arguments=_in_order(arguments, views[0].arguments), parameters=tuple(parameters), support=support)
+    return GeneralCall(
+        arguments=_in_order(arguments, calls[0].arguments), parameters=tuple(parameters), support=support
+    )
 
 
 # --- the calls ------------------------------------------------------------------------------------------------------
@@ -114,14 +117,14 @@ def _sample(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
     return [ordered[index * len(ordered) // _MAX_OCCURRENCES] for index in range(_MAX_OCCURRENCES)]
 
 
-def _weighted_views(occurrences: Sequence[Occurrence]) -> list[View]:
+def _weighted_calls(occurrences: Sequence[Occurrence]) -> list[KnownBeforeCall]:
     """Return the calls with what was known before each; attempts at one task share one weight."""
     groups = _task_groups(occurrences)
     sizes = Counter(groups)
-    views = [view_of(one) for one in occurrences]
-    for view, group in zip(views, groups, strict=True):
-        view.weight, view.group = 1 / sizes[group], group
-    return views
+    calls = [known_before(one) for one in occurrences]
+    for call, group in zip(calls, groups, strict=True):
+        call.weight, call.group = 1 / sizes[group], group
+    return calls
 
 
 def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
@@ -151,17 +154,17 @@ def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
     return [root(index) for index in range(len(occurrences))]
 
 
-def _paths(views: Sequence[View]) -> list[Path]:
+def _paths(calls: Sequence[KnownBeforeCall]) -> list[Path]:
     """Return the arguments in the order to bind: values used before come first, lists last."""
-    seen: dict[Path, list[tuple[View, Any]]] = {}
-    for view in views:
-        for path in _flattened(view.arguments):
-            seen.setdefault(path, []).append((view, argument_at(view.arguments, path)))
+    seen: dict[Path, list[tuple[KnownBeforeCall, Any]]] = {}
+    for call in calls:
+        for path in _flattened(call.arguments):
+            seen.setdefault(path, []).append((call, argument_at(call.arguments, path)))
     inner = {path[:length] for path in seen for length in range(1, len(path))}
     rank = {
         path: (
             any(isinstance(value, list | tuple) for _, value in used),
-            -round(sum(view.weight for view, value in used if plain(value) in view.given), 6),
+            -round(sum(call.weight for call, value in used if plain(value) in call.given), 6),
         )
         for path, used in seen.items()
         if path not in inner  # an empty list where another call has records
@@ -209,7 +212,9 @@ def _name(path: Path, taken: set[str]) -> str:
 # --- one argument ---------------------------------------------------------------------------------------------------
 
 
-def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Path, str]) -> tuple[Parameter, Support]:
+def _parameter(
+    name: str, used: Sequence[tuple[KnownBeforeCall, Any]], *, names: Mapping[Path, str]
+) -> tuple[Parameter, Support]:
     """Decide where the value of an argument comes from."""
     lists = _values_per_call(used)
     kind = _type([value for _, value in used])
@@ -219,22 +224,22 @@ def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Pa
     parameter = Parameter(name=name, type=kind, example=_example(lists))
     if best is not None and (not words or _score(best) >= stated):
         spans = [
-            Span(view.occurrence.trajectory.id, found.step, "observation")
-            for view, found in _observed_values(best, lists)
+            Span(call.occurrence.trajectory.id, found.step, "observation")
+            for call, found in _observed_values(best, lists)
         ]
         text = f"`{best.path}` in the answer of `{best.tool}`" if best.path != "." else f"the answer of `{best.tool}`"
         where = " where " + " and ".join(map(str, best.rules)) if best.rules else ""
         parameter = replace(parameter, reading=best.tool, key=best.key, description=text + where, example="")
-        return parameter, _support(lists, [best.explains(view, values) for view, values in lists], spans)
+        return parameter, _support(lists, [best.explains(call, values) for call, values in lists], spans)
     if words:
         detail = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
         parameter = replace(
             parameter, reading=TASK, key=words, description=f"{_as_words(name)} named in the task{detail}"
         )
-        spans = [view.span_of_words(values[0]) for (view, values), in_task in zip(lists, heard, strict=True) if in_task]
+        spans = [call.span_of_words(values[0]) for (call, values), in_task in zip(lists, heard, strict=True) if in_task]
         return parameter, _support(lists, heard, spans)
     seen = f"; seen: {', '.join(choices)}" if choices else ""
-    own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in used]
+    own = [Span(call.occurrence.trajectory.id, call.occurrence.step.index, "arguments") for call, _ in used]
     return replace(parameter, description=f"{_as_words(name)}{seen}"), _support(lists, [False] * len(lists), own)
 
 
@@ -255,9 +260,9 @@ def _score(source: ArgumentSource) -> float:
 
 def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
     """Return the shape of the value in the task, its score as a place, and for which calls it was named."""
-    heard = [all(view.stated(value) for value in values) for view, values in used]
-    total = sum(view.weight for view, _ in used) or 1.0
-    share = sum(view.weight for (view, _), in_task in zip(used, heard, strict=True) if in_task) / total
+    heard = [all(call.stated(value) for value in values) for call, values in used]
+    total = sum(call.weight for call, _ in used) or 1.0
+    share = sum(call.weight for (call, _), in_task in zip(used, heard, strict=True) if in_task) / total
     if share <= _MAJORITY:
         return "", 0.0, heard
     spoken: dict[str, None] = {}
@@ -265,19 +270,20 @@ def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[b
         spoken.update(dict.fromkeys(str(value) for value in values if in_task))
     shape = one_of(choices) if choices else shape_of(*spoken)
     exact = sum(
-        view.weight
-        for (view, values), in_task in zip(used, heard, strict=True)
-        if in_task and set(map(plain, values_of_shape(view.task_text, shape))) == set(map(plain, values))
+        call.weight
+        for (call, values), in_task in zip(used, heard, strict=True)
+        if in_task and set(map(plain, values_of_shape(call.task_text, shape))) == set(map(plain, values))
     )
     return shape, share + _EXACT * exact / total, heard
 
 
-def _observed_values(source: ArgumentSource, used: Used) -> Iterator[tuple[View, Any]]:
-    for view, values in used:
+def _observed_values(source: ArgumentSource, used: Used) -> Iterator[tuple[KnownBeforeCall, AnswerValue]]:
+    """Yield the calls whose value the source held, each with the earliest answer that held it."""
+    for call, values in used:
         wanted = {plain(value) for value in values}
-        found = [reading for reading in source.readings(view) if plain(reading.leaf.value) in wanted]
+        found = [answer for answer in source.answer_values(call) if plain(answer.leaf.value) in wanted]
         if found:
-            yield view, min(found, key=lambda reading: reading.step)
+            yield call, min(found, key=lambda answer: answer.step)
 
 
 def _support(used: Used, explained: Sequence[bool], spans: Sequence[Span]) -> Support:
@@ -287,23 +293,23 @@ def _support(used: Used, explained: Sequence[bool], spans: Sequence[Span]) -> Su
 # --- values ---------------------------------------------------------------------------------------------------------
 
 
-def _constant(used: Sequence[tuple[View, Any]], *, rows: bool) -> Any | None:
+def _constant(used: Sequence[tuple[KnownBeforeCall, Any]], *, rows: bool) -> Any | None:
     """Return the one value of all calls, or of all rows of its list, if enough tasks share it."""
     values = [one for _, value in used for one in value] if rows else [value for _, value in used]
     if len({repr(value) for value in values}) != 1:
         return None
     value = values[0]
-    return value if _is_general(value, [view for view, _ in used]) else None
+    return value if _is_general(value, [call for call, _ in used]) else None
 
 
 def _choices(used: Used) -> tuple[str, ...]:
     """Return the few values of an argument, the most frequent first; none where it has many."""
-    groups: dict[str, list[View]] = {}
-    for view, values in used:
+    groups: dict[str, list[KnownBeforeCall]] = {}
+    for call, values in used:
         for value in values:
-            groups.setdefault(str(value), []).append(view)
-    words = {value: views for value, views in groups.items() if value and '"' not in value and not _is_personal(value)}
-    general = [value for value, views in words.items() if _is_general(value, views)]
+            groups.setdefault(str(value), []).append(call)
+    words = {value: calls for value, calls in groups.items() if value and '"' not in value and not _is_personal(value)}
+    general = [value for value, calls in words.items() if _is_general(value, calls)]
     covered = sum(len(groups[value]) for value in general)
     if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
         return ()
@@ -315,16 +321,16 @@ def _example(used: Used) -> str:
     return choices[0] if choices else ""
 
 
-def _is_general(value: Any, views: Sequence[View]) -> bool:
+def _is_general(value: Any, calls: Sequence[KnownBeforeCall]) -> bool:
     """Whether a value may be part of a skill: several tasks share it, or several attempts and it is not personal."""
-    tasks = len({view.group for view in views})
+    tasks = len({call.group for call in calls})
     if tasks >= SEVERAL:
         return True
     texts = [str(one) for one in _values_of(value)]
     if (value and not texts) or any(_is_personal(one) for one in _values_of(value)) or any(map(_contains_name, texts)):
         return False
-    task_text = any(view.stated(text) for view in views for text in texts)
-    return len({view.occurrence.trajectory.id for view in views}) >= SEVERAL and (tasks > 1 or not task_text)
+    task_text = any(call.stated(text) for call in calls for text in texts)
+    return len({call.occurrence.trajectory.id for call in calls}) >= SEVERAL and (tasks > 1 or not task_text)
 
 
 def _is_personal(value: Any) -> bool:
@@ -342,14 +348,14 @@ def _contains_name(text: str) -> bool:
     return any(word[0].isupper() and word != "I" for word in (words if len(words) < 3 else words[1:]))
 
 
-def _identifies_records(used: Sequence[tuple[View, Any]]) -> bool:
+def _identifies_records(used: Sequence[tuple[KnownBeforeCall, Any]]) -> bool:
     """Whether an argument identifies records: it is usually an id."""
     ids = sum(_is_personal(value) and " " not in str(value) for _, value in used)
     return ids > _MAJORITY * len(used)
 
 
-def _values_per_call(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]:
-    return [(view, _values_of(value)) for view, value in used if _values_of(value)]
+def _values_per_call(used: Sequence[tuple[KnownBeforeCall, Any]]) -> list[tuple[KnownBeforeCall, Sequence[Any]]]:
+    return [(call, _values_of(value)) for call, value in used if _values_of(value)]
 
 
 def _values_of(value: Any) -> list[Any]:

@@ -1,14 +1,13 @@
-"""Learns, for each effect, the cases that call for it, from what attempts read and did.
+"""Learns, for each call pattern, the cases in which it is needed, from what attempts read and did.
 
 A case is a conjunction of at most three predicates on readings or task words. The conjunction with the least description
-length wins: errors cost bits, and so does each predicate, less if its words are close to the effect's own. Further cases
-cover attempts that the first ones miss. Among near equals, readings that other effects need as well win. Pure and
+length wins: errors cost bits, and so does each predicate, less if its words are close to the pattern's own. Further cases
+cover attempts that the first ones miss. Among near equals, readings that other patterns need as well win. Pure and
 deterministic.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from functools import lru_cache
 from math import comb, lgamma, log, log2
 
 from tacit.domain.outline import Outline, Reading
-from tacit.domain.skill import Case
+from tacit.domain.skill import Case, Condition
 from tacit.learn.mining.predicates import Predicate, masks_of, predicates_of
 from tacit.text.facts import Facts, holds, identifiers, merged
 from tacit.text.words import term_set
@@ -25,7 +24,7 @@ from tacit.text.words import term_set
 MAX_LITERALS = 3
 BEAM = 24
 CONTRASTED = 3
-"""Attempts without the effect that must have taken a reading: a reading taken only with the effect is no evidence."""
+"""Attempts without the pattern that must have taken a reading: a reading taken only with the pattern is no evidence."""
 EARNED = 3
 """Attempts that a further predicate must separate to be worth its cost; fewer where there are few attempts."""
 MAX_ALIKE = 6
@@ -33,70 +32,82 @@ MAX_DISTINCT = 300
 NEAR_BITS = 1.5
 """Conjunctions that cost at most this much more than the best are equal; shared readings then decide."""
 NEAR_WORDS = 0.75
-"""… if their words are also nearly as close to the effect's own."""
+"""… if their words are also nearly as close to the pattern's own."""
 LONE_ATTEMPTS = 3
 LONE_CHANCE = 0.05
-"""An effect that was the only one in at least this many successes, where that is rare for others, ends the attempt."""
+"""A pattern that was the only one in at least this many successes, where that is rare for others, ends the attempt."""
 FULL_LINK = 1.5
-"""This many words that no other effect shares give the highest link."""
+"""This many words that no other pattern shares give the highest link."""
 MAX_BITS = 2.0
 """Bits that failures may add to a case: they show that something was missing, not what."""
 CHANCE = 0.05
 MAX_AGAINST = 0.25
-"""Of the successes in a case, the ratio of those without the effect to those with it."""
+"""Of the successes in a case, the ratio of those without the pattern to those with it."""
 CLEAR_LINK = 0.6
-"""A predicate whose words are this close to the effect's own needs no statistical margin."""
+"""A predicate whose words are this close to the pattern's own needs no statistical margin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """What one attempt read first, its task, its effects, and how it ended."""
+    """What one attempt read first, its task, the keys of the patterns it made, and how it ended."""
 
     known: Mapping[str, Facts]
     task: str
     took: frozenset[str]
     succeeded: bool = True
     final: Mapping[str, Facts] | None = None
-    """What was read after the last effect; None where nothing was."""
+    """What was read after the last move; None where nothing was."""
 
 
-def ending_effects(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
-    """Return effects that end an attempt: never taken with another, where that is unlikely by chance."""
+def ending_patterns(attempts: Sequence[AttemptRecord]) -> frozenset[str]:
+    """Return patterns that end an attempt: no success made another one as well, and chance hardly explains that."""
     times: dict[str, int] = {}
     joined: set[str] = set()
-    succeeded_mask = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
-    for attempt in succeeded_mask:
-        for effect in attempt.took:
-            times[effect] = times.get(effect, 0) + 1
+    successes = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
+    for attempt in successes:
+        for pattern in attempt.took:
+            times[pattern] = times.get(pattern, 0) + 1
         if len(attempt.took) > 1:
             joined |= attempt.took
-    single = sum(len(attempt.took) == 1 for attempt in succeeded_mask)
+    single = sum(len(attempt.took) == 1 for attempt in successes)
     return frozenset(
-        effect
-        for effect, count in times.items()
+        pattern
+        for pattern, count in times.items()
         if count >= LONE_ATTEMPTS
-        and effect not in joined
-        and ((single - count + 1) / (len(succeeded_mask) - count + 2)) ** count < LONE_CHANCE
+        and pattern not in joined
+        and ((single - count + 1) / (len(successes) - count + 2)) ** count < LONE_CHANCE
     )
 
 
-def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
-    """Return the cases of each effect (name → text of its tool, arguments and answers); none if unexplained."""
+def learn_cases(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
+    """Return the cases of each pattern; none if unexplained. `patterns`: key → text of its tools, arguments and answers.
+
+    Attempts in the same situation are compared once; the counts of a case are those of all successes.
+    """
+    options = _case_options(distinct_attempts(attempts), patterns)
+    return {
+        pattern: tuple(_count_case(_conditions(rule), attempts, pattern) for rule in rules)
+        for pattern, rules in _fewest_readings(options).items()
+    }
+
+
+def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]) -> dict[str, list[list[_Rule]]]:
+    """Return the cases of each pattern, each as its near-equal alternatives."""
     ordered = [*(each for each in attempts if each.succeeded), *(each for each in attempts if not each.succeeded)]
     succeeded_mask = _mask(attempt.succeeded for attempt in ordered)
     table = masks_of(predicates_of([each for each in attempts if each.succeeded]), ordered)
     everything = (1 << len(ordered)) - 1
-    alone = ending_effects(attempts)
-    ended = _mask(bool(attempt.took & alone) for attempt in ordered)
-    linked = _word_links(effects, [predicate for predicate, _ in table])
+    ending = ending_patterns(attempts)
+    ended = _mask(bool(attempt.took & ending) for attempt in ordered)
+    linked = _word_links(patterns, [predicate for predicate, _ in table])
     readings = {reading for attempt in ordered for reading in attempt.known}
     took_reading = {reading: _mask(reading in attempt.known for attempt in ordered) for reading in readings}
     options: dict[str, list[list[_Rule]]] = {}
-    for effect in sorted(effects):
-        taken = _mask(effect in attempt.took for attempt in ordered)
+    for pattern in sorted(patterns):
+        taken = _mask(pattern in attempt.took for attempt in ordered)
         # An attempt that ended at once shows nothing about the others; such a failure only shows where ending is wrong.
-        counted = everything if effect in alone else everything & ~ended
-        compared = (succeeded_mask | taken if effect in alone else succeeded_mask) & counted
+        counted = everything if pattern in ending else everything & ~ended
+        compared = (succeeded_mask | taken if pattern in ending else succeeded_mask) & counted
         others = compared & ~taken
         enough = min(CONTRASTED, others.bit_count())
         fair = [
@@ -104,11 +115,11 @@ def learn_cases(attempts: Sequence[AttemptRecord], effects: Mapping[str, str]) -
             for predicate, mask in table
             if predicate.of_task or (took_reading[predicate.reading] & others).bit_count() >= enough
         ]
-        problem = _Problem(
-            fair, linked[effect], taken=taken, succeeded_mask=succeeded_mask, compared=compared, counted=counted
+        search = _CaseSearch(
+            fair, linked[pattern], taken=taken, succeeded_mask=succeeded_mask, compared=compared, counted=counted
         )
-        options[effect] = problem.cover()
-    return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _fewest_readings(options).items()}
+        options[pattern] = search.cover()
+    return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +141,8 @@ class _Rule:
         return (round(self.bits, 6), len(self.predicates), -round(self.near, 6), length, self.predicates)
 
 
-class _Problem:
-    """The search for one effect: conjunctions that separate attempts with the effect from those without."""
+class _CaseSearch:
+    """The search for one pattern: conjunctions that separate attempts with the pattern from those without."""
 
     def __init__(
         self,
@@ -151,7 +162,7 @@ class _Problem:
         self._word_links = links
         self._sizes = Counter(mask.bit_count() for mask in {mask & compared for _, mask in table})
         able = [(predicate, mask) for predicate, mask in table if mask & self._positive]
-        self._unit = log2(len({mask & compared for _, mask in able}) + 1)
+        self._predicate_bits = log2(len({mask & compared for _, mask in able}) + 1)
         self._table = self._cheapest(able)
 
     def _cheapest(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
@@ -174,13 +185,16 @@ class _Problem:
                 break
             best = rules[0]
             alike = [rule for rule in rules if _is_near_equal(rule, best, compared)]
-            chosen.append([self._with_counts(self._with_readings(rule)) for rule in alike])
+            chosen.append([self._with_reading(rule) for rule in alike])
             left &= ~best.covers
             compared &= ~best.covers
         return chosen
 
-    def _with_readings(self, rule: _Rule) -> _Rule:
-        """Return a case of task words only, with what all attempts with the effect read of what it changes."""
+    def _with_reading(self, rule: _Rule) -> _Rule:
+        """Return a rule that tests only task words with one predicate on a reading added, if one fits.
+
+        It must hold in every attempt with the pattern, and its words must be close to the pattern's own.
+        """
         if rule.readings:
             return rule
         takers = rule.covers & self._positive
@@ -193,14 +207,8 @@ class _Problem:
             joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.predicates)), each.rank), default=rule
         )
 
-    def _with_counts(self, rule: _Rule) -> _Rule:
-        """Return the rule with the counts of all successes in which it holds."""
-        stood = rule.covers & self._compared
-        support = (stood & self._positive).bit_count()
-        return dataclasses.replace(rule, support=support, against=(stood & self._won).bit_count() - support)
-
     def _is_reliable(self, rule: _Rule, plain: float) -> bool:
-        """Whether a rule is accepted: it pays for its cost, or nothing contradicts it and its words are the effect's own."""
+        """Whether a rule is accepted: it pays for its cost, or nothing contradicts it and its words are the pattern's own."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
         if rule.bits < plain and rule.support > 1:
@@ -212,7 +220,7 @@ class _Problem:
         )
 
     def _hardly_chance(self, rule: _Rule) -> bool:
-        """Whether chance alone would hardly give such a rule, given the number of predicates."""
+        """Whether chance would hardly give such a rule, given the number of predicates."""
         covers = rule.covers & self._compared
         size = covers.bit_count()
         if len(rule.predicates) > 1 or size < 2 or covers & ~self._positive:
@@ -250,19 +258,21 @@ class _Problem:
         support, inside = (covers & positive).bit_count(), (covers & compared).bit_count()
         errors = _entropy_bits(inside, support)
         errors += _entropy_bits(compared.bit_count() - inside, positive.bit_count() - support)
-        words = sum(1 + self._unit * (1 - min(1.0, self._word_links[each])) + each.surprise for each in predicates)
+        words = sum(
+            1 + self._predicate_bits * (1 - min(1.0, self._word_links[each])) + each.surprise for each in predicates
+        )
         near = sum(self._word_links[each] for each in predicates) / len(predicates)
         return _Rule(errors + words - self._gained_bits(covers), predicates, support, inside - support, covers, near)
 
     def _gained_bits(self, covers: int) -> float:
-        """Return the bits that failures add: in this case, without the effect, attempts failed more often than usual."""
+        """Return the bits that failures add: in this case, without the pattern, attempts failed more often than usual."""
         passed = covers & self._passed
-        succeeded_mask = (passed & self._won).bit_count()
-        lost = passed.bit_count() - succeeded_mask
+        won = (passed & self._won).bit_count()
+        lost = passed.bit_count() - won
         if not lost or not self._rate:
             return 0.0
-        rate = (lost + 0.5) / (lost + succeeded_mask + 1)
-        gained = lost * log2(rate / self._rate) + succeeded_mask * log2((1 - rate) / (1 - self._rate))
+        rate = (lost + 0.5) / (lost + won + 1)
+        gained = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
         return min(MAX_BITS, max(0.0, gained))
 
 
@@ -273,31 +283,28 @@ def _is_near_equal(rule: _Rule, best: _Rule, compared: int) -> bool:
 
 
 def _fewest_readings(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
-    """Choose, among near-equal alternatives, those with the fewest readings over all effects."""
+    """Choose, among near-equal alternatives, those with the fewest readings over all patterns."""
     wanted = [
-        (len({rule.readings for rule in rules}), effect, at)
-        for effect, cases in options.items()
+        (len({rule.readings for rule in rules}), pattern, at)
+        for pattern, cases in options.items()
         for at, rules in enumerate(cases)
     ]
     taken: set[str] = set()
     picked: dict[tuple[str, int], _Rule] = {}
-    for _, effect, at in sorted(wanted):
-        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule.rank))
+    for _, pattern, at in sorted(wanted):
+        best = min(options[pattern][at], key=lambda rule: (len(rule.readings - taken), rule.rank))
         taken |= best.readings
-        picked[effect, at] = best
-    return {effect: [picked[effect, at] for at in range(len(cases))] for effect, cases in options.items()}
+        picked[pattern, at] = best
+    return {pattern: [picked[pattern, at] for at in range(len(cases))] for pattern, cases in options.items()}
 
 
-def _case(rule: _Rule) -> Case:
-    conditions = sorted(
-        (predicate.condition for predicate in rule.predicates), key=lambda each: (each.reading, each.key)
-    )
-    return Case(conditions=tuple(conditions), support=rule.support, against=rule.against)
+def _conditions(rule: _Rule) -> list[Condition]:
+    return sorted((predicate.condition for predicate in rule.predicates), key=lambda each: (each.reading, each.key))
 
 
-def _word_links(effects: Mapping[str, str], predicates: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
-    """Return how close each predicate's words are to each effect's, from 0 to 1; rare shared words count more."""
-    words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
+def _word_links(patterns: Mapping[str, str], predicates: Sequence[Predicate]) -> dict[str, dict[Predicate, float]]:
+    """Return how close each predicate's words are to each pattern's, from 0 to 1; rare shared words count more."""
+    words = {pattern: term_set(text.replace("_", " ")) for pattern, text in patterns.items()}
     spread: dict[str, int] = {}
     for found in words.values():
         for word in found:
@@ -306,9 +313,9 @@ def _word_links(effects: Mapping[str, str], predicates: Sequence[Predicate]) -> 
     enough = FULL_LINK * log(len(words) + 1)
     known = {predicate: term_set(predicate.words.replace("_", " ")) for predicate in predicates}
     result: dict[str, dict[Predicate, float]] = {}
-    for effect, found in words.items():
+    for pattern, found in words.items():
         raw = {predicate: sum(sorted(weight[word] for word in known[predicate] & found)) for predicate in predicates}
-        result[effect] = {predicate: value / enough for predicate, value in raw.items()}
+        result[pattern] = {predicate: value / enough for predicate, value in raw.items()}
     return result
 
 
@@ -327,7 +334,7 @@ def _mask(flags: Iterable[bool]) -> int:
 
 
 def attempt_record(outline: Outline, took: Sequence[str]) -> AttemptRecord:
-    """Return an attempt with what it read before, its effects, and what it read after."""
+    """Return an attempt with what it read before its moves, its patterns, and what it read after them."""
     last = len(outline.moves)
     after = [reading for reading in outline.readings if last and reading.after == last]
     return AttemptRecord(
@@ -340,7 +347,7 @@ def attempt_record(outline: Outline, took: Sequence[str]) -> AttemptRecord:
 
 
 def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
-    """Return one attempt of each set with the same situation and the same effects."""
+    """Return one attempt of each set that read the same and made the same patterns."""
     kept: list[AttemptRecord] = []
     alike: dict[tuple[str, int], list[AttemptRecord]] = {}
     for attempt in attempts:
@@ -354,18 +361,19 @@ def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     return kept
 
 
-def count_case(case: Case, attempts: Sequence[AttemptRecord], effect: str) -> Case:
-    """Return the case with the counts of all successes in which it holds."""
-    stood = [
+def _count_case(conditions: Sequence[Condition], attempts: Sequence[AttemptRecord], pattern: str) -> Case:
+    """Return the case with the counts of the successes in which it holds: with the pattern, and without."""
+    matching = [
         attempt
         for attempt in attempts
-        if attempt.succeeded and all(holds(each, attempt.known, task=attempt.task) for each in case.conditions)
+        if attempt.succeeded and all(holds(each, attempt.known, task=attempt.task) for each in conditions)
     ]
-    support = sum(effect in attempt.took for attempt in stood)
-    return Case(conditions=case.conditions, support=support, against=len(stood) - support)
+    support = sum(pattern in attempt.took for attempt in matching)
+    return Case(conditions=tuple(conditions), support=support, against=len(matching) - support)
 
 
 def _same_situation(left: AttemptRecord, right: AttemptRecord) -> bool:
+    """Whether two attempts made the same patterns, ended alike and saw the same in every reading that both took."""
     if (left.took, left.succeeded) != (right.took, right.succeeded):
         return False
     return all(left.known[tool] == right.known[tool] for tool in left.known.keys() & right.known.keys())

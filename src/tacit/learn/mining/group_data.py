@@ -1,4 +1,4 @@
-"""What mining needs to know of one group: its units, a bounded sample of attempts, general task texts, argument bindings
+"""What mining needs to know of one group: its patterns, a bounded sample of attempts, general task texts, argument bindings
 and the causes of failures. Each is loaded or computed once.
 """
 
@@ -15,9 +15,9 @@ from tacit.domain.outline import Outline
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.learn.failures import FailureCause, FailurePool, explain_failure
-from tacit.learn.mining.binding import Bound, Occurrence, bind
-from tacit.learn.mining.effect_conditions import known_facts
-from tacit.learn.mining.units import Group, Unit, Units, units_of
+from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
+from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
+from tacit.learn.mining.pattern_conditions import known_facts
 from tacit.learn.values import EMAIL
 from tacit.learn.wording import code, shorten
 from tacit.text.error_signatures import error_signature, may_pass
@@ -110,7 +110,7 @@ def _own_values(outline: Outline) -> set[tuple[str, str]]:
 
 
 SAMPLE = 24
-"""Attempts that are loaded per unit."""
+"""Attempts that are loaded per pattern."""
 
 
 class AttemptSource(Protocol):
@@ -123,17 +123,17 @@ class AttemptSource(Protocol):
         """Load what is known of its outcome."""
 
 
-class Study:
-    """One group, its units and its argument bindings."""
+class GroupData:
+    """One group, its patterns and its argument bindings."""
 
     def __init__(self, group: Group, source: AttemptSource) -> None:
         self.group = group
         self.source = source
-        self.units: Units = units_of(group)
+        self.patterns: CallPatterns = find_patterns(group)
         self.outlines: Mapping[str, Outline] = {outline.trajectory_id: outline for outline in group.outlines}
         self.names = names_in(outline.task for outline in group.outlines)
         self._trajectories: dict[str, Trajectory] = {}
-        self._readings: dict[str, Bound] = {}
+        self._readings: dict[str, GeneralCall] = {}
         self._asked: dict[str, list[Outline]] = {}
 
     def trajectory(self, trajectory_id: str) -> Trajectory:
@@ -145,7 +145,7 @@ class Study:
     @cached_property
     def toolsets(self) -> frozenset[frozenset[str]]:
         """Return the distinct sets of tools that sampled attempts had available, where recorded."""
-        sampled = {identity for unit in self.units.units for identity in self.sample(list(unit.made))}
+        sampled = {identity for pattern in self.patterns.patterns for identity in self.sample(list(pattern.made))}
         found = (frozenset(self.trajectory(identity).environment.tools) for identity in sorted(sampled))
         return frozenset(tools for tools in found if tools)
 
@@ -173,20 +173,20 @@ class Study:
                     chosen.append(members[turn])
         return chosen
 
-    def bind_unit(self, unit: Unit) -> list[Bound]:
-        """Return how the arguments of a unit's calls are bound, call by call."""
-        sample = self.sample(list(unit.made))
-        bound = []
-        for number in range(len(unit.tokens)):
+    def general_calls(self, pattern: CallPattern) -> list[GeneralCall]:
+        """Return how the arguments of a pattern's calls are bound, call by call."""
+        sample = self.sample(list(pattern.made))
+        found = []
+        for number in range(len(pattern.tokens)):
             places = [
                 (identity, self.outlines[identity].moves[times[number]].index)
                 for identity in sample
-                for times in unit.made[identity]
+                for times in pattern.made[identity]
             ]
-            bound.append(self._bind(places))
-        return bound
+            found.append(self._general_call(places))
+        return found
 
-    def bind_reading(self, tool: str) -> Bound:
+    def general_reading(self, tool: str) -> GeneralCall:
         """Return how the arguments of a reading tool are bound."""
         if tool not in self._readings:
             asked = {
@@ -194,16 +194,16 @@ class Study:
                 for outline in self.group.successes
             }
             sample = self.sample([identity for identity, places in asked.items() if places])
-            self._readings[tool] = self._bind([(identity, at) for identity in sample for at in asked[identity]])
+            self._readings[tool] = self._general_call([(identity, at) for identity in sample for at in asked[identity]])
         return self._readings[tool]
 
-    def _bind(self, places: Sequence[tuple[str, int]]) -> Bound:
+    def _general_call(self, places: Sequence[tuple[str, int]]) -> GeneralCall:
         occurrences = [
             Occurrence(trajectory, step_at(trajectory, index))
             for identity, index in places
             for trajectory in [self.trajectory(identity)]
         ]
-        return bind(occurrences)
+        return generalise_call(occurrences)
 
 
 def step_at(trajectory: Trajectory, index: int) -> Step:
@@ -222,29 +222,29 @@ _MOST = 3
 _SPANS = 5
 
 
-def failure_causes(study: Study) -> list[FailureCause]:
+def failure_causes(data: GroupData) -> list[FailureCause]:
     """Explain the latest failures of a group."""
-    failures = study.group.failures[-MAX_FAILURES:]
+    failures = data.group.failures[-MAX_FAILURES:]
     if not failures:
         return []
-    siblings = {failed.trajectory_id: _siblings(failed, study) for failed in failures}
-    sample = study.sample([outline.trajectory_id for outline in study.group.successes], most=MAX_SUCCESSES)
+    siblings = {failed.trajectory_id: _siblings(failed, data) for failed in failures}
+    sample = data.sample([outline.trajectory_id for outline in data.group.successes], most=MAX_SUCCESSES)
     contrasted = [
-        (study.trajectory(identity), [study.trajectory(one) for one in near])
+        (data.trajectory(identity), [data.trajectory(one) for one in near])
         for identity, near in siblings.items()
         if near
     ]
-    pool = FailurePool([study.trajectory(identity) for identity in sample], contrasted)
+    pool = FailurePool([data.trajectory(identity) for identity in sample], contrasted)
     return [
-        explain_failure(study.trajectory(identity), pool, siblings=[study.trajectory(one) for one in near])
+        explain_failure(data.trajectory(identity), pool, siblings=[data.trajectory(one) for one in near])
         for identity, near in siblings.items()
     ]
 
 
-def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
+def failing_calls(data: GroupData, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
     """Return errors of these tools that occurred in several attempts, the most frequent first, each with its spans."""
     met: dict[tuple[str, str], list[Span]] = {}
-    for outline in study.group.outlines:
+    for outline in data.group.outlines:
         for call in outline.calls:
             signature = error_signature("\n".join(call.lines)) if call.worked is False and call.tool in tools else ""
             if signature and not may_pass(signature):
@@ -259,9 +259,9 @@ def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tup
     return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MOST]
 
 
-def _siblings(failed: Outline, study: Study) -> list[str]:
+def _siblings(failed: Outline, data: GroupData) -> list[str]:
     return [
-        outline.trajectory_id for outline in study.same_task(failed) if outline.success and _same_start(failed, outline)
+        outline.trajectory_id for outline in data.same_task(failed) if outline.success and _same_start(failed, outline)
     ][:MAX_SUCCESSES]
 
 

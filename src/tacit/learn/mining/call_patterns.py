@@ -1,7 +1,7 @@
-"""Splits the attempts of a group into units, the smallest sets of calls made together, and learns the order of units.
+"""Splits the attempts of a group into patterns, the smallest sets of calls made together, and learns the order of patterns.
 
-A unit is one call, or calls that always follow each other. Where one tool is called with a few fixed values that the task
-does not name (a permission, a mode), each value gives a unit of its own. When a unit is needed is not decided here.
+A pattern is one call, or calls that always follow each other. Where one tool is called with a few fixed values that the task
+does not name (a permission, a mode), each value gives a pattern of its own. When a pattern is needed is not decided here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Token = tuple[str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class CallPattern:
     """Calls that are made together, and the attempts that made them."""
 
     tokens: tuple[Token, ...]
@@ -41,7 +41,7 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """The name of the unit within its group, the same in every run."""
+        """The name of the pattern within its group, the same in every run."""
         return " + ".join(tool + "".join(f"[{key}={value}]" for key, value in fixed) for tool, fixed in self.tokens)
 
     @property
@@ -56,24 +56,24 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
-    """The units of a group, and how to find them in any attempt."""
+class CallPatterns:
+    """The patterns of a group, and how to find them in any attempt."""
 
-    units: tuple[Unit, ...]
+    patterns: tuple[CallPattern, ...]
     splitting: Mapping[str, tuple[str, ...]]
-    """Tool → the arguments whose fixed values give separate units."""
+    """Tool → the arguments whose fixed values give separate patterns."""
     keys: Mapping[tuple[Token, ...], str]
 
     def sequence(self, outline: Outline) -> list[str]:
-        """Return the keys of the units that an attempt made, in order."""
+        """Return the keys of the patterns that an attempt made, in order."""
         return [key for key, _ in parse(self._tokens(outline), self.keys)]
 
     def _tokens(self, outline: Outline) -> list[tuple[int, Token]]:
         return [(at, token_of(move, self.splitting)) for at, move in enumerate(outline.moves) if move.worked]
 
 
-def units_of(group: Group) -> Units:
-    """Find the units of a group, most supported first."""
+def find_patterns(group: Group) -> CallPatterns:
+    """Find the patterns of a group, most supported first."""
     splitting = _splitting(group.successes)
     sequences = {
         outline.trajectory_id: [(at, token_of(move, splitting)) for at, move in enumerate(outline.moves) if move.worked]
@@ -88,12 +88,14 @@ def units_of(group: Group) -> Units:
     for trajectory_id, sequence in sequences.items():
         for tokens, places in parse(sequence, known):
             made.setdefault(tokens, {}).setdefault(trajectory_id, []).append(places)
-    units = [
-        Unit(tokens=tokens, made={identity: tuple(times) for identity, times in where.items()})
+    patterns = [
+        CallPattern(tokens=tokens, made={identity: tuple(times) for identity, times in where.items()})
         for tokens, where in made.items()
     ]
-    units.sort(key=lambda unit: (-unit.support, unit.key))
-    return Units(units=tuple(units), splitting=splitting, keys={unit.tokens: unit.key for unit in units})
+    patterns.sort(key=lambda pattern: (-pattern.support, pattern.key))
+    return CallPatterns(
+        patterns=tuple(patterns), splitting=splitting, keys={pattern.tokens: pattern.key for pattern in patterns}
+    )
 
 
 def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
@@ -105,7 +107,7 @@ def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
 def parse(
     sequence: Sequence[tuple[int, Token]], known: Mapping[tuple[Token, ...], T]
 ) -> list[tuple[T, tuple[int, ...]]]:
-    """Parse a sequence into known units, the longest first; other tokens are skipped."""
+    """Parse a sequence into known patterns, the longest first; other tokens are skipped."""
     longest = max((len(tokens) for tokens in known), default=0)
     found: list[tuple[T, tuple[int, ...]]] = []
     at = 0
