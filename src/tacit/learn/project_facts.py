@@ -124,12 +124,13 @@ def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candida
 def purpose_of(form: str) -> Purpose | None:
     """Return what a command is for, by its words; nothing where they do not show it."""
     words = form.casefold().split()
-    parts = [part for word in words for part in re.split(r"[:_./-]", word)]
+    named = words if "/" in words[0] else words[1:]  # a program's own name says little: `omp-test` is no test
+    parts = [part for word in named for part in re.split(r"[:_./-]", word)]
     program = words[-1] if len(words) == 1 else ""
     if any(word in _TESTERS for word in words):
         return Purpose.TEST
     for purpose, known in _PURPOSES:
-        if not known.isdisjoint(parts[1:] if "/" not in words[0] else parts):
+        if not known.isdisjoint(parts):
             return purpose
     if any(word in CHECKERS for word in words):
         return Purpose.CHECK
@@ -147,7 +148,7 @@ def _own_commands(call: CallRecord) -> Iterable[CommandForm]:
 
 def _typing(form: CommandForm) -> str:
     """Return the command with the target that stands for everything (`./...`, `.`), without others."""
-    whole = [target for target in form.targets if target in (".", "./...")]
+    whole = [target for target in form.targets if target == "./..."]
     return " ".join([form.text, *whole])
 
 

@@ -13,7 +13,7 @@ from tacit.text.safe_markdown import shown_line
 LINE_CHARACTERS = 240
 LINE_KINDS = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE, Kind.FACT})
 """Kinds that are shown as lines."""
-_DETAILS = " (`tacit skills show {}`)"
+_DETAILS = " (tacit skills show {})"
 _FIX = "**Fix.**"
 _CODE = re.compile(r"`([^`]+)`")
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
