@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import SkillContent, SkillStep
+from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
-from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, MAX_VECTORS, passages
+from tacit.recall.call_warnings import FILE, CallWarnings
+from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, passages
+from tacit.render.hook_text import LINE_CHARACTERS
 from tacit.store import Store, open_store
 from tests.unit.store.samples import at, content, put_version, step_to
 
@@ -281,3 +284,70 @@ def test_a_skill_that_says_nothing_is_embedded_all_the_same(store: Store, made: 
     put_version(store, made.name, description="", steps=())
     assert publishing.publish(store, HashedEmbedder()) == 1
     assert len(store.vectors.spaces()) == 1
+
+
+LONG = "\n\n".join(f"# Part {number}\n\n{'word ' * 200}" for number in range(3))
+
+
+@pytest.mark.parametrize("kind", [Kind.LESSON, Kind.NORM, Kind.PREFERENCE])
+def test_lessons_and_rules_are_published_as_one_short_line(store: Store, kind: Kind) -> None:
+    stored = put_version(store, kind=kind, body=LONG, steps=())
+    publishing.publish(store)
+    found = store.renderings.get([stored.version.id])[stored.version.id]
+    assert found.text.startswith("- ")
+    assert len(found.text) <= LINE_CHARACTERS + 3
+    assert not {"\n", "<"} & set(found.text)
+    assert found.brief == ""
+
+
+@pytest.mark.parametrize("kind", [Kind.PROCEDURE, Kind.REFERENCE])
+def test_procedures_and_references_are_published_as_short_blocks(store: Store, kind: Kind) -> None:
+    stored = put_version(store, kind=kind, body=LONG)
+    publishing.publish(store)
+    found = store.renderings.get([stored.version.id])[stored.version.id]
+    assert found.text.startswith("<tacit-skill ")
+    assert found.tokens <= BRIEF_TOKENS
+
+
+def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -> None:
+    stored = put_version(store, kind=Kind.FACT, body="- test: `make test`\n- check: `make lint`", steps=())
+    publishing.publish(store)
+    found = store.renderings.get([stored.version.id])[stored.version.id]
+    assert found.text == "- test: `make test`\n- check: `make lint`"
+    publishing.publish_card(store, stored, "- test: `make all-tests`")
+    after = store.renderings.get([stored.version.id])[stored.version.id]
+    assert (after.text, after.tokens < found.tokens) == ("- test: `make all-tests`", True)
+
+
+def warned_of(folder: Path, goal: str) -> list[str]:
+    found = CallWarnings.read(str(folder))
+    return [] if found is None else found.versions_for(goal)
+
+
+def test_which_calls_have_a_warning_is_published_beside_the_store(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    put_version(store, "not-worth-it", kind=Kind.LESSON, tags=("call:make",), steps=())
+    put_version(store, "no-lesson", kind=Kind.PROCEDURE, tags=("call:make", "before"))
+    waiting = put_version(
+        store, "waiting", kind=Kind.LESSON, tags=("call:npm test", "before"), status=Status.CANDIDATE, steps=()
+    )
+    publishing.publish(store)
+    assert not (tmp_path / FILE).exists()
+    stored = put_version(store, "worth-it", kind=Kind.LESSON, tags=("call:uv run pytest", "before"), steps=())
+    publishing.publish(store)
+    assert warned_of(tmp_path, "uv run pytest") == [stored.version.id]
+    assert warned_of(tmp_path, "make") == warned_of(tmp_path, "npm test") == []
+    store.add_transition(step_to(waiting, Status.TRIAL))
+    publishing.publish(store)
+    assert warned_of(tmp_path, "npm test") == [waiting.version.id]
+    assert "pytest" not in (tmp_path / FILE).read_text()
+    store.close()
+
+
+def test_a_folder_that_cannot_be_written_to_keeps_nothing_from_being_published(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    (tmp_path / FILE).mkdir()
+    stored = put_version(store, kind=Kind.LESSON, tags=("call:make", "before"), steps=())
+    assert publishing.publish(store) == 1
+    assert stored.version.id in store.renderings.get([stored.version.id])
+    store.close()

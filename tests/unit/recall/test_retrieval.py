@@ -331,6 +331,57 @@ def test_a_hook_answers_an_error_by_its_signature_or_not_at_all(path: str) -> No
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("tags", "program", "given"),
+    [
+        (("call:pytest", "before"), "pytest", True),
+        (("call:pytest", "before"), "make", False),
+        (("call:pytest", "before"), "", False),
+        (("call:rails server",), "rails", True),
+        (("call:scripts/release.sh",), "make", False),
+        (("call:release.sh",), "release.sh", True),
+        (("call:pre-commit run",), "pre-commit", True),
+        (("call:pre-commit run",), "commit", False),
+        (("call:git push",), "push", False),
+        (("call:Bash",), "Bash", True),
+        (("tool-calling",), "make", True),
+        ((), "make", True),
+        ((), "", True),
+    ],
+)
+def test_a_lesson_about_a_call_answers_only_errors_of_its_program(
+    path: str, tags: tuple[str, ...], program: str, given: bool
+) -> None:
+    store = open_store(path)
+    signature = "call to undefined function <value>"
+    lesson = put_version(store, kind=Kind.LESSON, description="x", signature=signature, tags=tags, steps=())
+    answer = for_error(
+        open_hook_index(store, path),
+        ["another line", signature],
+        program=program,
+        scope="project",
+        now=NOW.timestamp(),
+        limits=HookLimits(),
+    )
+    assert [row.version_id for row in answer.given] == ([lesson.version.id] if given else [])
+    store.close()
+
+
+def test_lines_of_one_output_bring_each_lesson_once(path: str) -> None:
+    store = open_store(path)
+    lessons(store)
+    answer = for_error(
+        open_hook_index(store, path),
+        [SIGNATURE, SIGNATURE, "PermissionError: the process cannot access <path>"],
+        program="",
+        scope="project",
+        now=NOW.timestamp(),
+        limits=HookLimits(k=9),
+    )
+    assert sorted(row.name for row in answer.given) == ["close-the-file", "install-yaml", "pin-the-interpreter"]
+    store.close()
+
+
 def test_a_damaged_remark_on_one_skill_keeps_no_other_from_being_given(tmp_path: Path) -> None:
     store = open_store(tmp_path / "tacit.db")
     put_version(store, "deploy-service", body="deploy the service with the release script")

@@ -138,6 +138,7 @@ def test_what_is_no_longer_recallable_is_not_shown_even_if_its_rendering_stayed(
     assert hook_index.count() == 1
     assert hook_index.by_words(terms("deploy service"))[0] == []
     assert hook_index.by_signature(ERROR) == hook_index.norms() == hook_index.index(9) == []
+    assert hook_index.by_version(stored.version.id) == []
 
 
 def test_a_signature_is_met_exactly_and_the_best_comes_first(store: Store, path: str) -> None:
@@ -159,6 +160,16 @@ def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: S
     assert len(hook_index.index(2)) == 2
 
 
+def test_the_best_card_and_a_version_by_its_id_are_found(store: Store, path: str) -> None:
+    for name, rank in (("worse", 0.2), ("best", 0.9)):
+        put(store, name, kind=Kind.FACT, rank=rank)
+    lesson = put(store, "lesson", kind=Kind.LESSON)
+    hook_index = look(path)
+    assert [g.name for g in hook_index.facts()] == ["best"]
+    assert [g.name for g in hook_index.by_version(lesson.version.id)] == ["lesson"]
+    assert hook_index.by_version("") == hook_index.by_version("v_unknown") == []
+
+
 @pytest.mark.parametrize(
     ("kept", "asked", "seen"),
     [("project:a", "project:a", True), ("project:a", "project:b", False), ("project:a", "project", True),
@@ -166,12 +177,15 @@ def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: S
 )  # fmt: skip
 def test_only_what_the_scope_may_see_is_listed(store: Store, path: str, kept: str, asked: str, seen: bool) -> None:
     skill = Skill.found(content(kind=Kind.NORM, signature=ERROR), Scope.parse(kept), at=at())
-    put(store, kind=Kind.NORM, signature=ERROR, skill=skill)
+    norm = put(store, kind=Kind.NORM, signature=ERROR, skill=skill)
+    put(store, kind=Kind.FACT, skill=Skill.found(content(kind=Kind.FACT), Scope.parse(kept), at=at()))
     hook_index = look(path)
     for found in (
         hook_index.norms(scope=asked),
         hook_index.index(9, scope=asked),
         hook_index.by_signature(ERROR, scope=asked),
+        hook_index.facts(scope=asked),
+        hook_index.by_version(norm.version.id, scope=asked),
     ):
         assert bool(found) is seen
 

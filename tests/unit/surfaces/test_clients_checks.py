@@ -22,7 +22,7 @@ from tacit.surfaces.clients.checks import (
     probe_server,
 )
 from tacit.surfaces.clients.client_files import SHARED, Audience, ClientFolders, Launcher, is_hook_command
-from tacit.surfaces.clients.connections import CLAUDE_CODE, CODEX, is_connected
+from tacit.surfaces.clients.connections import CLAUDE_CODE, CODEX, hook_entries, is_connected
 
 COMMAND = "/opt/tacit hook --client codex"
 WORKS = """mkdir -p .tacit/sessions; id=$(grep -o '"doctor-[0-9a-f]*"' | tr -d '"')
@@ -186,6 +186,16 @@ def test_hooks_that_are_switched_off_are_told(places: ClientFolders) -> None:
 @pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)
 def test_every_event_that_is_asked_for_means_something_to_the_hook(client) -> None:
     assert all(moment_of(event) for event in client.events)
+
+
+@pytest.mark.parametrize(
+    ("client", "matcher"), [(CLAUDE_CODE, {"matcher": "Bash"}), (CODEX, {})], ids=["claude-code", "codex"]
+)
+def test_a_hook_runs_before_commands_and_after_every_call(client, matcher) -> None:
+    groups = {entry.at[1]: entry.value for entry in hook_entries(SHARED, client.name, client.events)}
+    assert {key: value for key, value in groups["PreToolUse"].items() if key != "hooks"} == matcher
+    assert all(list(group) == ["hooks"] for event, group in groups.items() if event != "PreToolUse")
+    assert len({group["hooks"][0]["command"] for group in groups.values()}) == 1
 
 
 @pytest.mark.parametrize(

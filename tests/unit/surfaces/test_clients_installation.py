@@ -302,6 +302,18 @@ def test_if_one_file_cannot_be_written_the_others_are_put_back(desk: Desk) -> No
     assert InstallationRecord.load(desk.home) == InstallationRecord()
 
 
+def test_a_client_that_was_connected_before_gets_the_hook_before_commands_too(desk: Desk) -> None:
+    desk.put()
+    complete = json.loads(desk.settings.read_text())
+    assert [group["matcher"] for group in complete["hooks"]["PreToolUse"]] == ["Bash"]
+    older = {**complete, "hooks": {name: group for name, group in complete["hooks"].items() if name != "PreToolUse"}}
+    desk.settings.write_text(json.dumps(older))
+    entries = SettingsEntries(hook_entries(LAUNCHER, CLAUDE_CODE.name, CLAUDE_CODE.events))
+    assert not entries.is_complete(desk.settings.read_text())
+    desk.put()
+    assert json.loads(desk.settings.read_text()) == complete
+
+
 @pytest.mark.parametrize("steps", range(4))
 def test_killed_between_two_writes_nothing_is_torn_and_everything_can_be_taken_back(desk: Desk, steps: int) -> None:
     write(desk.settings, '{"a": 1}')
