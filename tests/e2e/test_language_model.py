@@ -22,9 +22,9 @@ import pytest
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.ports import Prompt
-from tacit.learn.language import Refined, refine
+from tacit.learn.language import Refined
 from tacit.providers.opening import open_model
-from tests.unit.learn.attempts import migration, the_procedure
+from tests.unit.learn.attempts import migration, refine, the_procedure
 
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 PROMPT = Prompt(

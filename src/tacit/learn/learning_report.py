@@ -20,7 +20,7 @@ class ModelReport:
     """What a language model did in one learning pass, and what it cost."""
 
     name: str
-    news: int = 0
+    new_candidates: int = 0
     """New candidates to reword; known ones are not sent again."""
     worded: int = 0
     """How many of these it reworded; the others keep their mined wording."""

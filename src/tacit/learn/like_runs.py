@@ -21,9 +21,9 @@ from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.consensus import consensus
-from tacit.learn.consensus.step_columns import PARAMETER
 from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
 from tacit.learn.single_attempt import draft_of
+from tacit.learn.values import PLACEHOLDER
 from tacit.store import queries
 from tacit.store.context import StoreContext
 from tacit.text.similarity import text_similarity
@@ -205,7 +205,7 @@ def acting_commands(content: SkillContent) -> frozenset[str]:
 
 def _name_of(operation: Operation) -> str:
     if operation.command is None:
-        return f"{operation.name} {PARAMETER.sub('{}', operation.path or '')}".strip()
+        return f"{operation.name} {PLACEHOLDER.sub('{}', operation.path or '')}".strip()
     program, subcommand = operation.command.program, operation.command.subcommand
     # What follows a script may be a value.
     name = program if "." in program else f"{program} {subcommand}".strip()
@@ -232,7 +232,7 @@ def _is_exact(content: SkillContent) -> bool:
     }
     edits = sum(
         any(0 < len(str(step.arguments.get(key, ""))) <= _MAX_EDIT for key in _TEXTS)
-        and any(_PLAIN_LETTER.search(PARAMETER.sub("", str(step.arguments.get(key, "")))) for key in PATHS)
+        and any(_PLAIN_LETTER.search(PLACEHOLDER.sub("", str(step.arguments.get(key, "")))) for key in PATHS)
         for step in required
     )
     return bool(commands) and len(commands) + edits >= _MIN_SHARED

@@ -20,7 +20,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
 from tacit.domain.skill import READ_INSTRUCTIONS, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
-from tacit.learn.values import is_inside
+from tacit.learn.values import PLACEHOLDER, is_inside
 from tacit.learn.wording import local
 from tacit.store import Store
 from tacit.text.text_sources import TextLog, directive_in, texts_in
@@ -35,7 +35,6 @@ _REACHES_OUT = re.compile(
 _PROSE = frozenset(
     {"name", "description", "category", "tags", "example_queries", "body", "cues", "after", "sub_skills"}
 )
-_PLACEHOLDER = re.compile(r"\{\w+\}")
 _MOST_SPANS = 3
 
 
@@ -112,7 +111,7 @@ def _typed_and_pasted(text: str) -> tuple[str, str]:
 def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
     prose = path.partition(".")[0] in _PROSE
     for text in texts_in(plain(value)):
-        bare = _PLACEHOLDER.sub("\n", local(text))
+        bare = PLACEHOLDER.sub("\n", local(text))
         reaches_out = bool(_REACHES_OUT.search(bare))
         for attempt in attempts:
             workspace = attempt.trajectory.environment.workspace.casefold()  # words are compared in lower case

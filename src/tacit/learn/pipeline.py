@@ -67,16 +67,16 @@ class ModelWording:
         self._refiner = language.Refiner(model)
         self._before = model.spent
         self._open: list[Candidate] = []
-        self._news = self._worded = self._proposed = 0
+        self._new_candidates = self._worded = self._proposed = 0
         self._remarks: list[language.ModelRemark] = []
 
     def word(self, candidates: Sequence[Candidate], known: Mapping[str, SkillVersion]) -> list[Candidate]:
         """Reword candidates, where the model's answer passes the checks; `known` maps names to the versions they revise."""
         refined = self._refiner.word(candidates, self._sources(candidates), known=known)
-        self._news += len(refined.news)
+        self._new_candidates += len(refined.new_candidates)
         self._worded += refined.worded
         self._remarks += refined.remarks
-        self._open += () if self._refiner.ended else refined.news
+        self._open += () if self._refiner.ended else refined.new_candidates
         return list(refined.candidates)
 
     def missed(self) -> Iterator[Candidate]:
@@ -93,7 +93,7 @@ class ModelWording:
         """Summarise what the model did so far."""
         return ModelReport(
             name=self._model.name,
-            news=self._news,
+            new_candidates=self._new_candidates,
             worded=self._worded,
             proposed=self._proposed,
             spent=self._model.spent - self._before,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, count
 from typing import Any
 
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory, lowest
@@ -28,6 +29,8 @@ _IDENTIFIER = re.compile(
     r"#?\b(?=[\w-]{0,80}?\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)+\b|"
     r"\b(?:[A-Z][a-z0-9]++){2,}\b|\b\d[\d.,:-]*\d\b"
 )
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+"""A parameter in a text; the group is its name."""
 _MAX_SCANNED = 8_000  # names come near the start; the rest is pasted text
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|a\.m|p\.m)\.?$", re.IGNORECASE)
 
@@ -60,6 +63,11 @@ def run_specific(value: str) -> bool:
     """Whether a value would differ in another run: an id, a hash, a number, a date."""
     digits = sum(character.isdigit() for character in value)
     return digits >= 2 and not re.fullmatch(r"[a-z]+\d{1,3}", value) and not PATH.fullmatch(value)
+
+
+def first_free(name: str, taken: Container[str]) -> str:
+    """Return the name, with the first free number from 2 where it is taken."""
+    return next(one for one in chain([name], (f"{name}_{number}" for number in count(2))) if one not in taken)
 
 
 def type_of(value: str) -> str:
@@ -273,7 +281,6 @@ def any_spelling(value: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![^\W_]){joined}(?![^\W_])", re.IGNORECASE)
 
 
-_PARAMETER = re.compile(r"\{\w+\}")
 _INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
 
 
@@ -346,7 +353,7 @@ def _literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[s
     source = arguments if action.kind is ToolKind.FUNCTION else action.step.arguments
     for _, value in leaves(source):
         if isinstance(value, str):
-            text = _PARAMETER.sub("\n", value) if action.kind is ToolKind.FUNCTION else value
+            text = PLACEHOLDER.sub("\n", value) if action.kind is ToolKind.FUNCTION else value
             yield from (piece for piece in literals(text) if not is_inside(piece, workspace))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tacit.domain.skill import SkillStep
+from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Task, Trajectory
 from tacit.learn.failures import (
     ExpectedCall,
@@ -15,7 +16,6 @@ from tacit.learn.failures import (
     FailurePool,
     explain_failure,
     found_pitfalls,
-    pitfalls,
 )
 from tacit.learn.failures.attempt_changes import hands_over
 
@@ -28,6 +28,10 @@ def call(tool: str, *, seen: str = "done", result: StepResult = StepResult.OK, *
 
 def refused(tool: str, **arguments: Any) -> Step:
     return call(tool, seen="Error: not now", result=StepResult.FAILED, **arguments)
+
+
+def pitfalls(steps: Sequence[SkillStep], causes: Sequence[FailureCause]) -> tuple[Pitfall, ...]:
+    return tuple(found.pitfall for found in found_pitfalls(steps, causes))
 
 
 def says(text: str, role: Role = Role.USER) -> Step:

@@ -21,12 +21,12 @@ from tacit.domain.evidence import Outcome
 from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, SkillVersion
 from tacit.domain.trajectory import Origin, Role, Trajectory
 from tacit.learn import distil
-from tacit.learn.language import Refined, Refiner, refine
+from tacit.learn.language import Refined, Refiner
 from tacit.learn.language.material import quote, records_material, wording_material
 from tacit.learn.language.refiner import MISSED, WORDING, prompt_file
 from tacit.providers import Budget, Limits, ScriptedModel
 from tacit.providers.remote import Manner, RemoteModel
-from tests.unit.learn.attempts import VERIFIED, attempt, call, migration, say, the_procedure
+from tests.unit.learn.attempts import VERIFIED, attempt, call, migration, refine, say, the_procedure
 
 AMPLE = Limits(calls=50, tokens=10_000_000, usd=1.0)
 INJECTION = (
@@ -491,14 +491,14 @@ def test_other_steps_are_worded_again():
     model = ScriptedModel([{}])
     result = Refiner(model).word([shorter], {trajectory.id: trajectory}, known={mined.content.name: version})
     assert len(model.asked) == 1
-    assert (len(result.news), result.worded) == (1, 0)
+    assert (len(result.new_candidates), result.worded) == (1, 0)
 
 
 def test_a_skill_with_its_mined_wording_is_not_sent_again_either():
     trajectory = cancelling()
     mined, model = the_procedure(trajectory), ScriptedModel([])
     result = Refiner(model).word([mined], {trajectory.id: trajectory}, known={mined.content.name: stored(mined)})
-    assert (result.candidates, result.news, model.asked) == ((mined,), (), [])
+    assert (result.candidates, result.new_candidates, model.asked) == ((mined,), (), [])
 
 
 def test_a_refiner_remembers_failures_and_records_over_a_whole_run():

@@ -68,7 +68,7 @@ def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
-    assert (report.model.name, report.model.news, report.model.worded, report.model.proposed) == ("scripted", 2, 1, 1)
+    assert (report.model.name, report.model.new_candidates, report.model.worded, report.model.proposed) == ("scripted", 2, 1, 1)
     assert (report.model.spent.calls, report.model.remarks, report.model.stopped) == (3, (), False)
     assert [verdict.name for verdict in report.held] == [
         "add-column-by-migration",
@@ -90,7 +90,7 @@ def test_a_second_pass_asks_nothing():
     report = loop.learn(model=silent)
     assert silent.asked == []
     assert report.model is not None
-    assert (report.model.news, report.model.spent.calls) == (0, 0)
+    assert (report.model.new_candidates, report.model.spent.calls) == (0, 0)
 
 
 def test_without_a_model_the_report_has_none():
@@ -166,7 +166,7 @@ def test_where_a_limit_is_reached_the_rest_is_as_it_was_mined_and_a_remark_says_
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
-    assert (report.model.worded, report.model.news, report.model.stopped) == (1, 2, True)
+    assert (report.model.worded, report.model.new_candidates, report.model.stopped) == (1, 2, True)
     assert [remark.reason.code for remark in report.model.remarks] == ["over_budget"]
     assert len(report.held) == 2
 

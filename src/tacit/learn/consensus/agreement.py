@@ -14,11 +14,17 @@ from dataclasses import dataclass
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.consensus.decisive_steps import FailedSource, decisive_steps, failed_sources, failure_habits
+from tacit.learn.consensus.decisive_steps import (
+    Decisive,
+    FailedSource,
+    decisive_steps,
+    failed_sources,
+    failure_habits,
+)
 from tacit.learn.consensus.step_columns import (
+    AttemptStep,
     DraftSource,
     StepColumn,
-    StepUnit,
     align,
     load_source,
     own_words,
@@ -28,7 +34,7 @@ from tacit.learn.consensus.step_columns import (
 from tacit.learn.consensus.template_parameters import Parameters, parameters_of, workspace_parameter
 from tacit.learn.consensus.templates import ENOUGH, template_of
 from tacit.learn.parameters import fill
-from tacit.learn.values import FieldOrigins
+from tacit.learn.values import PLACEHOLDER, FieldOrigins
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
     Title,
@@ -53,7 +59,6 @@ _SHARED = 0.4
 """Sentences of two tasks at least this similar count as the same."""
 _MIN_WORDS = 2
 _MIN_SAME_LETTERS = 8
-_PARAMETER = re.compile(r"\{\w+\}")
 
 
 def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
@@ -78,7 +83,7 @@ def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, action
 
 def _parameter_names(description: str) -> list[str]:
     """Return the names of the parameters in a text."""
-    names = (re.sub(r"_\d+$", "", name[1:-1]) for name in _PARAMETER.findall(description))
+    names = (re.sub(r"_\d+$", "", name) for name in PLACEHOLDER.findall(description))
     return [word for name in names for word in name.split("_") if word not in ("value", "name")]
 
 
@@ -96,7 +101,7 @@ def general_tasks(sources: Sequence[DraftSource], parameters: Parameters) -> lis
     """Return each task with its parameters in place."""
     tasks = [source.trajectory.task.text for source in sources]
     found = [parameters.general(at, stated=True).text(task, folded=True) for at, task in enumerate(tasks)]
-    ways = sorted({text for text in found if _PARAMETER.search(text)}, key=lambda way: (-way.count("{"), way))
+    ways = sorted({text for text in found if PLACEHOLDER.search(text)}, key=lambda way: (-way.count("{"), way))
     return [
         # An attempt that used other means shows no values, but its task may have the same words.
         next((way for way in ways if _is_same_request(way, task)), text) if text == task else text
@@ -108,7 +113,7 @@ def _is_same_request(way: str, task: str) -> bool:
     """Whether a task is that sentence with other values."""
     if len(way) > _MAX_EXAMPLE:
         return False
-    pieces = _PARAMETER.split(way)
+    pieces = PLACEHOLDER.split(way)[::2]  # every second piece is a name
     if sum(len(piece.strip()) for piece in pieces) < _MIN_SAME_LETTERS:
         return False
     return re.fullmatch(r"\S+".join(re.escape(piece) for piece in pieces), task, re.IGNORECASE) is not None
@@ -131,11 +136,11 @@ def _shared_text(task: str, others: Sequence[str]) -> str:
     spoken = [[sentence for sentence in _SENTENCE.split(other) if sentence.strip()] for other in others]
     kept: list[str] = []
     for sentence in _SENTENCE.split(task.strip()):
-        task_stems = sum(
+        sharing = sum(
             max((text_similarity(sentence, other) for other in sentences), default=0.0) >= _SHARED
             for sentences in spoken
         )
-        if task_stems * 2 > len(others) or (order and order.rstrip(".!?") in " ".join(sentence.split())):
+        if sharing * 2 > len(others) or (order and order.rstrip(".!?") in " ".join(sentence.split())):
             kept.append(sentence.strip())
     return " ".join(kept) or task
 
@@ -164,7 +169,7 @@ def consensus(
     field_origins = FieldOrigins(
         *(source.trajectory for source in sources), *(failure.trajectory for failure in failed)
     )
-    content = _Maker(sources, columns, field_origins=field_origins).content(failed)
+    content = _ProcedureBuilder(sources, columns, field_origins=field_origins).content(failed)
     identities = tuple(source.trajectory.id for source in sources)
     provenance = Provenance(trajectory_ids=identities, grounding=field_origins.spans, made_by=MADE_BY)
     return dataclasses.replace(
@@ -196,16 +201,16 @@ def _is_required(column: StepColumn, of: int) -> bool:
 
 
 def _included_columns(columns: Sequence[StepColumn], of: int) -> list[StepColumn]:
-    """Return the columns to include; of a step only one attempt took, only a change that its success needs."""
+    """Return the columns to include: the usual steps, and the changes of an attempt that has no change among these."""
     if of < ENOUGH:
         return list(columns)
     kept = [column for column in columns if len(column.sources) >= max(2, OPTIONAL * of)]
-    served = {unit.source for column in kept for unit in column.units if unit.action.effect is Effect.WRITE}
+    served = {step.source for column in kept for step in column.steps if step.action.effect is Effect.WRITE}
     return [
         column
         for column in columns
         if any(column is other for other in kept)
-        or any(unit.action.effect is Effect.WRITE and unit.source not in served for unit in column.units)
+        or any(step.action.effect is Effect.WRITE and step.source not in served for step in column.steps)
     ]
 
 
@@ -217,7 +222,7 @@ class _Step:
     columns: list[int]
 
 
-class _Maker:
+class _ProcedureBuilder:
     """Builds the content and notes the spans of each field."""
 
     def __init__(
@@ -237,9 +242,9 @@ class _Maker:
         title = title_of_many(self.sources, self.parameters, actions)
         tasks = [source.timeline.task_span() for source in self.sources]
         tools = [
-            Span(self.sources[unit.source].trajectory.id, unit.action.index, "tool")
+            Span(self.sources[step.source].trajectory.id, step.action.index, "tool")
             for column in self.columns
-            for unit in column.units
+            for step in column.steps
         ]
         for path in ("name", "description"):
             self.field_origins.add_spans(path, tasks if title.from_task else tools)
@@ -249,7 +254,7 @@ class _Maker:
         for number, (_, places) in enumerate(queries):
             self.field_origins.add_spans(f"example_queries.{number}", [tasks[at] for at in places])
         newest = self.sources[-1].candidate.content
-        body = self._decisive_notes(failed) if len(self.sources) >= ENOUGH else ""
+        decisive = decisive_steps(self.columns, failed, successes=len(self.sources)) if failed else []
         return dataclasses.replace(
             newest,
             name=title.name,
@@ -261,8 +266,8 @@ class _Maker:
             parameters=self._all_parameters(),
             preconditions=self._preconditions(),
             postconditions=self._postconditions(),
-            pitfalls=self._pitfalls(failed),
-            body=body,
+            pitfalls=self._pitfalls(decisive, failed),
+            body=self._decisive_notes(decisive, failed=len(failed)),
         )
 
     def _steps(self) -> list[_Step]:
@@ -289,12 +294,12 @@ class _Maker:
             self.field_origins.add_spans(f"steps.{number}.arguments", spans)
         return steps
 
-    def _spans(self, column: StepColumn, field: str = "steps") -> list[Span]:
+    def _spans(self, column: StepColumn) -> list[Span]:
         """Return the spans of the drafts' steps in a column."""
         return [
             span
-            for unit in column.units
-            for span in self.sources[unit.source].candidate.provenance.grounding[f"{field}.{unit.number}"]
+            for step in column.steps
+            for span in self.sources[step.source].candidate.provenance.grounding[f"steps.{step.number}"]
         ]
 
     def _all_parameters(self) -> tuple[Parameter, ...]:
@@ -304,10 +309,10 @@ class _Maker:
         root = workspace_parameter([entry.step.arguments for entry in self.steps])
         if root is not None:
             named = [
-                Span(self.sources[unit.source].trajectory.id, unit.action.index, "arguments")
+                Span(self.sources[step.source].trajectory.id, step.action.index, "arguments")
                 for column in self.columns
-                for unit in column.units
-                if "{workspace}" in str(unit.arguments)
+                for step in column.steps
+                if "{workspace}" in str(step.arguments)
             ]
             self.field_origins.add_spans(f"parameters.{len(parameters)}", named)
             parameters.append(root)
@@ -344,7 +349,7 @@ class _Maker:
         """Return what most drafts checked at the end, worded as the checking step."""
         found: list[Condition] = []
         for entry in self.steps:
-            by = {unit.source: spans for unit, spans in self._checking_units(entry)}
+            by = {step.source: spans for step, spans in self._checking_steps(entry)}
             action = self.templates[entry.columns[0]].model.action
             if not by or not self._is_majority(len(by)):
                 continue
@@ -359,21 +364,21 @@ class _Maker:
             found.append(condition)
         return tuple(found)
 
-    def _checking_units(self, entry: _Step) -> Iterator[tuple[StepUnit, tuple[Span, ...]]]:
-        """Return the units of a step that a draft's postcondition is based on."""
-        for unit in (unit for at in entry.columns for unit in self.columns[at].units):
-            grounding = self.sources[unit.source].candidate.provenance.grounding
-            for number in range(len(self.sources[unit.source].candidate.content.postconditions)):
+    def _checking_steps(self, entry: _Step) -> Iterator[tuple[AttemptStep, tuple[Span, ...]]]:
+        """Yield the steps of the attempts that a draft's postcondition is based on."""
+        for step in (step for at in entry.columns for step in self.columns[at].steps):
+            grounding = self.sources[step.source].candidate.provenance.grounding
+            for number in range(len(self.sources[step.source].candidate.content.postconditions)):
                 spans = grounding.get(f"postconditions.{number}", ())
-                if spans and spans[0].step == unit.action.index and unit.action.effect is not Effect.WRITE:
-                    yield unit, spans
+                if spans and spans[0].step == step.action.index and step.action.effect is not Effect.WRITE:
+                    yield step, spans
 
-    def _decisive_notes(self, failed: Sequence[FailedSource]) -> str:
-        """Return the steps that all successes share and failed attempts skipped."""
+    def _decisive_notes(self, decisive: Sequence[Decisive], *, failed: int) -> str:
+        """Return a section on the steps that all successes share and failed attempts skipped."""
         lines: list[str] = []
-        for found in decisive_steps(self.columns, failed, successes=len(self.sources)):
+        for found in decisive:
             step = self.steps[self._number(found.column)].step
-            of = "the one that failed did not" if len(failed) == 1 else f"none of the {len(failed)} that failed did"
+            of = "the one that failed did not" if failed == 1 else f"none of the {failed} that failed did"
             lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
             self.field_origins.add_spans("body", [*self._spans(self.columns[found.column]), *found.spans])
         return "\n".join(["## What made the difference", "", *lines]) if lines else ""
@@ -381,9 +386,9 @@ class _Maker:
     def _number(self, column: int) -> int:
         return next(at for at, entry in enumerate(self.steps) if column in entry.columns)
 
-    def _pitfalls(self, failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
+    def _pitfalls(self, decisive: Sequence[Decisive], failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
         found: list[tuple[Pitfall, Sequence[Span]]] = []
-        for lacking in decisive_steps(self.columns, failed, successes=len(self.sources)):
+        for lacking in decisive:
             step = self._number(lacking.column)
             count = f"{lacking.without} of {len(failed)} failed attempts"
             text = f"Leaving out “{self.steps[step].step.text}”: {count} went on without it."

@@ -13,12 +13,12 @@ from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.consensus.step_columns import (
     SAME_STEP_SIMILARITY,
+    AttemptStep,
     DraftSource,
     StepColumn,
-    StepUnit,
+    attempt_step,
     own_words,
     step_similarity,
-    step_unit,
 )
 from tacit.learn.parameters import generalise
 from tacit.learn.values import Timeline, action_spans
@@ -38,15 +38,15 @@ class FailedSource:
 
     trajectory: Trajectory
     timeline: Timeline
-    units: tuple[StepUnit, ...]
+    steps: tuple[AttemptStep, ...]
 
     def at(self, column: StepColumn) -> tuple[int, ...]:
         """Return the positions of the calls that are this step."""
-        return tuple(at for at, unit in enumerate(self.units) if column.similarity(unit) >= _SHOWN)
+        return tuple(at for at, step in enumerate(self.steps) if column.similarity(step) >= _SHOWN)
 
     def did(self, column: StepColumn) -> bool:
         """Whether the step was taken and worked."""
-        return any(self.units[at].action.worked for at in self.at(column))
+        return any(self.steps[at].action.worked for at in self.at(column))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +79,8 @@ def failed_sources(trajectories: Sequence[Trajectory], sources: Sequence[DraftSo
     for number, trajectory in enumerate(trajectory for identity, trajectory in ordered if identity not in succeeded):
         actions, timeline = tool_calls(trajectory), Timeline(trajectory)
         general = generalise(actions, timeline, workspace=trajectory.environment.workspace)
-        units = tuple(
-            step_unit(
+        steps = tuple(
+            attempt_step(
                 action,
                 general.arguments(action.step.arguments),
                 source=-1 - number,
@@ -89,7 +89,7 @@ def failed_sources(trajectories: Sequence[Trajectory], sources: Sequence[DraftSo
             )
             for at, action in enumerate(actions)
         )
-        found.append(FailedSource(trajectory=trajectory, timeline=timeline, units=units))
+        found.append(FailedSource(trajectory=trajectory, timeline=timeline, steps=steps))
     return found
 
 
@@ -99,7 +99,7 @@ def decisive_steps(
     """Return the decisive steps, in order."""
     found: list[Decisive] = []
     for number, column in enumerate(columns):
-        looks_only = all(unit.action.effect is Effect.READ for unit in column.units)
+        looks_only = all(step.action.effect is Effect.READ for step in column.steps)
         if looks_only or len(column.sources) < successes or any(failure.did(column) for failure in failures):
             continue
         spans: list[Span] = []
@@ -107,7 +107,7 @@ def decisive_steps(
             # An attempt that stopped earlier says nothing about this step.
             later = [at for other in columns[number + 1 :] for at in failure.at(other)]
             if later:
-                spans.append(Span(failure.trajectory.id, failure.units[min(later)].action.index, "arguments"))
+                spans.append(Span(failure.trajectory.id, failure.steps[min(later)].action.index, "arguments"))
         if len(spans) * 2 > len(failures):
             found.append(Decisive(column=number, without=len(spans), spans=tuple(spans)))
     return found
@@ -117,55 +117,55 @@ def failure_habits(
     columns: Sequence[StepColumn], failures: Sequence[FailedSource], sources: Sequence[DraftSource]
 ) -> list[Habit]:
     """Return changes that at least two failed attempts made and no success did, the most frequent first."""
-    usual = [unit for column in columns for unit in column.units] + [
-        unit for source in sources for unit in _all_calls(source)
+    usual = [step for column in columns for step in column.steps] + [
+        step for source in sources for step in _all_calls(source)
     ]
-    groups: list[list[tuple[FailedSource, StepUnit]]] = []
+    groups: list[list[tuple[FailedSource, AttemptStep]]] = []
     for failure in failures:
-        for unit in failure.units:
-            if unit.action.effect is not Effect.WRITE or any(step_similarity(unit, other) >= _SHOWN for other in usual):
+        for step in failure.steps:
+            if step.action.effect is not Effect.WRITE or any(step_similarity(step, other) >= _SHOWN for other in usual):
                 continue
             group = next(
-                (found for found in groups if step_similarity(found[0][1], unit) >= SAME_STEP_SIMILARITY), None
+                (found for found in groups if step_similarity(found[0][1], step) >= SAME_STEP_SIMILARITY), None
             )
             if group is None:
-                groups.append([(failure, unit)])
+                groups.append([(failure, step)])
             else:
-                group.append((failure, unit))
+                group.append((failure, step))
     found: list[Habit] = []
     for group in groups:
         count = len({failure.trajectory.id for failure, _ in group})
         if count >= _MIN_HABIT:
-            what = _shared_description([unit for _, unit in group])
+            what = _shared_description([step for _, step in group])
             text = f"{what}: {count} of {len(failures)} failed attempts did, no success."
-            spans = dict.fromkeys(span for failure, unit in group for span in _spans(failure, unit))
+            spans = dict.fromkeys(span for failure, step in group for span in _spans(failure, step))
             found.append(Habit(pitfall=Pitfall(text=text, kind="extra step", count=count), spans=tuple(spans)))
     return sorted(found, key=lambda habit: (-habit.pitfall.count, habit.pitfall.text))[:_MAX_HABITS]
 
 
-def _all_calls(source: DraftSource) -> list[StepUnit]:
+def _all_calls(source: DraftSource) -> list[AttemptStep]:
     """Return all calls of a successful attempt, in the draft or not."""
     return [
-        step_unit(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
+        attempt_step(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
         for action in tool_calls(source.trajectory)
     ]
 
 
-def _spans(failure: FailedSource, unit: StepUnit) -> tuple[Span, ...]:
+def _spans(failure: FailedSource, step: AttemptStep) -> tuple[Span, ...]:
     workspace = failure.trajectory.environment.workspace
-    return action_spans(unit.action, failure.timeline, arguments=unit.arguments, workspace=workspace)
+    return action_spans(step.action, failure.timeline, arguments=step.arguments, workspace=workspace)
 
 
-def _shared_description(units: Sequence[StepUnit]) -> str:
+def _shared_description(steps: Sequence[AttemptStep]) -> str:
     """Return a description of what all did alike."""
-    first = units[0]
+    first = steps[0]
     if first.action.kind is ToolKind.SHELL:
         root = first.action.workspace.rstrip("/")
-        texts = {unit.action.command.replace(f"cd {root} && ", "") if root else unit.action.command for unit in units}
+        texts = {step.action.command.replace(f"cd {root} && ", "") if root else step.action.command for step in steps}
         same = len(texts) == 1 and "\n" not in first.action.command
         return f"Running {code(shorten(min(texts), _MAX_COMMAND) if same else first.action.label)}"
     if first.action.kind is ToolKind.FILE:
-        places = {unit.path for unit in units}
+        places = {step.path for step in steps}
         return (
             f"Changing {code(local(first.path))}" if len(places) == 1 else f"Changing files with {first.action.label}"
         )

@@ -17,7 +17,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.parameters import Binding, Generalisation, generalise
-from tacit.learn.values import Timeline
+from tacit.learn.values import PLACEHOLDER, Timeline
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
 from tacit.text.shell import Command, without_heredocs
@@ -38,7 +38,6 @@ LEAST_SIMILARITY = 0.45
 """Less similar steps are never the same step."""
 SAME_STEP_SIMILARITY = 0.75
 """Steps at least this similar are the same even in another order."""
-PARAMETER = re.compile(r"\{\w+\}")
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
 _WORD = re.compile(r"\{\w+\}|[A-Za-z0-9]+")
@@ -54,7 +53,7 @@ _PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepUnit:
+class AttemptStep:
     """One step of one attempt: the call, and its arguments with parameters in place."""
 
     source: int
@@ -77,7 +76,7 @@ class StepUnit:
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Identifies the unit."""
+        """Attempt, step and part: identifies it among the steps of all attempts."""
         return self.source, self.number, self.part
 
 
@@ -90,7 +89,7 @@ class DraftSource:
     timeline: Timeline
     general: Generalisation
     """The draft's parameters and their values."""
-    units: tuple[StepUnit, ...]
+    steps: tuple[AttemptStep, ...]
     own: frozenset[str] = frozenset()
     """Words that only this attempt's task contains."""
 
@@ -124,15 +123,15 @@ def load_source(
     timeline = Timeline(trajectory)
     workspace = trajectory.environment.workspace
     general = generalise([action for _, _, action in taken], timeline, workspace=workspace)
-    units = tuple(step_unit(action, step.arguments, source=number, number=at, own=own) for at, step, action in taken)
+    steps = tuple(attempt_step(action, step.arguments, source=number, number=at, own=own) for at, step, action in taken)
     return DraftSource(
-        candidate=candidate, trajectory=trajectory, timeline=timeline, general=general, units=units, own=own
+        candidate=candidate, trajectory=trajectory, timeline=timeline, general=general, steps=steps, own=own
     )
 
 
-def step_unit(
+def attempt_step(
     action: ToolCall, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
-) -> StepUnit:
+) -> AttemptStep:
     """Return a call with general arguments in comparable form; `own` words count as parameters."""
     texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in PATHS]
     kind, path = _kind_and_path(action, arguments)
@@ -141,7 +140,7 @@ def step_unit(
         (command.program, "" if _is_value(command.subcommand, own) else command.subcommand)
         for command in _main_commands(action.programs)
     )
-    return StepUnit(
+    return AttemptStep(
         source=source,
         number=number,
         action=action,
@@ -170,7 +169,7 @@ def _word_counts(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:
 
 
 def _with_placeholders(words: Sequence[str], own: frozenset[str]) -> list[str]:
-    return ["{}" if PARAMETER.fullmatch(word) or word.lower() in own else word for word in words]
+    return ["{}" if PLACEHOLDER.fullmatch(word) or word.lower() in own else word for word in words]
 
 
 def _main_commands(programs: Sequence[Command]) -> list[Command]:
@@ -208,8 +207,8 @@ def _kind_and_path(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str,
     return "run", ""
 
 
-def step_similarity(left: StepUnit, right: StepUnit) -> float:
-    """Return how likely two units are the same step, from 0 to 1."""
+def step_similarity(left: AttemptStep, right: AttemptStep) -> float:
+    """Return how likely the steps of two attempts are the same step, from 0 to 1."""
     if left.kind != right.kind:
         return 0.0
     if left.kind == "run":
@@ -235,7 +234,7 @@ def _dice_similarity(left: Counter[str], right: Counter[str]) -> float:
     return 2 * shared / (sum(few.values()) + sum(many.values()))
 
 
-def _path_similarity(left: StepUnit, right: StepUnit) -> float:
+def _path_similarity(left: AttemptStep, right: AttemptStep) -> float:
     """Return how similar two paths are; 0 for files of another type."""
     if left.path_words == right.path_words:
         return 1.0
@@ -247,7 +246,7 @@ def _path_similarity(left: StepUnit, right: StepUnit) -> float:
 
 
 def _path_words(path: str, own: frozenset[str]) -> _PathWords:
-    folder, _, name = PARAMETER.sub("{}", path).rpartition("/")
+    folder, _, name = PLACEHOLDER.sub("{}", path).rpartition("/")
     stem, dot, ending = name.rpartition(".")
     words = _with_placeholders(re.findall(r"\{\}|[A-Za-z0-9]+", stem if dot else name), own)
     return tuple(folder.split("/")) if folder else (), _joined_placeholders(words), ending if dot else ""
@@ -260,87 +259,89 @@ def _joined_placeholders(words: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class StepColumn:
-    """Units of different attempts that are the same step."""
+    """Steps of different attempts that are the same step."""
 
-    units: list[StepUnit]
+    steps: list[AttemptStep]
 
     @property
     def sources(self) -> frozenset[int]:
         """The attempts that took this step."""
-        return frozenset(unit.source for unit in self.units)
+        return frozenset(step.source for step in self.steps)
 
-    def similarity(self, unit: StepUnit) -> float:
-        """Return how well a unit fits into the column."""
-        return mean_similarity(unit, self.units, step_similarity)
+    def similarity(self, step: AttemptStep) -> float:
+        """Return how well a step fits into the column."""
+        return mean_similarity(step, self.steps, step_similarity)
 
 
-def align(sequences: Sequence[Sequence[StepUnit]]) -> list[StepColumn]:
+def align(sequences: Sequence[Sequence[AttemptStep]]) -> list[StepColumn]:
     """Put the steps of several attempts into columns; the order of each attempt is kept."""
     return [
-        StepColumn(units) for units in align_sequences(sequences, step_similarity, least_similarity=LEAST_SIMILARITY)
+        StepColumn(steps) for steps in align_sequences(sequences, step_similarity, least_similarity=LEAST_SIMILARITY)
     ]
 
 
 def regroup(columns: Sequence[StepColumn]) -> list[StepColumn]:
     """Move a step that attempts took at different times into one column, where most took it."""
-    kept = [StepColumn(list(column.units)) for column in columns]
-    for small in sorted(kept, key=lambda column: len(column.units)):
-        for unit in sorted(small.units, key=lambda unit: unit.key):
-            rest = [other for other in small.units if other is not unit]
-            here = StepColumn(rest).similarity(unit) if rest else 0.0
+    kept = [StepColumn(list(column.steps)) for column in columns]
+    for small in sorted(kept, key=lambda column: len(column.steps)):
+        for step in sorted(small.steps, key=lambda step: step.key):
+            rest = [other for other in small.steps if other is not step]
+            here = StepColumn(rest).similarity(step) if rest else 0.0
             fitting = [
-                (round(similarity, 6), len(column.units), -at)
+                (round(similarity, 6), len(column.steps), -at)
                 for at, column in enumerate(kept)
                 if column is not small
-                and len(column.units) >= len(small.units)
-                and unit.source not in column.sources
-                and (similarity := column.similarity(unit)) >= max(SAME_STEP_SIMILARITY, here)
+                and len(column.steps) >= len(small.steps)
+                and step.source not in column.sources
+                and (similarity := column.similarity(step)) >= max(SAME_STEP_SIMILARITY, here)
             ]
             if fitting:
-                kept[-max(fitting)[2]].units.append(unit)
-                small.units = rest
-        kept = [column for column in kept if column.units]
+                kept[-max(fitting)[2]].steps.append(step)
+                small.steps = rest
+        kept = [column for column in kept if column.steps]
     return kept
 
 
 _TEXT_KEYS = ("command", "cmd", "script")
 
 
-def split_lines(sources: Sequence[DraftSource]) -> list[list[StepUnit]]:
-    """Return the units of each attempt; a shell line is split where another attempt ran one of its commands alone."""
-    alone: dict[Hashable, set[int]] = {}
+def split_lines(sources: Sequence[DraftSource]) -> list[list[AttemptStep]]:
+    """Return the steps of each attempt; a shell line is split where another attempt ran one of its commands by itself."""
+    run_separately: dict[Hashable, set[int]] = {}
     for source in sources:
-        for unit in source.units:
-            if len(unit.labels) == 1 and unit.kind == "run":
-                alone.setdefault(unit.labels[0], set()).add(unit.source)
-    return [[part for unit in source.units for part in _line_parts(unit, alone, source)] for source in sources]
+        for step in source.steps:
+            if len(step.labels) == 1 and step.kind == "run":
+                run_separately.setdefault(step.labels[0], set()).add(step.source)
+    return [[part for step in source.steps for part in _line_parts(step, run_separately, source)] for source in sources]
 
 
-def _line_parts(unit: StepUnit, alone: Mapping[Hashable, set[int]], source: DraftSource) -> list[StepUnit]:
-    edits = unit.arguments.get("edits")
-    if unit.kind == "write" and isinstance(edits, list) and len(edits) > 1:
-        return [_command_unit(unit, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(unit))]
-    apart = any(alone.get(label, set()) - {unit.source} for label in unit.labels)
-    if unit.kind != "run" or len(unit.labels) < 2 or not apart:
-        return [unit]
-    key = next((key for key in _TEXT_KEYS if isinstance(unit.arguments.get(key), str)), "")
-    pieces = _separate_commands(unit.action) if key else []
+def _line_parts(
+    step: AttemptStep, run_separately: Mapping[Hashable, set[int]], source: DraftSource
+) -> list[AttemptStep]:
+    edits = step.arguments.get("edits")
+    if step.kind == "write" and isinstance(edits, list) and len(edits) > 1:
+        return [_split_step(step, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(step))]
+    apart = any(run_separately.get(label, set()) - {step.source} for label in step.labels)
+    if step.kind != "run" or len(step.labels) < 2 or not apart:
+        return [step]
+    key = next((key for key in _TEXT_KEYS if isinstance(step.arguments.get(key), str)), "")
+    pieces = _separate_commands(step.action) if key else []
     if len(pieces) < 2:
-        return [unit]
-    return [_command_unit(unit, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
+        return [step]
+    return [_split_step(step, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
 
 
-def _edits(unit: StepUnit) -> list[Any]:
-    return list(unit.action.step.arguments["edits"])
+def _edits(step: AttemptStep) -> list[Any]:
+    return list(step.action.step.arguments["edits"])
 
 
-def _command_unit(unit: StepUnit, key: str, value: Any, *, part: int, source: DraftSource) -> StepUnit:
+def _split_step(step: AttemptStep, key: str, value: Any, *, part: int, source: DraftSource) -> AttemptStep:
     """Return one command of a line as a call of its own."""
-    typed = essential(unit.action.step.arguments)
-    step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
-    general = source.general.arguments(step.arguments)
-    action = tool_call(step, unit.action.workspace)
-    made = step_unit(action, general, source=unit.source, number=unit.number, own=source.own)
+    typed = essential(step.action.step.arguments)
+    called = dataclasses.replace(step.action.step, arguments={**typed, key: value})
+    general = source.general.arguments(called.arguments)
+    action = tool_call(called, step.action.workspace)
+    made = attempt_step(action, general, source=step.source, number=step.number, own=source.own)
     return dataclasses.replace(made, part=part)
 
 

@@ -16,7 +16,7 @@ from tacit.domain.trajectory import Origin, Span
 from tacit.learn.consensus.step_columns import DraftSource, StepColumn
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
-from tacit.learn.values import EMAIL, ValueSighting, type_of
+from tacit.learn.values import EMAIL, PLACEHOLDER, ValueSighting, first_free, type_of
 from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import shape_of
 
@@ -28,7 +28,9 @@ _STYLES = (
     ("camel case", "camel", re.compile(r"[a-z][A-Za-z0-9]*")),
     ("Pascal case", "pascal", re.compile(r"[A-Z][A-Za-z0-9]*")),
 )
-_PERSONAL = frozenset({"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"})
+_PRIVATE_NAMES = frozenset(
+    {"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"}
+)
 _PATH_KEYS = frozenset({"file_path", "filePath", "path", "absolute_path", "notebook_path", "filename"})
 _WORKSPACE = Parameter(name="workspace", description="the project's root folder", type="path")
 
@@ -125,16 +127,16 @@ def parameters_of(
     """Group the slots of the calls and name the parameters."""
     groups: list[_Group] = []
     for column, template in zip(columns, templates, strict=True):
-        calls = {unit.source: unit.action.index for unit in reversed(column.units)}
+        calls = {step.source: step.action.index for step in reversed(column.steps)}
         for slot in template.slots:
             group = next((found for found in groups if found.takes(slot)), None)
             if group is None:
                 group = _Group()
                 groups.append(group)
             group.add(slot, calls)
-    taken = {"workspace"} | {name for template in templates for name in _literal_names(template.arguments)}
+    taken = {"workspace"} | {name for template in templates for name in _literal_names(template)}
     for group in groups:
-        group.places = {at: _source_span(group, at, sources[at]) for at in group.values}
+        group.places = {at: _value_source(group, at, sources[at]) for at in group.values}
     named: list[_Group] = []
     # Other spellings take the name of the value in the task.
     for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
@@ -151,7 +153,7 @@ def _is_parameter(group: _Group, sources: Sequence[DraftSource]) -> bool:
     return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
 
 
-def _source_span(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
+def _value_source(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
     """Return where a value came from: the draft's binding, or the task; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:
@@ -182,7 +184,7 @@ def _name(
     words = re.sub(r"_\d+$", "", name).replace("_", " ")
     stated, bound = group.of(Origin.USER), group.of(Origin.EXTERNAL)
     newest = group.values[max(group.values)]
-    personal = bool(EMAIL.search(newest)) or name in _PERSONAL or re.search(r"\d{6}", newest)
+    personal = bool(EMAIL.search(newest)) or name in _PRIVATE_NAMES or re.search(r"\d{6}", newest)
     kind = _type(group, sources)
     if bound:
         tool = _answering_tool(group, sources, bound)
@@ -232,7 +234,7 @@ def _role_name(group: _Group, sources: Sequence[DraftSource], templates: Sequenc
         if group.names.get(at):
             votes.append(re.sub(r"_\d+$", "", group.names[at]))
         else:
-            typed = [str(leaf) for unit in sources[at].units for _, leaf in leaves(unit.action.step.arguments)]
+            typed = [str(leaf) for step in sources[at].steps for _, leaf in leaves(step.action.step.arguments)]
             votes.append(role_of(group.values[at], sources[at].timeline.user_text, calls=typed))
     telling = [vote for vote in votes if vote.lower() not in _GENERIC]
     if telling:
@@ -241,7 +243,7 @@ def _role_name(group: _Group, sources: Sequence[DraftSource], templates: Sequenc
         id(slot) for template in templates if template.model.action.kind is ToolKind.FUNCTION for slot in template.slots
     }
     for slot in group.slots:
-        if slot.alone and slot.key and id(slot) in calls:
+        if slot.whole_argument and slot.key and id(slot) in calls:
             return slot.key
         if slot.key in _PATH_KEYS:
             return "name"
@@ -267,24 +269,16 @@ def _letters_only(value: str) -> str:
 
 def _free_name(wish: str, taken: set[str]) -> str:
     name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
-    name = name if name[:1].isalpha() else "value"
-    number = 1
-    while (chosen := name if number == 1 else f"{name}_{number}") in taken:
-        number += 1
+    chosen = first_free(name if name[:1].isalpha() else "value", taken)
     taken.add(chosen)
     return chosen
 
 
-def _literal_names(value: Any) -> Iterator[str]:
-    """Return names in braces that occur in the calls and are no parameters."""
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _literal_names(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _literal_names(item)
-    elif isinstance(value, Text):
-        yield from re.findall(r"\{(\w+)\}", "".join(piece for piece in value.pieces if isinstance(piece, str)))
+def _literal_names(template: Template) -> Iterator[str]:
+    """Yield names in braces that occur in the call and are no parameters."""
+    for _, leaf in leaves(template.arguments):
+        if isinstance(leaf, Text):
+            yield from PLACEHOLDER.findall("".join(piece for piece in leaf.pieces if isinstance(piece, str)))
 
 
 def _with_values(value: Any, names: Mapping[int, Parameter | None]) -> Any:

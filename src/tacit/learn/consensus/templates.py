@@ -1,4 +1,4 @@
-"""Makes one call with slots of the units of a column: equal text stays, different text becomes a slot.
+"""Makes one call with slots of the steps of a column: equal text stays, different text becomes a slot.
 
 The call most similar to the others is the model and is compared word by word. A slot holds the value of each attempt;
 `template_parameters` decides which slots are one parameter. A text that differs entirely, such as the body of an edit, is
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from tacit.learn.consensus.step_columns import DraftSource, StepColumn, StepUnit, step_similarity
+from tacit.learn.consensus.step_columns import AttemptStep, DraftSource, StepColumn, step_similarity
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
 ENOUGH = 3
@@ -23,9 +23,13 @@ _HOLE = "\x00"
 _GLUE = re.compile(r"[_\-./]+")
 _QUOTES = "\"'"
 _MAX_VALUE = 80
+"""Characters of a parameter's value. Larger: parts of documents become parameters; smaller: long messages are left out."""
 _MAX_SLOTS = 4
+"""Unnamed slots of one text. Larger: procedures with many parameters; smaller: more texts are left to the task."""
 _MIN_FIXED = 0.5
-_MATCHED = 0.75  # a single exception does not change what the rest agrees on
+"""The share of a text that must be equal. Larger: more texts are left to the task; smaller: more are mostly slots."""
+_MATCHED = 0.75
+"""The share of the other attempts that must have a word for it to stay. At 1, one exception would make it a slot."""
 _MISSING = object()
 
 
@@ -41,7 +45,7 @@ class Slot:
     """The model's text there, used if the slot is no parameter."""
     key: str = ""
     """The argument that contains it."""
-    alone: bool = False
+    whole_argument: bool = False
     """Whether it is the whole argument."""
     original: Any = None
     """The model's value with its type, where the slot is a parameter of its draft."""
@@ -58,7 +62,7 @@ class Text:
 class Template:
     """The call of a column."""
 
-    model: StepUnit
+    model: AttemptStep
     arguments: Mapping[str, Any]
     """The model's arguments, with a `Text` or `Slot` for what may differ."""
     open_ended: bool = False
@@ -67,39 +71,39 @@ class Template:
 
 
 def template_of(column: StepColumn, sources: Sequence[DraftSource]) -> Template:
-    """Make one call of the units of a column."""
-    model = _model_unit(column, newest=len(sources) < ENOUGH)
-    others = [unit for unit in column.units if unit is not model and _comparable(unit, model)]
-    weaver = _Weaver(model, sources)
+    """Make one call of the steps of a column."""
+    model = _model_step(column, newest=len(sources) < ENOUGH)
+    others = [step for step in column.steps if step is not model and _comparable(step, model)]
+    builder = _TemplateBuilder(model, sources)
     arguments: dict[str, Any] = {}
     for key, value in model.arguments.items():
-        others_values = {unit.source: unit.arguments.get(key, _MISSING) for unit in others}
+        others_values = {step.source: step.arguments.get(key, _MISSING) for step in others}
         if key in DESCRIBING:
             same = sum(other == value for other in others_values.values()) + 1
             if not others or same * 2 > len(others) + 1:
                 arguments[key] = value
             continue
-        woven = weaver.generalise_value(value, others_values, key=key)
-        if woven is not _MISSING:
-            arguments[key] = woven
-    return Template(model=model, arguments=arguments, open_ended=weaver.left_out, slots=tuple(weaver.slots))
+        generalised = builder.generalise_value(value, others_values, key=key)
+        if generalised is not _MISSING:
+            arguments[key] = generalised
+    return Template(model=model, arguments=arguments, open_ended=builder.left_out, slots=tuple(builder.slots))
 
 
-def _comparable(unit: StepUnit, model: StepUnit) -> bool:
+def _comparable(step: AttemptStep, model: AttemptStep) -> bool:
     """Whether the arguments are comparable, even of another client's tool."""
-    if unit.action.step.tool == model.action.step.tool:
+    if step.action.step.tool == model.action.step.tool:
         return True
-    ours, theirs = ({key for key in one.arguments if key not in DESCRIBING} for one in (model, unit))
-    return unit.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
+    ours, theirs = ({key for key in one.arguments if key not in DESCRIBING} for one in (model, step))
+    return step.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
 
 
-def _model_unit(column: StepColumn, *, newest: bool) -> StepUnit:
+def _model_step(column: StepColumn, *, newest: bool) -> AttemptStep:
     if newest:
-        return max(column.units, key=lambda unit: unit.key)
-    tools = [unit.action.step.tool for unit in column.units]
-    usual = [unit for unit in column.units if tools.count(unit.action.step.tool) == max(map(tools.count, tools))]
+        return max(column.steps, key=lambda step: step.key)
+    tools = [step.action.step.tool for step in column.steps]
+    usual = [step for step in column.steps if tools.count(step.action.step.tool) == max(map(tools.count, tools))]
     return max(
-        usual, key=lambda unit: (round(sum(step_similarity(unit, other) for other in column.units), 6), unit.key)
+        usual, key=lambda step: (round(sum(step_similarity(step, other) for other in column.steps), 6), step.key)
     )
 
 
@@ -114,10 +118,10 @@ class _Token:
 
 
 @dataclass(slots=True)
-class _Weaver:
-    """Compares one unit's arguments with the others'."""
+class _TemplateBuilder:
+    """Compares the arguments of the model step with those of the others, and collects the slots."""
 
-    model: StepUnit
+    model: AttemptStep
     sources: Sequence[DraftSource]
     slots: list[Slot] = field(default_factory=list)
     left_out: bool = False
@@ -150,7 +154,7 @@ class _Weaver:
         }
         if not self.general or len({str(other) for other in values.values()}) == 1:
             return value
-        return self._slot(Slot(values=values, names={}, literal=str(value), key=key, alone=True))
+        return self._slot(Slot(values=values, names={}, literal=str(value), key=key, whole_argument=True))
 
     def _generalise_text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
         mine = _tokens(text, self.sources[self.model.source])
@@ -190,7 +194,7 @@ class _Weaver:
         if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
             self.left_out = True
             return _MISSING
-        return self._slot(Slot(values=values, names={}, literal=text, key=key, alone=True))
+        return self._slot(Slot(values=values, names={}, literal=text, key=key, whole_argument=True))
 
     def _unchanged_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
         """Return the model's text with only its own parameters."""
@@ -302,7 +306,9 @@ class _Weaver:
             or len(set(present.values())) < 2
         ):
             return literal
-        return Slot(values=present, names=names, literal=literal, key=key, alone=(start, end) == (0, len(mine)))
+        return Slot(
+            values=present, names=names, literal=literal, key=key, whole_argument=(start, end) == (0, len(mine))
+        )
 
     def _bound_slot(
         self,
@@ -332,8 +338,10 @@ class _Weaver:
             ):
                 values[source] = _raw_text(tokens[first:last])
         original = self.sources[self.model.source].bindings[mine[at].name].original
-        alone = len(mine) == 1
-        return Slot(values=values, names=names, literal=mine[at].text, key=key, alone=alone, original=original)
+        whole_argument = len(mine) == 1
+        return Slot(
+            values=values, names=names, literal=mine[at].text, key=key, whole_argument=whole_argument, original=original
+        )
 
 
 def _parts_at(others_values: Mapping[int, Any], name: Any) -> dict[int, Any]:

@@ -4,7 +4,7 @@ A failed attempt is compared with successful attempts at the same task; without 
 explained failures at other tasks.
 """
 
-from tacit.learn.failures.analysis import FailurePool, FoundPitfall, explain_failure, found_pitfalls, pitfalls
+from tacit.learn.failures.analysis import FailurePool, FoundPitfall, explain_failure, found_pitfalls
 from tacit.learn.failures.attempt_changes import ExpectedCall, FailureCause, FailureKind
 
 __all__ = [
@@ -15,5 +15,4 @@ __all__ = [
     "FoundPitfall",
     "explain_failure",
     "found_pitfalls",
-    "pitfalls",
 ]

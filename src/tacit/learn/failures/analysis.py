@@ -27,16 +27,18 @@ from tacit.text.programs import SHELL_TOOLS
 from tacit.text.tool_calls import ToolKind, leaves, plain_name, tool_call
 from tacit.text.words import term_set
 
-_LEAST_RUNS = 3
-"""Words or effects with fewer successes are ignored."""
-_TELLING_WORDS = 25
-_MOST_WORDS = 4000
-_MOST_EFFECTS = 64
+_MIN_RUNS = 3
+"""Words or tools with fewer successes are ignored."""
+_MAX_TELLING_WORDS = 25
+"""Words that speak for or against one tool. `bench/blame.py` watches the predictor as a whole."""
+_MAX_WORDS = 4000
+_MAX_TOOLS = 64
+"""The most frequent words and tools that are counted: they bound the time and memory of a pool."""
 _DEPENDENCE = 0.5
 """Words of one text depend on each other, so only half of their summed weight counts."""
 
 _Text = tuple[frozenset[str], frozenset[str]]
-"""The words of a run, and its effects."""
+"""The words of a run, and the tools or programs of its changes."""
 
 
 def user_text(trajectory: Trajectory) -> str:
@@ -45,29 +47,29 @@ def user_text(trajectory: Trajectory) -> str:
     return "\n".join(words if trajectory.task.text in words else [trajectory.task.text, *words])
 
 
-class EffectPredictor:
-    """A naive Bayes model learned from successes: words → probability that each effect is needed."""
+class ToolPredictor:
+    """A naive Bayes model learned from successes: words → probability that each changing tool is needed."""
 
     def __init__(self, runs: Sequence[AttemptChanges]) -> None:
-        """Count words and effects of successful runs."""
-        self._texts = {run.trajectory.id: _words_and_effects(run) for run in runs}
+        """Count words and changing tools of successful runs."""
+        self._texts = {run.trajectory.id: _words_and_tools(run) for run in runs}
         texts = list(self._texts.values())
         self._total = len(texts)
         words = Counter(word for words, _ in texts for word in sorted(words))
-        self._words = {word: n for word, n in words.most_common(_MOST_WORDS) if n >= _LEAST_RUNS}
-        effects = Counter(what for _, done in texts for what in sorted(done)).most_common(_MOST_EFFECTS)
-        self._effects = {what: n for what, n in sorted(effects) if n >= _LEAST_RUNS}
-        self._inside = {what: self._informative_words(what, texts) for what in self._effects}
+        self._words = {word: n for word, n in words.most_common(_MAX_WORDS) if n >= _MIN_RUNS}
+        tools = Counter(what for _, done in texts for what in sorted(done)).most_common(_MAX_TOOLS)
+        self._tools = {what: n for what, n in sorted(tools) if n >= _MIN_RUNS}
+        self._word_counts = {what: self._informative_words(what, texts) for what in self._tools}
 
     def likely(self, text: str, *, without: Sequence[AttemptChanges] = ()) -> Mapping[str, float]:
-        """Return the probability of each effect for a task with these words, as if the runs in `without` were not counted."""
+        """Return the probability of each tool for a task with these words, as if the runs in `without` were not counted."""
         words = term_set(text)
         gone = [self._texts[run.trajectory.id] for run in without if run.trajectory.id in self._texts]
         total = self._total - len(gone)
         likely: dict[str, float] = {}
-        for what, inside in self._inside.items():
+        for what, inside in self._word_counts.items():
             less = [seen for seen, done in gone if what in done]
-            count = self._effects[what] - len(less)
+            count = self._tools[what] - len(less)
             logit = math.log((count + 1) / (total - count + 1))
             for word in (word for word in inside if word in words):
                 here = inside[word] - sum(word in seen for seen in less)
@@ -77,23 +79,23 @@ class EffectPredictor:
         return likely
 
     def _informative_words(self, what: str, texts: Sequence[_Text]) -> dict[str, int]:
-        """Return the most informative words for an effect, each with the number of its runs that contain it."""
+        """Return the most informative words for a tool, each with the number of its runs that contain it."""
         inside = Counter(word for words, done in texts if what in done for word in words)
-        count = self._effects[what]
+        count = self._tools[what]
         strength = {
             word: abs(_weight(inside[word], n, count=count, total=self._total)) * math.sqrt(n)
             for word, n in self._words.items()
         }
         order = sorted(strength, key=lambda word: (-strength[word], word))
-        return {word: inside[word] for word in order[:_TELLING_WORDS]}
+        return {word: inside[word] for word in order[:_MAX_TELLING_WORDS]}
 
 
-def _words_and_effects(run: AttemptChanges) -> _Text:
+def _words_and_tools(run: AttemptChanges) -> _Text:
     return term_set(user_text(run.trajectory)), frozenset(call.what for call in run.worked)
 
 
 def _weight(inside: int, everywhere: int, *, count: int, total: int) -> float:
-    """Return the log ratio of how often a word occurs with and without the effect."""
+    """Return the log ratio of how often a word occurs with and without the tool."""
     return math.log((inside + 0.5) / (count + 1)) - math.log((everywhere - inside + 0.5) / (total - count + 1))
 
 
@@ -105,6 +107,7 @@ VALUES = {"effects": 4, "turns": 4, "retried": 2, "repeated": 2, "invented": 2, 
           "declined": 3, "handed over": 2}  # fmt: skip
 """The number of values of each feature."""
 _LIKELY = 0.5
+"""The probability from which a tool counts as wanted. Larger: fewer failures look like a missing step."""
 _MAX_CHANGES = 64
 """Signs are read from the first changes of longer runs."""
 
@@ -120,7 +123,7 @@ class FailureSigns:
     invented: ComparedCall | None
     """A call with an identifier that neither the user nor an observation mentioned before."""
     wanted: tuple[str, ...]
-    """Effects that the user's words suggest and that are missing."""
+    """Tools that the user's words suggest and that were not called."""
     untouched: bool
     """Whether something that the user named and the agent read was left unchanged."""
     declined: tuple[int, ...]
@@ -128,14 +131,14 @@ class FailureSigns:
     declined_first: bool
     """Whether it declined before its first change."""
     handed_over: bool
-    effects: int
+    changes: int
     turns: int
 
     @property
     def features(self) -> Mapping[str, int]:
         """The signs as small numbers."""
         return {
-            "effects": min(self.effects, 3),
+            "effects": min(self.changes, 3),
             "turns": min(self.turns // 5, 3),
             "retried": int(self.retried is not None),
             "repeated": int(self.repeated is not None),
@@ -148,7 +151,7 @@ class FailureSigns:
 
 
 def failure_signs(run: AttemptChanges, likely: Mapping[str, float]) -> FailureSigns:
-    """Read the signs of a run; `likely` gives the probability of each effect."""
+    """Read the signs of a run; `likely` gives the probability of each tool."""
     done = run.done[:_MAX_CHANGES]
     names = [call.what for call in done]
     last = {name: place for place, name in enumerate(names)}
@@ -164,7 +167,7 @@ def failure_signs(run: AttemptChanges, likely: Mapping[str, float]) -> FailureSi
         declined=declined,
         declined_first=bool(declined and done) and declined[0] < done[0].index,
         handed_over=run.handed_over is not None,
-        effects=len(done),
+        changes=len(done),
         turns=sum(step.role is Role.USER for step in run.trajectory.steps),
     )
 
@@ -205,6 +208,7 @@ def _left_unchanged(run: AttemptChanges) -> bool:
 MOST_SUCCESSES = 2000
 MOST_FAILURES = 1000
 MOST_SIBLINGS = 32
+"""Attempts of one pool, and successes that one failure is compared with: they bound the time."""
 LEAST_FAILURES = 20
 """With fewer explained failures, fixed rules decide the kind."""
 
@@ -218,7 +222,7 @@ class FailurePool:
     def __init__(self, successes: Sequence[Trajectory], contrasted: Sequence[Contrasted] = ()) -> None:
         """Count successful attempts, and failed ones with successful attempts at the same task."""
         self._runs = [changes_made(success) for success in successes[:MOST_SUCCESSES]]
-        self.predictor = EffectPredictor(self._runs)
+        self.predictor = ToolPredictor(self._runs)
         self._kinds: Counter[FailureKind] = Counter()
         self._seen: dict[tuple[FailureKind, str], Counter[int]] = defaultdict(Counter)
         self._learn([(failed, siblings[:MOST_SIBLINGS]) for failed, siblings in contrasted[:MOST_FAILURES] if siblings])
@@ -308,7 +312,7 @@ def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
 
 
 def _kind_by_rules(signs: FailureSigns) -> FailureKind:
-    if signs.retried or (signs.effects > 2 and signs.repeated):
+    if signs.retried or (signs.changes > 2 and signs.repeated):
         return FailureKind.EXTRA_STEP
     if signs.handed_over or signs.wanted:
         return FailureKind.MISSING_STEP
@@ -355,13 +359,8 @@ class FoundPitfall:
     spans: tuple[Span, ...]
 
 
-def pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCause]) -> tuple[Pitfall, ...]:
-    """Return the pitfalls of these steps, the most frequent first."""
-    return tuple(found.pitfall for found in found_pitfalls(skill_steps, causes))
-
-
 def found_pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCause]) -> tuple[FoundPitfall, ...]:
-    """Return the pitfalls with their spans."""
+    """Return the pitfalls of these steps with their spans, the most frequent first."""
     places = {
         step.tool: place for place, step in reversed(list(enumerate(skill_steps))) if _is_meaningful_tool(step.tool)
     }

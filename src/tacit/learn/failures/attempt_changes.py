@@ -68,7 +68,7 @@ class FailureCause:
     by_sibling: bool = False
     """Whether a successful attempt at the same task shows it."""
     passing: bool = False
-    """Whether the run made the same calls as the successes and one of them failed: a temporary error."""
+    """Whether the error was temporary: the run made the same calls as the successes, and one of them failed."""
 
 
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -217,7 +217,7 @@ def _normalised(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class EffectDifference:
+class ChangeDifference:
     """The changes of a failed run compared with those of one success."""
 
     reference: AttemptChanges
@@ -256,40 +256,41 @@ def explain_by_siblings(failed: AttemptChanges, siblings: Sequence[AttemptChange
     )
 
 
-def compare_changes(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> EffectDifference:
+def compare_changes(failed: AttemptChanges, siblings: Sequence[AttemptChanges]) -> ChangeDifference:
     """Compare a failed run with the success that most others agree with; of equals, with the most similar."""
     free = free_arguments(siblings)
     groups: dict[tuple[Form, ...], list[AttemptChanges]] = defaultdict(list)
     for sibling in siblings:
         groups[tuple(sorted(call.form(free) for call in sibling.worked))].append(sibling)
-    fits = [(members, *_unmatched(failed.done, members[0].worked, free)) for members in groups.values()]
+    fits = [
+        (
+            members,
+            _without_partner(failed.done, members[0].worked, free),
+            _without_partner(members[0].worked, failed.done, free),
+        )
+        for members in groups.values()
+    ]
     # The first of equals is taken: `siblings` have a fixed order.
     members, wrong, missing = min(fits, key=lambda fit: (-len(fit[0]), len(fit[1]) + len(fit[2])))
-    return EffectDifference(members[0], len(members), len(siblings), wrong, missing, free)
+    return ChangeDifference(members[0], len(members), len(siblings), wrong, missing, free)
 
 
-def _unmatched(
-    done: Sequence[ComparedCall], needed: Sequence[ComparedCall], free: Free
-) -> tuple[tuple[ComparedCall, ...], tuple[ComparedCall, ...]]:
-    return _unmatched_calls(done, needed, free), _unmatched_calls(needed, done, free)
-
-
-def _unmatched_calls(
+def _without_partner(
     one: Sequence[ComparedCall], other: Sequence[ComparedCall], free: Free
 ) -> tuple[ComparedCall, ...]:
     """Return the calls of one run that have no partner in the other, in order."""
     left = Counter(call.form(free) for call in other)
-    alone: list[ComparedCall] = []
+    unmatched: list[ComparedCall] = []
     for call in one:
         form = call.form(free)
         if left[form]:
             left[form] -= 1
         else:
-            alone.append(call)
-    return tuple(alone)
+            unmatched.append(call)
+    return tuple(unmatched)
 
 
-def _failure_kind(failed: AttemptChanges, found: EffectDifference) -> FailureKind:
+def _failure_kind(failed: AttemptChanges, found: ChangeDifference) -> FailureKind:
     done = Counter(call.what for call in failed.done)
     needed = Counter(call.what for call in found.reference.worked)
     if not done and needed:
@@ -310,7 +311,7 @@ def _closest_missing(fault: ComparedCall, missing: Sequence[ComparedCall]) -> Co
     return min(same, key=lambda call: (len(fault.differing(call)), call.index), default=None)
 
 
-def _expected_calls(found: EffectDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
+def _expected_calls(found: ChangeDifference, siblings: Sequence[AttemptChanges]) -> tuple[ExpectedCall, ...]:
     support = Counter(form for run in siblings for form in {call.form(found.free) for call in run.worked})
     return tuple(
         ExpectedCall(
@@ -323,7 +324,7 @@ def _expected_calls(found: EffectDifference, siblings: Sequence[AttemptChanges])
 
 
 def _spans(
-    failed: AttemptChanges, found: EffectDifference, *, step: int | None, rival: ComparedCall | None
+    failed: AttemptChanges, found: ChangeDifference, *, step: int | None, rival: ComparedCall | None
 ) -> tuple[Span, ...]:
     shown = (rival,) if rival else found.missing
     needed = [Span(found.reference.trajectory.id, call.index, "arguments") for call in shown]
@@ -331,8 +332,5 @@ def _spans(
         return (Span(failed.trajectory.id, step, "arguments"), *needed)
     if needed:
         return tuple(needed)
-    return tuple(Span(run.id, run.steps[-1].index, "text") for run in _both_trajectories(failed, found) if run.steps)
-
-
-def _both_trajectories(failed: AttemptChanges, found: EffectDifference) -> tuple[Trajectory, Trajectory]:
-    return failed.trajectory, found.reference.trajectory
+    both = (failed.trajectory, found.reference.trajectory)
+    return tuple(Span(run.id, run.steps[-1].index, "text") for run in both if run.steps)

@@ -198,7 +198,7 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
         ),
         pitfalls=tuple(_kept_pitfall(pitfall, known) for pitfall in mined.pitfalls),
     )
-    changed = [path for path in _worded_paths(content) if _field_text(content, path) != _field_text(mined, path)]
+    changed = [path for path in _worded_paths(content) if _field_value(content, path) != _field_value(mined, path)]
     before = {path: _origin(version, _earlier_path(content, path, known)) for path in changed}
     origins = {path: lowest((origin, candidate.origins.get(path, origin))) for path, origin in before.items()}
     grounding = {path: version.provenance.grounding.get(_earlier_path(content, path, known), ()) for path in changed}
@@ -236,7 +236,8 @@ def _worded_paths(content: SkillContent) -> list[str]:
     return ["name", "description", *(f"{name}.{n}" for name in numbered for n in range(len(getattr(content, name))))]
 
 
-def _field_text(content: SkillContent, path: str) -> object:
+def _field_value(content: SkillContent, path: str) -> object:
+    """Return the value of a field, or of one entry of a list; None where there is no such entry."""
     name, _, number = path.partition(".")
     value = getattr(content, name)
     if not number:
@@ -249,12 +250,13 @@ def _earlier_path(content: SkillContent, path: str, known: SkillContent) -> str:
     name = path.partition(".")[0]
     if name not in ("pitfalls", "example_queries"):
         return path
-    words = [_normalised_words(entry) for entry in getattr(known, name)]
-    sentences = _normalised_words(_field_text(content, path))
-    return f"{name}.{words.index(sentences)}" if sentences in words else path
+    earlier = [_entry_text(entry) for entry in getattr(known, name)]
+    text = _entry_text(_field_value(content, path))
+    return f"{name}.{earlier.index(text)}" if text in earlier else path
 
 
-def _normalised_words(entry: object) -> object:
+def _entry_text(entry: object) -> object:
+    """Return the text of a pitfall or example query, without the count of a pitfall."""
     return entry.text if isinstance(entry, Pitfall) else entry
 
 

@@ -21,11 +21,15 @@ from tacit.text.safe_markdown import clean
 
 _MAX_TEXT = 400
 _MAX_TASK = 600
+"""Characters of a text, and of a task: larger ones tell the model more and cost more tokens."""
 _MAX_TASKS = 3
 _MAX_STEPS = 24
+"""Steps of the skill, and entries of a list or mapping in an argument."""
 _MAX_ATTEMPTS = 2
 _MAX_RECORDED = 30
+"""Attempts whose records are quoted, and steps of each."""
 _MAX_BYTES = 16_000
+"""Characters of all records together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
     """Return the mined skill and its tasks, without answers of tools, which could instruct the model."""
     document, pieces = _skill_document(candidate)
     sources = _sources(candidate, trajectories)[:_MAX_TASKS]
-    tasks = [_limited(source.task.text, _MAX_TASK) for source in sources]
+    tasks = [_shortened(source.task.text, _MAX_TASK) for source in sources]
     pieces += [
         MaterialText(task, _task_origin(source), names=False) for task, source in zip(tasks, sources, strict=True)
     ]
@@ -94,7 +98,7 @@ def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
             entries.append(entry)
             spans |= found
             pieces += quoted
-        records.append({"task": _limited(source.task.text, _MAX_TASK), "entries": entries})
+        records.append({"task": _shortened(source.task.text, _MAX_TASK), "entries": entries})
         pieces.append(MaterialText(records[-1]["task"], _task_origin(source), names=False))
     if not spans:
         return None
@@ -105,7 +109,7 @@ def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory
 
 def quote(value: Any) -> str:
     """Return a value as JSON between marks that no text inside can write."""
-    document = json.dumps(_without_secrets(redact_value(value).value), ensure_ascii=False, default=str)
+    document = json.dumps(_without_hidden_characters(redact_value(value).value), ensure_ascii=False, default=str)
     inside = document.replace("<", "\\u003c").replace(">", "\\u003e")
     return f"<material>\n{inside}\n</material>"
 
@@ -127,23 +131,23 @@ def _skill_document(candidate: Candidate) -> tuple[dict[str, Any], list[Material
     document: dict[str, Any] = {
         "kind": str(content.kind),
         "name": content.name,
-        "description": _limited(content.description, _MAX_TASK),
+        "description": _shortened(content.description, _MAX_TASK),
         "steps": [
             {
                 "number": number,
-                "text": _limited(step.text),
+                "text": _shortened(step.text),
                 "tool": step.tool,
-                "arguments": _limited_value(step.arguments),
+                "arguments": _shortened_value(step.arguments),
             }
             for number, step in enumerate(content.steps[:_MAX_STEPS], start=1)
         ],
         "parameters": [
-            {"name": p.name, "meaning": _limited(p.description), "example": p.example} for p in content.parameters
+            {"name": p.name, "meaning": _shortened(p.description), "example": p.example} for p in content.parameters
         ],
         "conditions": list(_conditions(content)),
-        "pitfalls": [{"number": n, "text": _limited(p.text)} for n, p in enumerate(content.pitfalls, start=1)],
-        "error": _limited(content.signature),
-        "notes": _limited(content.body, _MAX_TASK),
+        "pitfalls": [{"number": n, "text": _shortened(p.text)} for n, p in enumerate(content.pitfalls, start=1)],
+        "error": _shortened(content.signature),
+        "notes": _shortened(content.body, _MAX_TASK),
     }
     # These two repeat text of tools; the skill can be worded without them.
     for key, path in (("error", "signature"), ("notes", "body")):
@@ -159,11 +163,12 @@ def _skill_document(candidate: Candidate) -> tuple[dict[str, Any], list[Material
 
 
 def _content_fields(content: SkillContent) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a skill, each with the path of its field."""
     yield from (("name", content.name.replace("-", " ")), ("name", content.name))
     yield from (("description", content.description), ("category", content.category))
     for number, step in enumerate(content.steps):
         yield f"steps.{number}", f"{step.text}\n{step.tool}\n{step.tool.replace('_', ' ')}"
-        yield f"steps.{number}", json.dumps(_limited_value(step.arguments), ensure_ascii=False, default=str)
+        yield f"steps.{number}", json.dumps(_shortened_value(step.arguments), ensure_ascii=False, default=str)
     for number, parameter in enumerate(content.parameters):
         yield f"parameters.{number}", f"{{{parameter.name}}} {parameter.name.replace('_', ' ')} {parameter.description}"
     for name in ("preconditions", "postconditions", "pitfalls", "example_queries", "tags"):
@@ -179,7 +184,7 @@ def _conditions(content: SkillContent) -> Iterator[str]:
         *content.postconditions,
         *(c for case in content.cases for c in case.conditions),
     ):
-        yield _limited(condition.text)
+        yield _shortened(condition.text)
 
 
 def _origin(candidate: Candidate, path: str) -> Origin:
@@ -194,8 +199,8 @@ def _step_entries(
 ) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[MaterialText]]]:
     """Yield the steps: quoted, with span ids and texts."""
     field_origins = FieldOrigins(trajectory)
-    shown_fields = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
-    for step in shown_fields:
+    shown = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
+    for step in shown:
         at = f"{number}.{step.index}"
         entry = _step_entry(step, at)
         parts = {at: "arguments" if step.tool else "text"} | ({f"{at}.out": "observation"} if "answer" in entry else {})
@@ -211,31 +216,31 @@ def _step_entries(
 
 def _step_entry(step: Step, at: str) -> dict[str, Any]:
     if not step.tool:
-        return {"id": at, "who": str(step.role), "text": _limited(step.text)}
-    entry: dict[str, Any] = {"id": at, "who": "agent", "tool": step.tool, "arguments": _limited_value(step.arguments)}
+        return {"id": at, "who": str(step.role), "text": _shortened(step.text)}
+    entry: dict[str, Any] = {"id": at, "who": "agent", "tool": step.tool, "arguments": _shortened_value(step.arguments)}
     entry["ended"] = str(step.result)
     if step.observation:
-        entry |= {"answer_id": f"{at}.out", "answer": _limited(step.observation)}
+        entry |= {"answer_id": f"{at}.out", "answer": _shortened(step.observation)}
     return entry
 
 
-def _limited(text: str, limit: int = _MAX_TEXT) -> str:
+def _shortened(text: str, limit: int = _MAX_TEXT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _limited_value(value: Any) -> Any:
+def _shortened_value(value: Any) -> Any:
     if isinstance(value, str):
-        return _limited(value)
+        return _shortened(value)
     if isinstance(value, Mapping):
-        return {str(key): _limited_value(item) for key, item in list(value.items())[:_MAX_STEPS]}
+        return {str(key): _shortened_value(item) for key, item in list(value.items())[:_MAX_STEPS]}
     if isinstance(value, Sequence):
-        return [_limited_value(item) for item in value[:_MAX_STEPS]]
+        return [_shortened_value(item) for item in value[:_MAX_STEPS]]
     return value
 
 
-def _without_secrets(value: Any) -> Any:
+def _without_hidden_characters(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(str(key)): _without_secrets(item) for key, item in value.items()}
-    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
+        return {clean(str(key)): _without_hidden_characters(item) for key, item in value.items()}
+    return [_without_hidden_characters(item) for item in value] if isinstance(value, list | tuple) else value

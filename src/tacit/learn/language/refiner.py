@@ -78,7 +78,7 @@ class Refined:
     """Further candidates that the model proposed."""
     remarks: tuple[ModelRemark, ...] = ()
     spent: Spending = Spending()
-    news: tuple[Candidate, ...] = ()
+    new_candidates: tuple[Candidate, ...] = ()
     """New candidates of a kind that a model may reword."""
     worded: int = 0
     """How many of these the model reworded."""
@@ -113,7 +113,7 @@ class Refiner:
         mined, before = tuple(candidates), self._model.spent
         linked = _linked_names(mined)
         made: list[Candidate] = []
-        news: list[Candidate] = []
+        new_candidates: list[Candidate] = []
         worded = 0
         for each in mined:
             version = (known or {}).get(each.content.name)
@@ -123,13 +123,13 @@ class Refiner:
                 made.append(kept_wording(each, version))
             else:
                 made.append(self._reword(each, trajectories, renames=each.content.name not in linked))
-                news.append(made[-1])
+                new_candidates.append(made[-1])
                 worded += made[-1] is not each
         return Refined(
             candidates=tuple(made),
             remarks=self._take_remarks(),
             spent=self._model.spent - before,
-            news=tuple(news),
+            new_candidates=tuple(new_candidates),
             worded=worded,
         )
 
@@ -200,19 +200,6 @@ class Refiner:
     def _take_remarks(self) -> tuple[ModelRemark, ...]:
         remarks, self._remarks = tuple(self._remarks), []
         return remarks
-
-
-def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory], model: LanguageModel) -> Refined:
-    """Reword candidates, then ask for missed lessons; `trajectories` are their sources by id."""
-    refiner = Refiner(model)
-    worded = refiner.word(candidates, trajectories)
-    missed = refiner.missed(worded.candidates, trajectories)
-    return Refined(
-        candidates=worded.candidates,
-        proposed=missed.proposed,
-        remarks=worded.remarks + missed.remarks,
-        spent=worded.spent + missed.spent,
-    )
 
 
 def _linked_names(candidates: Sequence[Candidate]) -> frozenset[str]:

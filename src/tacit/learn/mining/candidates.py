@@ -32,7 +32,8 @@ from tacit.domain.trajectory import Role, Span
 from tacit.learn.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
 from tacit.learn.mining.group_data import GroupData, failing_calls, step_at
-from tacit.learn.values import FieldOrigins, Timeline, action_spans
+from tacit.learn.parameters import fill
+from tacit.learn.values import PLACEHOLDER, FieldOrigins, Timeline, action_spans, first_free
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, sentence_of, shorten, slug
 from tacit.text.cues import words_of
 from tacit.text.facts import TASK
@@ -175,12 +176,12 @@ class _Steps:
         places: Sequence[tuple[str, int]],
         support: Mapping[str, Any],
     ) -> None:
-        renamed: dict[str, str] = {}
-        used = {name for _, value in leaves(arguments) for name in re.findall(r"\{(\w+)\}", str(value))}
+        renamed: dict[str, str] = {}  # name in the general call → placeholder in the skill
+        used = {name for _, value in leaves(arguments) for name in PLACEHOLDER.findall(str(value))}
         for parameter in parameters:
             if parameter.name in used or any(f"{{{parameter.name}}}" in other.key for other in parameters):
-                renamed[parameter.name] = self._keep_parameter(parameter, renamed, support)
-        arguments = _with_names(arguments, renamed)
+                renamed[parameter.name] = f"{{{self._keep_parameter(parameter, renamed, support)}}}"
+        arguments = fill(arguments, renamed)
         number = len(self._steps)
         self._steps.append(
             SkillStep(text=f"{sentence_of(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
@@ -191,16 +192,13 @@ class _Steps:
 
     def _keep_parameter(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
         """Add a parameter under a name for one place only; the same place keeps one name."""
-        key = re.sub(r"\{(\w+)\}", lambda match: f"{{{renamed.get(match[1], match[1])}}}", parameter.key)
-        wanted = dataclasses.replace(parameter, key=key)
+        wanted = dataclasses.replace(parameter, key=fill(parameter.key, renamed))
         for name, known in self._parameters.items():
             if dataclasses.replace(wanted, name=name) == known or (
                 (known.reading, known.key) == (wanted.reading, wanted.key) and known.reading not in ("", TASK)
             ):
                 return name
-        name, number = parameter.name, 2
-        while name in self._parameters:
-            name, number = f"{parameter.name}_{number}", number + 1
+        name = first_free(parameter.name, self._parameters)
         found = support.get(parameter.name)
         if found is not None:
             self._field_origins.add_spans(f"parameters.{len(self._parameters)}", found.spans[:_SPANS])
@@ -344,16 +342,6 @@ def _description(pattern: CallPattern, statistics: PatternStatistics, tasks: Seq
         sentences.append(f"Tasks that call for it speak of {', '.join(words)}.")
     sentences.append(f"Part of {pattern.support} of {of} successful attempts.")
     return shorten(" ".join(sentences), MAX_DESCRIPTION)
-
-
-def _with_names(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _with_names(item, names) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_names(item, names) for item in value]
-    if not isinstance(value, str):
-        return value
-    return re.sub(r"\{(\w+)\}", lambda match: f"{{{names.get(match[1], match[1])}}}", value)
 
 
 def weakest(assessments: Sequence[Assessment]) -> Assessment | None:

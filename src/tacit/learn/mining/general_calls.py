@@ -27,7 +27,7 @@ from tacit.learn.mining.argument_sources import (
     refine_source,
     sources_of,
 )
-from tacit.learn.values import EMAIL
+from tacit.learn.values import EMAIL, first_free
 from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
 
 __all__ = ["GeneralCall", "Occurrence", "Support", "generalise_call"]
@@ -201,12 +201,10 @@ def _in_order(arguments: dict[str, Any], typed: Mapping[str, Any]) -> dict[str, 
 def _name(path: Path, taken: set[str]) -> str:
     """Return the argument's own name, prefixed by the name around it where two would be equal."""
     words = [re.sub(r"\W+", "_", part).strip("_") or "value" for part in path if part != "[]"]
-    wish = next((name for start in range(len(words) - 1, -1, -1) if (name := "_".join(words[start:])) not in taken), "")
-    number = 2
-    while not wish or wish in taken:
-        wish, number = f"{words[-1]}_{number}", number + 1
-    taken.add(wish)
-    return wish
+    longer = ("_".join(words[start:]) for start in range(len(words) - 1, -1, -1))
+    name = next((name for name in longer if name not in taken), "") or first_free(words[-1], taken)
+    taken.add(name)
+    return name
 
 
 # --- one argument ---------------------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ def learn_document(
 def _model_document(model: ModelReport) -> dict[str, Any]:
     return {
         "name": model.name,
-        "new_candidates": model.news,
+        "new_candidates": model.new_candidates,
         "rewritten": model.worded,
         "proposed": model.proposed,
         "calls": model.spent.calls,
@@ -452,9 +452,9 @@ def _main_findings(verdict: Verdict) -> str:
 
 def _model_lines(model: ModelReport, width: int) -> Iterator[str]:
     """Yield what the language model did, what it cost, and what was not used."""
-    kept = model.news - model.worded
-    done = f"worded {model.worded} of {model.news}" + (f", {kept} kept as mined" if kept else "")
-    if not model.news:
+    kept = model.new_candidates - model.worded
+    done = f"worded {model.worded} of {model.new_candidates}" + (f", {kept} kept as mined" if kept else "")
+    if not model.new_candidates:
         done = "was not needed: nothing new to word"
     if model.proposed:
         done += f", and proposed {counted(model.proposed, 'lesson')}"
