@@ -129,13 +129,13 @@ def purpose_of(form: str) -> Purpose | None:
     program = words[-1] if len(words) == 1 else ""
     if any(word in _TESTERS for word in words):
         return Purpose.TEST
-    for purpose, known in _PURPOSES:
-        if not known.isdisjoint(parts):
-            return purpose
     if any(word in CHECKERS for word in words):
         return Purpose.CHECK
     if any(word in FORMATTERS for word in words):
         return Purpose.FORMAT
+    for purpose, known in _PURPOSES:
+        if not known.isdisjoint(parts):
+            return purpose
     return Purpose.BUILD if program in ("make", "just", "task", "rake") else None
 
 

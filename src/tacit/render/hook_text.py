@@ -1,13 +1,14 @@
 """What a hook shows of a lesson, a norm, a preference or the card of facts: plain lines without tags.
 
-Other kinds are shown as blocks (`context`). A line says one thing in at most 60 tokens; more is had on request.
+Other kinds are shown as blocks (`context`). A line says one thing in at most 60 tokens; more is had on request. Rules have a
+bullet of their own, so that nobody takes a sentence for a command.
 """
 
 from __future__ import annotations
 
 import re
 
-from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.skill import RULE_KINDS, Kind, SkillContent
 from tacit.text.safe_markdown import shown_line
 
 LINE_CHARACTERS = 240

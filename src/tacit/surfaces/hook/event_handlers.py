@@ -346,7 +346,7 @@ def _name_rules(response: EventResponse, rules: list[SkillRow]) -> None:
 
     for number in range(min(len(rules), MAX_NAMED_RULES), 0, -1):
         more = ", ".join(shown_line(rule.name) for rule in rules[:number]) + (", …" if number < len(rules) else "")
-        if response.answer.add_lines(f"- also, by tacit skills show NAME: {more}", room=MAX_START_CHARACTERS):
+        if response.answer.add_lines(f"• also, by tacit skills show NAME: {more}", room=MAX_START_CHARACTERS):
             return
 
 
