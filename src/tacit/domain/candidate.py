@@ -62,9 +62,17 @@ class Severity(StrEnum):
     HIGH = "high"
     CRITICAL = "critical"
 
+    @property
+    def rank(self) -> int:
+        """Its place among the severities, from 0 for the least severe."""
+        return _SEVERITY_RANK[self]
 
-SEVERITY_RANK = {severity: rank for rank, severity in enumerate(Severity)}
-"""A more severe finding has a higher rank."""
+    def at_least(self, least: Severity) -> bool:
+        """Whether it is as severe as another one, or more."""
+        return self.rank >= least.rank
+
+
+_SEVERITY_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +91,11 @@ class Finding:
     """The characters of that field's text that it is about; both 0: the whole field."""
     excerpt: str = ""
     """Those characters, shortened and made visible."""
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Rule, field and line: two findings with the same ones report the same."""
+        return self.rule, self.field, self.line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

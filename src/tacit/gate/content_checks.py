@@ -13,14 +13,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tacit import render
-from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import InvalidSkill, NotPermitted
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, SkillVersion, filled_fields
 from tacit.domain.stored import ABSTRACT, REFERENCES, Passage
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse, SafetyCheck
 from tacit.gate import checks as checks_module
-from tacit.gate.checks.safety import hidden_text
+from tacit.gate.checks.safety import SAFETY_IDENTITY, hidden_text, hidden_texts, source_findings
 from tacit.gate.findings import field_name, finding
 from tacit.gate.origins import origin_at
 from tacit.text.bundled_files import text_of
@@ -61,17 +61,20 @@ def examine_content(
     provenance: Provenance,
     checks: Sequence[SafetyCheck] | None = None,
 ) -> Examination:
-    """Run every check, and list what the content uses and what of it must be confirmed."""
+    """Run every check, and list what the content uses and what of it must be confirmed.
+
+    Admission, review and recheck all use this, so that an approval is bound to the findings that the gate saw.
+    """
     hashed = HashedContent(content, content.hash())
-    found = _findings_of_checks(hashed) if checks is None else checks_module.run_checks(content, checks=checks)
+    found = _findings_of_checks(hashed) if checks is None else _run_all(content, checks)
     needs = needed_capabilities(hashed)
-    own = [*steps_without_source(content, provenance), *standing_orders(content, origins, provenance)]
-    own += undeclared(content.capabilities, needs)
+    own = [*source_findings(content, origins, provenance), *steps_without_source(content, provenance)]
+    own += [*standing_orders(content, origins, provenance), *undeclared(content.capabilities, needs)]
     return Examination(
-        findings=_most_severe((*found, *own)),
+        findings=checks_module.most_severe((*found, *own)),
         needs=needs,
         literals=() if is_quotation(content) else external_values(resource_uses(hashed), origins),
-        checks=checks_module.identities(checks),
+        checks=checks_in_use(checks),
     )
 
 
@@ -80,9 +83,9 @@ def examine_version(version: SkillVersion) -> Examination:
     return examine_content(version.content, version.origins, provenance=version.provenance)
 
 
-def checks_in_use() -> tuple[str, ...]:
-    """Return name and version of every check."""
-    return checks_module.identities()
+def checks_in_use(checks: Sequence[SafetyCheck] | None = None) -> tuple[str, ...]:
+    """Return name and version of every check, as an approval stores them."""
+    return (*checks_module.identities(checks), SAFETY_IDENTITY)
 
 
 def needed_capabilities_of(content: SkillContent) -> Capabilities:
@@ -97,16 +100,19 @@ def resource_uses_of(content: SkillContent) -> tuple[ResourceUse, ...]:
 
 @lru_cache(maxsize=_CONTENTS_CACHED)
 def _findings_of_checks(hashed: HashedContent) -> tuple[Finding, ...]:
-    return checks_module.run_checks(hashed.content)
+    return _run_all(hashed.content, None)
 
 
-def _most_severe(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort by severity, and keep one finding per rule, field and line."""
-    ranked = sorted(findings, key=lambda each: -SEVERITY_RANK[each.severity])
-    kept: dict[tuple[str, str, int], Finding] = {}
-    for each in ranked:
-        kept.setdefault((each.rule, each.field, each.line), each)
-    return tuple(kept.values())
+def _run_all(content: SkillContent, checks: Sequence[SafetyCheck] | None) -> tuple[Finding, ...]:
+    """Run the checks, and look for hidden text and secrets where no check reports the same."""
+    found = checks_module.run_checks(content, checks=checks)
+    return (*found, *(each for each in hidden_texts(content) if not any(_covers(other, each) for other in found)))
+
+
+def _covers(other: Finding, own: Finding) -> bool:
+    """Whether another finding reports the same, at least as severe and in the same field."""
+    same_field = own.field == other.field or own.field.startswith(f"{other.field}.")
+    return same_field and other.rule == own.rule and other.severity.at_least(own.severity)
 
 
 # --- capabilities -----------------------------------------------------------------------------------------------------
@@ -323,7 +329,7 @@ def findings_against_quoting(text: str) -> tuple[Finding, ...]:
     """Return the grave findings against quoting a text, most severe first; empty where it may be quoted."""
     content = SkillContent(kind=Kind.REFERENCE, name="passage", description="A passage of a document.", body=text)
     found = checks_module.run_checks(content)
-    grave = (each for each in found if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH])
+    grave = (each for each in found if each.severity.at_least(Severity.HIGH))
     return (*hidden_text(text, "body"), *grave)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import SEVERITY_RANK, Candidate, Finding, Severity
+from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.domain.skill import READ_INSTRUCTIONS, Kind, Provenance, SkillContent, SkillVersion
@@ -128,7 +128,7 @@ def reason_against_acceptance(
     if reason := reason_for_person(made):
         return reason
     for each in findings:
-        if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.MEDIUM]:
+        if each.severity.at_least(Severity.MEDIUM):
             return coded(GateReason.HAS_FINDING, rule=each.rule, message=each.message)
     return None
 

@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tacit.config.settings import Policy, Strictness
-from tacit.domain.candidate import SEVERITY_RANK, Candidate, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.identity import canonical, plain
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, coded
 from tacit.domain.skill import (
@@ -270,7 +270,7 @@ class _Evaluation:
             candidate, replaced = merge_remined(candidate, own)
             library_findings = [*replaced, *library_findings]
         eligible = list(eligibility(candidate, self._policy))
-        rejecting = [each for each in eligible if SEVERITY_RANK[each.severity] >= SEVERITY_RANK[REJECT_FROM]]
+        rejecting = [each for each in eligible if each.severity.at_least(REJECT_FROM)]
         if rejecting and self._repeats_recallable(candidate):
             eligible = [each for each in eligible if each not in rejecting]
         elif rejecting:
@@ -385,7 +385,7 @@ class _Evaluation:
 
     def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[Decision, CodedReason | None]:
         """Return the decision, and why the policy does not accept what it could have accepted."""
-        if any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH] for each in findings):
+        if any(each.severity.at_least(Severity.HIGH) for each in findings):
             return Decision.QUARANTINE, None
         if candidate.lowest_origin is Origin.EXTERNAL and self._policy.strictness is Strictness.STRICT:
             return Decision.QUARANTINE, None
@@ -412,11 +412,10 @@ class _Evaluation:
         return missing_evidence(candidate.content, candidate.provenance, count=self._successes, least=least)
 
     def _run_checks(self, candidate: Candidate, skill_id: str) -> list[Finding]:
-        """Run the safety rules and every check, and report what is new compared with the approved versions."""
+        """Run every check, and report what is new compared with the approved versions."""
         examination = examine_content(candidate.content, candidate.origins, provenance=candidate.provenance)
-        own = [each for each in safety(candidate) if not any(_covers(other, each) for other in examination.findings)]
         approved = [s.version.content for s in self._known if s.skill.id == skill_id and s.status in RECALLABLE]
-        return [*own, *examination.findings, *new_capability(examination.needs, approved)]
+        return [*examination.findings, *new_capability(examination.needs, approved)]
 
     def _verdict(self, plan: _Plan, decision: Decision, findings: list[Finding]) -> Verdict:
         return Verdict(
@@ -458,18 +457,12 @@ def _with_free_name(candidate: Candidate, known: Sequence[StoredVersion]) -> Can
     return dataclasses.replace(candidate, content=dataclasses.replace(candidate.content, name=name))
 
 
-def _covers(other: Finding, own: Finding) -> bool:
-    """Whether another finding reports the same, at least as severe and in the same field."""
-    same_field = own.field == other.field or own.field.startswith(f"{other.field}.")
-    return same_field and other.rule == own.rule and SEVERITY_RANK[other.severity] >= SEVERITY_RANK[own.severity]
-
-
 def _summary(findings: Sequence[Finding]) -> CodedReason:
     """Return the findings as one reason; of very many the most severe."""
     if not findings:
         return coded(GateReason.NOTHING_FOUND)
     many = len(findings) > SUMMARY_MAX
-    ranked = sorted(findings, key=lambda each: -SEVERITY_RANK[each.severity]) if many else findings
+    ranked = sorted(findings, key=lambda each: -each.severity.rank) if many else findings
     more = f"; and {len(findings) - SUMMARY_MAX} more" if many else ""
     return coded(GateReason.FINDINGS, summary="; ".join(each.message for each in ranked[:SUMMARY_MAX]) + more)
 

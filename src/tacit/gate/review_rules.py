@@ -1,27 +1,32 @@
 """What a person may decide about a version, and what an approval is bound to. Pure.
 
 An approval is bound to the content hash and to everything that was shown: findings, needs, origins, policy. When any of it
-changes, the approval is no longer valid.
+changes, the approval is no longer valid, and `tacit check --library` reports it. Learning withdraws such approvals by itself
+only after the checks have changed: a person who changes the policy decides what becomes of the approvals under it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from tacit.config.settings import Policy
-from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
 from tacit.domain.lifecycle import RECALLABLE, CodedReason, Status, Transition, check_transition, coded, parse_reasons
 from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Approval, Examination, ExternalValue
+from tacit.gate.checks import most_severe
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason, field_name
+from tacit.store.queries import SET_ASIDE_REASONS
 from tacit.text.capabilities import added, capabilities_text
+
+_FROM_ORIGINS = frozenset({"external_text", "model_wording"})
 
 
 class Review(StrEnum):
@@ -44,9 +49,15 @@ _AFTER = {
 
 
 def decide(
-    stored: StoredVersion, decision: Review | str, *, by: str, at: datetime, reason: str = "", content_hash: str = ""
+    stored: StoredVersion,
+    decision: Review | str,
+    *,
+    by: str,
+    at: datetime,
+    reason: str | CodedReason = "",
+    content_hash: str = "",
 ) -> Transition:
-    """Return the transition that applies a decision."""
+    """Return the transition that applies a decision; a `reason` in words is a person's, and never read as a code."""
     try:
         decision = Review(decision)
     except ValueError:
@@ -78,8 +89,9 @@ def decide(
         raise IllegalTransition(f"`{name}` is {stored.status}, not retired", code="not_restorable", hint=hint)
     after = _AFTER[decision]
     check_transition(stored.status, after)
-    reason = reason or str(coded(GateReason.DECIDED_BY_PERSON, decision=str(decision)))
-    return stored.transition_to(after, reason, by=by, at=at)
+    reason = reason or coded(GateReason.DECIDED_BY_PERSON, decision=str(decision))
+    text = str(reason) if isinstance(reason, CodedReason) else words_of_person(reason)
+    return stored.transition_to(after, text, by=by, at=at)
 
 
 def makes_recallable(transition: Transition) -> bool:
@@ -166,12 +178,12 @@ def check_approval(
 
 def has_severe_findings(findings: Collection[Finding]) -> bool:
     """Whether any of these quarantines a version."""
-    return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.HIGH] for each in findings)
+    return any(each.severity.at_least(Severity.HIGH) for each in findings)
 
 
 def needs_attention(findings: Collection[Finding]) -> bool:
     """Whether any of these must be read line by line."""
-    return any(SEVERITY_RANK[each.severity] >= SEVERITY_RANK[Severity.MEDIUM] for each in findings)
+    return any(each.severity.at_least(Severity.MEDIUM) for each in findings)
 
 
 def _differences(
@@ -203,21 +215,36 @@ def not_confirmed(missing: Sequence[ExternalValue]) -> CodedReason:
 
 def _new_findings(now: Collection[Finding], then: Collection[Finding]) -> list[Finding]:
     """Return the findings of at least medium severity that were not shown then, or were less severe."""
-    known: dict[tuple[str, str, int], int] = {}
-    for each in then:
-        key = (each.rule, each.field, each.line)
-        known[key] = max(known.get(key, 0), SEVERITY_RANK[each.severity])
-    return [
-        each
-        for each in now
-        if needs_attention([each]) and SEVERITY_RANK[each.severity] > known.get((each.rule, each.field, each.line), -1)
-    ]
+    shown = {each.place: each.severity for each in most_severe(then)}
+    return [each for each in unbound_findings(now) if not shown.get(each.place, Severity.INFO).at_least(each.severity)]
+
+
+def unbound_findings(findings: Collection[Finding]) -> list[Finding]:
+    """Return the findings of at least medium severity that an approval must name to be valid.
+
+    Text from outside and a model's words follow from the origins and the provenance, which an approval is bound to anyway;
+    approvals of earlier versions do not name them.
+    """
+    return [each for each in findings if needs_attention([each]) and each.rule not in _FROM_ORIGINS]
 
 
 # --- stored reasons ---------------------------------------------------------------------------------------------------
 
-_OLD_TEXTS = {GateReason.ROLLED_BACK: "rolled back to", GateReason.UNDONE: "undone: "}
+_OLD_TEXTS = {
+    GateReason.ROLLED_BACK: "rolled back to",
+    GateReason.UNDONE: "undone: ",
+    GateReason.INVALID: "invalid: ",
+    GateReason.POLICY_ACCEPTED: "policy: ",
+}
 """How the reasons began that were stored before they had codes."""
+_RESERVED = (*_OLD_TEXTS.values(), *SET_ASIDE_REASONS)
+
+
+def words_of_person(text: str) -> str:
+    """Return what a person wrote as the text to store; what reads like a reason of Tacit's own is marked as theirs."""
+    if text.startswith(_RESERVED) or parse_reasons(text) is not None:
+        return str(coded(GateReason.SAID_BY_PERSON, text=text))
+    return text
 
 
 def has_reason(move: Transition, reason: GateReason) -> bool:
@@ -231,17 +258,17 @@ def has_reason(move: Transition, reason: GateReason) -> bool:
 # --- pre-filled approvals ---------------------------------------------------------------------------------------------------
 
 
-def reasons_against_prefill(stored: StoredVersion, findings: Iterable[Finding]) -> list[str]:
+def reasons_against_prefill(stored: StoredVersion, findings: Collection[Finding]) -> list[str]:
     """Return why the reviewer must read this version first; empty where an approval may be pre-filled.
 
     Earlier decisions do not tell what this text would do. `findings` are those that the reviewer sees.
     """
     examination = examine_version(stored.version)
-    needs, order = examination.needs, list(Severity)
+    needs = examination.needs
     reasons = [f"it touches {', '.join(each)}" for each in (needs.hosts, needs.secrets) if each]
     if needs.effects:
         reasons.append(f"it {', '.join(needs.effects)}")
-    if any(order.index(each.severity) >= order.index(Severity.MEDIUM) for each in findings):
+    if needs_attention(findings):
         reasons.append("it has findings")
     if examination.literals:
         reasons.append("it contains text from outside")

@@ -35,9 +35,9 @@ from tacit.gate.review_rules import (
     has_reason,
     has_severe_findings,
     makes_recallable,
-    needs_attention,
     new_finding,
     not_confirmed,
+    unbound_findings,
 )
 from tacit.recall import publishing
 from tacit.store import Store, queries
@@ -46,10 +46,8 @@ from tacit.text.redaction import redact
 
 BY_ITSELF = "tacit.recheck"
 """`by` of a transition that Tacit makes by itself after a recheck."""
-_LET_IN_BY_POLICY = "policy: "
-"""How the reason began before reasons had codes."""
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
-_Decisions = list[tuple[str, Review, str]]
+_Decisions = list[tuple[str, Review, CodedReason]]
 """Version id, decision and reason, in the order in which they are carried out."""
 
 
@@ -104,7 +102,7 @@ class Reviews:
         decision: Review | str,
         *,
         by: str,
-        reason: str = "",
+        reason: str | CodedReason = "",
         content_hash: str = "",
         ticked: Collection[str] = (),
     ) -> Transition:
@@ -114,7 +112,9 @@ class Reviews:
         """
         context, stored = self._context, queries.find(self._store, version_id)
         content_hash = content_hash or stored.version.hash
-        move = decide(stored, decision, by=by, at=context.now(), reason=redact(reason).text, content_hash=content_hash)
+        if isinstance(reason, str):
+            reason = redact(reason).text
+        move = decide(stored, decision, by=by, at=context.now(), reason=reason, content_hash=content_hash)
         with self._store.transaction():
             approval = self._approval(stored, move, ticked)
             self._store.add_transition(move)
@@ -128,7 +128,7 @@ class Reviews:
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring the later ones."""
         target = queries.find(self._store, version_id)
-        reason = str(coded(GateReason.ROLLED_BACK, version=target.version.id))
+        reason = coded(GateReason.ROLLED_BACK, version=target.version.id)
         later = [each for each in self._store.versions(target.skill.id) if each.sequence > target.sequence]
         decisions = [(each.version.id, Review.RETIRE, reason) for each in later if each.status in RECALLABLE]
         if target.status not in RECALLABLE:
@@ -149,7 +149,10 @@ class Reviews:
             raise Mistake(
                 "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
             )
-        versions, why = self._store.versions(stored.skill.id), str(coded(GateReason.INVALID, why=reason.strip()))
+        versions, why = (
+            self._store.versions(stored.skill.id),
+            coded(GateReason.INVALID, why=redact(reason.strip()).text),
+        )
         used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
         waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in _WAITING]
         if not used and not waiting:
@@ -160,7 +163,7 @@ class Reviews:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
         stored = queries.find(self._store, reference)
         decisions = [
-            (move.version_id, _inverse(move, stored.version.name), str(coded(GateReason.UNDONE, why=move.reason[:400])))
+            (move.version_id, _inverse(move, stored.version.name), coded(GateReason.UNDONE, why=move.reason[:400]))
             for move in self._last_change(stored)
         ]
         return self._decide_all(decisions, by=by)
@@ -261,7 +264,7 @@ class Reviews:
             reasons = (coded(GateReason.POLICY_REJECTS, why=str(objection)),) if objection else ()
             must_withdraw = bool(objection)
         else:
-            against = [new_finding(each) for each in examination.findings if needs_attention([each])]
+            against = [new_finding(each) for each in unbound_findings(examination.findings)]
             against += [not_confirmed(examination.literals)] if examination.literals else []
             reasons, must_withdraw = (coded(GateReason.NO_EXAMINATION), *against), bool(against)
         if not_quoted := tuple(_not_quotable(self._store, version)):
@@ -336,4 +339,4 @@ def _was_accepted_by_policy(store: Store, version_id: str) -> bool:
     if not moves or moves[-1].before is None:
         return bool(moves)
     last = moves[-1]
-    return has_reason(last, GateReason.POLICY_ACCEPTED) or last.reason.startswith(_LET_IN_BY_POLICY)
+    return has_reason(last, GateReason.POLICY_ACCEPTED)

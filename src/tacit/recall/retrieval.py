@@ -216,7 +216,7 @@ def _hits(
             together = _with_meaning(store, query, found, embedder)
             if all(hit.semantic is not None for hit in together.values()):
                 found = together
-            else:  # a skill without a vector must not rank lower for it: fall back to keyword search
+            else:  # beside others with a meaning, an equally good skill without a vector would be left out
                 note = "keyword search only: some skills have no vectors yet (`tacit store index` makes them)"
         except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
             note = f"keyword search only: {fault.message}"

@@ -49,6 +49,8 @@ MOST_FILES = 50
 MAX_STATE_CHARACTERS = 100_000
 """Limits of what is read from a query's state, which a caller may fill without bound: its files, and the characters of an
 error, an answer or a name."""
+MAX_INTEGER_BITS = 256
+"""A longer whole number is ignored: Python refuses to write out very long ones."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +137,10 @@ def _head(command: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return (
-        value[:MAX_STATE_CHARACTERS]
-        if isinstance(value, str)
-        else str(value)
-        if isinstance(value, bool | float)
-        else ""
-    )
+    if isinstance(value, str):
+        return value[:MAX_STATE_CHARACTERS]
+    is_number = isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= MAX_INTEGER_BITS)
+    return str(value) if is_number else ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -13,13 +13,13 @@ from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, StaleVersion
-from tacit.domain.lifecycle import Status, Transition, coded
+from tacit.domain.lifecycle import Status, Transition, coded, parse_reasons
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
 from tacit.gate import checks, content_checks
 from tacit.gate.findings import GateReason
-from tacit.gate.review_rules import decide
+from tacit.gate.review_rules import approve, decide
 from tacit.gate.reviews import BY_ITSELF
 from tacit.store import open_store
 from tests.raising import raises
@@ -403,3 +403,37 @@ def test_a_file_is_given_as_it_was_when_it_was_looked_at(tmp_path: Path) -> None
     given = content_checks.restrict_to_capabilities(_entry(tmp_path, "release"), ONLY_GIT)
     (tmp_path / ".claude/skills/release/run.sh").write_text(FETCHES, encoding="utf-8")
     assert application.read_file(given, "run.sh") == b"git tag\n"
+
+
+KEY = "AKIA" + "QYLPMN5HJXKWVTZB"
+FINDINGS_OF_GATE = {"secret", "external_text"}
+
+
+def test_review_and_recheck_see_every_finding_that_the_gate_saw(make: Callable[..., Tacit]) -> None:
+    memory = make()
+    verdict = memory.propose(dataclasses.replace(CALM, body=f"Use {KEY}."), by="ann", origin=Origin.EXTERNAL)
+    assert verdict.decision is Decision.QUARANTINE
+    assert set(verdict.reasons) >= FINDINGS_OF_GATE
+    assert set(memory.reviews.examine(verdict.version_id).findings) == {
+        each for each in verdict.findings if each.rule not in {"one_time_task", "waits_for_a_person"}
+    }
+    memory.review(verdict.version_id, "approve", by="ann", ticked=ticks(memory, verdict.version_id))
+    [approval] = memory.context.store.approvals(verdict.version_id)
+    assert {each.rule for each in approval.findings} >= FINDINGS_OF_GATE
+    assert memory.reviews.recheck() == []
+
+
+def test_an_approval_that_does_not_name_a_secret_no_longer_holds(make: Callable[..., Tacit]) -> None:
+    memory = make()
+    version_id = proposed(memory, dataclasses.replace(CALM, body=f"Use {KEY}."))
+    stored = memory.version(version_id)
+    before = dataclasses.replace(memory.reviews.examine(version_id), findings=(), checks=("secrets 1",))
+    given = approve(stored, before, by="ann", at=NOW, policy=Policy(), ticked=ticks(memory, version_id))
+    memory.context.store.add_transition(decide(stored, "approve", by="ann", at=NOW))
+    memory.context.store.add(given)
+    [verdict] = memory.learn().verdicts
+    assert verdict.decision is Decision.QUARANTINE
+    [transition] = memory.context.store.transitions(version_id)[-1:]
+    assert transition.after is Status.QUARANTINED
+    [reason] = [each for each in parse_reasons(transition.reason) or () if each.code == GateReason.NEW_FINDING]
+    assert reason.values["rule"] == "secret", "text from outside is bound by the origins, and no reason of its own"

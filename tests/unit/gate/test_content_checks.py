@@ -23,6 +23,7 @@ from tacit.domain.skill import (
 )
 from tacit.domain.stored import Passage
 from tacit.domain.trajectory import Origin, Span
+from tacit.gate.checks.safety import SAFETY_IDENTITY
 from tacit.gate.content_checks import (
     ORDERS_MAX,
     attempts_behind,
@@ -139,7 +140,7 @@ def test_the_heaviest_findings_come_first_and_the_checks_are_named():
     )
     weights = [finding.severity for finding in seen.findings]
     assert weights == sorted(weights, key=lambda severity: -list(Severity).index(severity))
-    assert seen.checks == ("suspicious 7", "suspicious 7")
+    assert seen.checks == ("suspicious 7", "suspicious 7", SAFETY_IDENTITY)
     assert checks_in_use() == look(content()).checks
     assert checks_in_use()
 

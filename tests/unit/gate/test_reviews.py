@@ -13,6 +13,8 @@ from tacit.domain.ledger import pinned
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin
+from tacit.gate.findings import GateReason, stored_sentence
+from tacit.gate.review_rules import has_reason
 from tacit.store import open_store
 from tests.raising import raises
 from tests.unit.making import NOW
@@ -124,3 +126,24 @@ def test_a_pin_stands_until_it_is_taken_out(memory: Tacit) -> None:
     assert not pinned(memory.context.store.remarks(held.skill.id))
     with raises(Mistake, "not_pinned"):
         memory.reviews.pin("release", by="ann", off=True)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["undone: the build is green again", "undone", "rolled back to last week's way", "invalid", "policy: fine"],
+)
+def test_a_person_s_words_are_never_read_as_a_code(memory: Tacit, reason: str) -> None:
+    first = written(memory, "make build", "make push")
+    memory.review(first, "reject", by="ann", reason=reason)
+    move = memory.context.store.transitions(first)[-1]
+    assert stored_sentence(move.reason) == reason
+    assert not any(has_reason(move, code) for code in GateReason if code is not GateReason.SAID_BY_PERSON)
+    [undone] = memory.reviews.undo("release", by="ann")
+    assert has_reason(undone, GateReason.UNDONE)
+    assert memory.version(first).status is Status.CANDIDATE
+
+
+def test_an_old_sentence_is_still_read_as_its_code(memory: Tacit) -> None:
+    first = memory.version(written(memory, "make build", "make push"))
+    move = first.transition_to(Status.REJECTED, "undone: approve by a person", by="ann", at=NOW)
+    assert has_reason(move, GateReason.UNDONE)

@@ -148,3 +148,13 @@ def test_a_norm_stands_for_any_task_and_is_an_item_where_it_is_asked_for(store: 
     asked = ask(store, "may I deploy on Fridays", by_meaning=False)
     assert (names(asked), asked.standing) == (["friday-rule"], ())
     assert ask(store, "water the plants", kinds=(Kind.LESSON,)).standing == ()
+
+
+def test_a_skill_without_a_vector_is_not_left_out_for_it(store: Store) -> None:
+    put(store, "rotate-keys", "Rotate the keys")
+    put(store, "rotate-logs", "Rotate the logs")
+    put_version(store, "rotate-tokens", description="Rotate the tokens", steps=())
+    selection = ask(store, "rotate keys logs tokens")
+    assert set(names(selection)) == {"rotate-keys", "rotate-logs", "rotate-tokens"}
+    assert not any("meaning" in item.signals for item in selection.items)
+    assert selection.note

@@ -169,3 +169,13 @@ def test_of_two_equal_skills_the_one_that_fits_the_situation_comes_first_and_say
         assert best.signals["state"] == 1.0
         assert best.signals["state"] > 0
         assert other.signals.get("state", 0.0) < best.signals["state"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3, "3"), (-7, "-7"), (0.5, "0.5"), (True, "True"), pytest.param(10**5000, "", id="too long"), ([], "")],
+)
+def test_numbers_are_read_as_text_and_what_is_no_value_is_ignored(value, text):
+    situation = read_situation({"readings": {"count_orders": value}, "environment": {"python": value}})
+    assert situation.readings == {"count_orders": text}
+    assert situation.environment == {"python": text}

@@ -25,6 +25,7 @@ from tacit.features.people.forecast import Outlook, conflict_in, foresee, surpri
 from tacit.features.people.ledger_entries import Choice, ChoiceSort, Forecast, Moment, Phase
 from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
+from tacit.gate.checks import worst
 from tacit.gate.content_checks import examine_version
 from tacit.gate.findings import GateReason
 from tacit.gate.review_rules import has_reason, reasons_against_prefill, rests_on_agent_alone
@@ -388,8 +389,7 @@ def may_be_ordered(stored: StoredVersion) -> bool:
 def _highest_severity(stored: StoredVersion) -> Severity | str:
     """Return the highest severity of today's findings."""
     found = examine_version(stored.version).findings
-    order = list(Severity)
-    return max((finding.severity for finding in found), key=order.index, default="none")
+    return worst(found) or "none"
 
 
 def _answers(choice: Choice, question: str) -> bool:

@@ -15,7 +15,7 @@ import click
 from rich.markup import escape
 from rich.text import Text
 
-from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import RECALLABLE, CodedReason
 from tacit.domain.sandbox import Sandbox
@@ -177,7 +177,7 @@ def check_skill(
     faults = tuple(_fault(problem) for problem in skill.problems)
     detonation = detonate(skill.content.files, sandbox) if sandbox else None
     findings = (*faults, *checks.run_checks(skill.content, checks=asked), *(detonation.findings if detonation else ()))
-    return Checked(skill, tuple(sorted(findings, key=lambda finding: -SEVERITY_RANK[finding.severity])), detonation)
+    return Checked(skill, tuple(sorted(findings, key=lambda finding: -finding.severity.rank)), detonation)
 
 
 def _sandbox() -> Sandbox:

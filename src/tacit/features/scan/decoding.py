@@ -283,12 +283,13 @@ def all_segments(content: SkillContent) -> tuple[TextSegment, ...]:
 def hidden_segments(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return the texts that a content hides by encoding them or by building them in Python."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
-    if _last is None or _last[0] is not content:
+    last = _last  # read once: another thread may replace it at any time
+    if last is None or last[0] is not content:
         own = text_segments(content)
         views = (each for segment in own if not _is_block(segment) for each in decoded(segment))
         built = _built([segment for segment in own if segment.language == "python"])
-        _last = (content, (*views, *built))
-    return _last[1]
+        last = _last = (content, (*views, *built))
+    return last[1]
 
 
 def _built(scripts: list[TextSegment]) -> Iterator[TextSegment]:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from tacit.config.extensions import load_entry_points
-from tacit.domain.candidate import SEVERITY_RANK, Finding, Severity
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 
-__all__ = ["built_in", "every_check", "identities", "optional_check", "run_checks", "worst"]
+__all__ = ["built_in", "every_check", "identities", "most_severe", "optional_check", "run_checks", "worst"]
 
 _GROUP = "tacit.checks"
 _OPTIONAL = "tacit.checks.optional"
@@ -63,12 +63,12 @@ def run_checks(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = 
     findings: list[Finding] = []
     for check in every_check() if checks is None else checks:
         findings += _run(check, content)
-    return tuple(sorted(dict.fromkeys(_without_repeats(findings)), key=_sort_key))
+    return most_severe(findings)
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:
     """Return the highest severity among findings."""
-    return max((finding.severity for finding in findings), key=SEVERITY_RANK.__getitem__, default=None)
+    return max((finding.severity for finding in findings), key=lambda each: each.rank, default=None)
 
 
 def _run(check: SafetyCheck, content: SkillContent) -> list[Finding]:
@@ -89,16 +89,13 @@ def _run(check: SafetyCheck, content: SkillContent) -> list[Finding]:
         ) from error
 
 
-def _without_repeats(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Keep one finding per rule, field and line: a code block is also part of its body."""
+def most_severe(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Keep one finding per rule, field and line, and sort by severity: a code block is also part of its body."""
     kept: dict[tuple[str, str, int], Finding] = {}
-    for finding in findings:
-        key = (finding.rule, finding.field, finding.line)
-        known = kept.get(key)
-        if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
-            kept[key] = finding
-    return kept.values()
+    for finding in sorted(findings, key=lambda each: -each.severity.rank):
+        kept.setdefault(finding.place, finding)
+    return tuple(sorted(kept.values(), key=_sort_key))
 
 
 def _sort_key(finding: Finding) -> tuple[int, str, int, int, str]:
-    return (-SEVERITY_RANK[finding.severity], finding.field, finding.line, finding.start, finding.rule)
+    return (-finding.severity.rank, finding.field, finding.line, finding.start, finding.rule)

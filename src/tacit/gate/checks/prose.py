@@ -510,7 +510,7 @@ class ContextualCheck:
     """Instructions that do not fit their skill."""
 
     name = "contextual"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """Yield the sentences that a reviewer must read one by one."""
@@ -545,15 +545,17 @@ def _off_topic_findings(
         meaning = meaning_of(sentence.text)
         is_risky = False
         for rule, span in broken_rules(_CONTEXTUAL_RULES, meaning):
-            if rule.id == "alien_host":
-                if _host_is_on_topic(meaning, topic) or is_well_known(sentence.text):
-                    continue
-            elif _is_on_topic(
-                meaning.text[slice(*span)], topic, line_counts=line_counts if segment.field == "body" else None
-            ):
-                continue
-            is_risky = True
             severity = Severity.LOW if is_weak else _WEIGHT.get(sentence.kind, rule.severity)
+            # The author writes the name, the description and the body, so the topic excuses nothing grave.
+            if not severity.at_least(Severity.HIGH):
+                if rule.id == "alien_host":
+                    if _host_is_on_topic(meaning, topic) or is_well_known(sentence.text):
+                        continue
+                elif _is_on_topic(
+                    meaning.text[slice(*span)], topic, line_counts=line_counts if segment.field == "body" else None
+                ):
+                    continue
+            is_risky = True
             yield segment.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
             severity = Severity.MEDIUM if is_risky and not is_weak else Severity.LOW

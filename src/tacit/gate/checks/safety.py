@@ -1,17 +1,18 @@
 """Hidden characters, secrets, external text and a language model's words: what must not reach an agent unseen.
 
-`safety` looks at a candidate with its origins; `UnicodeCheck` and `SecretsCheck` at any content. They report; people decide.
+`safety` looks at a candidate or a version with its origins; `UnicodeCheck` and `SecretsCheck` look at any content, also one that
+nobody proposed. They report; people decide.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
-from tacit.domain.skill import SkillContent, fields_without_origin
+from tacit.domain.skill import Provenance, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.trajectory import Origin
 from tacit.gate.checks.text_segments import TextSegment, text_segments
 from tacit.gate.findings import field_name, finding
@@ -23,18 +24,32 @@ _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
 
-def safety(candidate: Candidate) -> Iterator[Finding]:
-    """Yield what a reviewer must see before anything else."""
-    for path, text in _texts(plain(candidate.content), ""):
+SAFETY_IDENTITY = "safety 1"
+"""Name and version of `safety`, as an approval stores those of the checks; the version changes with the rules."""
+
+
+def safety(made: Candidate | SkillVersion) -> Iterator[Finding]:
+    """Yield what a reviewer must see before anything else: hidden text, secrets, external text, a language model's words."""
+    yield from hidden_texts(made.content)
+    yield from source_findings(made.content, made.origins, made.provenance)
+
+
+def hidden_texts(content: SkillContent) -> Iterator[Finding]:
+    """Report characters that hide something, and secrets, in any field."""
+    for path, text in _texts(plain(content), ""):
         yield from hidden_text(text, path)
-    marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
-    marked += fields_without_origin(candidate.content, candidate.origins)
+
+
+def source_findings(content: SkillContent, origins: Mapping[str, Origin], provenance: Provenance) -> Iterator[Finding]:
+    """Report text from outside, and the words of a language model."""
+    marked = [path for path, origin in origins.items() if origin is Origin.EXTERNAL]
+    marked += fields_without_origin(content, origins)
     external = sorted({path.removesuffix(".arguments") for path in marked})  # a step includes its arguments
     if external:
         yield finding("external_text", field=external[0], fields=", ".join(map(field_name, external)))
-    if candidate.provenance.model:
+    if provenance.model:
         # The checks do not understand its words, so no policy accepts them unread.
-        yield finding("model_wording", model=candidate.provenance.model)
+        yield finding("model_wording", model=provenance.model)
 
 
 def hidden_text(text: str, path: str) -> Iterator[Finding]:

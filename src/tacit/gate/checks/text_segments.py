@@ -264,9 +264,10 @@ _last: tuple[SkillContent, tuple[TextSegment, ...]] | None = None
 def text_segments(content: SkillContent) -> tuple[TextSegment, ...]:
     """Return every text of a skill: its fields, its files, and the code blocks in both."""
     global _last  # noqa: PLW0603 - several checks examine the same content in turn
-    if _last is None or _last[0] is not content:
-        _last = (content, tuple(_split(content)))
-    return _last[1]
+    last = _last  # read once: another thread may replace it at any time
+    if last is None or last[0] is not content:
+        last = _last = (content, tuple(_split(content)))
+    return last[1]
 
 
 def _split(content: SkillContent) -> Iterator[TextSegment]:

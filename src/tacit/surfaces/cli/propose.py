@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tacit import render
-from tacit.domain.candidate import SEVERITY_RANK, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
@@ -175,7 +175,7 @@ class _Imported:
     def findings(self) -> list[Finding]:
         """The gate's findings, the most severe first."""
         return sorted(
-            self.verdict.findings if self.verdict else (), key=lambda finding: -SEVERITY_RANK[finding.severity]
+            self.verdict.findings if self.verdict else (), key=lambda finding: -finding.severity.rank
         )
 
 

@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 from rich.panel import Panel
 
-from tacit.domain.candidate import Finding, Severity
+from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
@@ -176,9 +176,8 @@ def findings_of(ctx: CommandContext, stored: StoredVersion, examination: Examina
         if finding.rule not in now | _ONLY_THEN and not finding.line
     }
     contradictions = ctx.memory.library.contradictions(stored.version.id)
-    order = list(Severity)
     found = (*examination.findings, *then.values(), *contradictions)
-    return sorted(found, key=lambda finding: -order.index(finding.severity))
+    return sorted(found, key=lambda finding: -finding.severity.rank)
 
 
 def finding_lines(findings: Sequence[Finding], content: SkillContent, *, width: int) -> Iterator[str]:

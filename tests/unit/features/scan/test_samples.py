@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.candidate import SEVERITY_RANK, Severity
+from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.gate.checks import run_checks, worst
 from tests.unit.features.scan.samples import BAD, GOOD
@@ -25,12 +25,12 @@ def skill(files: dict[str, str]) -> SkillContent:
 def test_attack_weighs_high(name: str) -> None:
     found = worst(run_checks(skill(BAD[name])))
     assert found is not None
-    assert SEVERITY_RANK[found] >= SEVERITY_RANK[Severity.HIGH]
+    assert found.at_least(Severity.HIGH)
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_honest_lookalike_weighs_little(name: str) -> None:
-    heavy = [f for f in run_checks(skill(GOOD[name])) if SEVERITY_RANK[f.severity] >= SEVERITY_RANK[Severity.MEDIUM]]
+    heavy = [f for f in run_checks(skill(GOOD[name])) if f.severity.at_least(Severity.MEDIUM)]
     assert not heavy
 
 
