@@ -15,20 +15,23 @@ import pytest
 
 import tacit
 from tacit.api import Tacit
-from tacit.config.settings import Config, Policy, Strictness
+from tacit.config.settings import Config, LearnSettings, Policy, Strictness
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.store import open_store
+from tacit.surfaces.hook.events import LINES_HEADING
 from tests.e2e.conftest import Ran, Terminal
 from tests.unit.surfaces.hook_events import (
     SESSION,
     THREAD,
     claude,
+    claude_before,
     claude_failure,
     claude_shell,
     codex,
+    codex_before,
     codex_shell,
 )
-from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, fill
+from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, WARNING, fill
 
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 WAIT_S = 60.0
@@ -166,7 +169,9 @@ def test_a_named_store_is_used_and_made_anywhere(terminal, transcripts, tmp_path
 def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, transcripts, tmp_path, variable, names):
     evil = tmp_path / "evil"
     evil.mkdir()
-    (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\nindependent_successes = 1\n')
+    (evil / "tacit.toml").write_text(
+        '[policy]\nstrictness = "open"\nindependent_successes = 1\n[learn]\nprocedure_runs = 1\n'
+    )
     transcript = a_terse_transcript(transcripts, tmp_path)
     assert goes_on_trial(transcript, tmp_path)
     sender = Terminal(project=terminal.project, home=terminal.home, variables={variable: str(evil / names)})
@@ -194,11 +199,27 @@ def a_terse_transcript(transcripts: Path, folder: Path) -> Path:
 
 def goes_on_trial(transcript: Path, folder: Path) -> bool:
     """Whether this transcript gives a skill that the most open policy puts on trial by itself."""
-    config = Config(policy=Policy(strictness=Strictness.OPEN, independent_successes=1))
+    policy = Policy(strictness=Strictness.OPEN, independent_successes=1)
+    config = Config(policy=policy, learn=LearnSettings(procedure_runs=1))
     with Tacit(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
         loop.capture(tacit.read(transcript))
         loop.learn()
         return loop.skills(statuses=RECALLABLE) != []
+
+
+@pytest.mark.parametrize("before", [claude_before, codex_before])
+def test_a_call_is_warned_of_once_and_the_fixed_call_and_other_calls_are_not(terminal, store, before):
+    ids = fill(store, WARNING)
+    others = ("uv run pytest -q", "ls -l", "git commit -m 'no tests'")
+    assert [send(terminal, before(command)).out for command in others] == [""] * 3
+    said = send(terminal, before("cd web && pytest -q 2>&1 | tail -5"))
+    assert said.json["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
+    assert context(said) == f"{LINES_HEADING}\n- {WARNING.description}"
+    assert send(terminal, before("pytest -q")).out == ""
+    (journal,) = (store.parent / "sessions").glob("*.jsonl")
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [line.get("shown", []) for line in lines] == [[], [ids[WARNING.name]], []], "other calls leave no line"
+    assert log_of(terminal) == ""
 
 
 def test_two_hooks_that_start_at_once_say_it_once(terminal, store):
@@ -261,6 +282,7 @@ main()
 
 
 def modules_for(terminal: Terminal, event: dict[str, Any], client: str) -> set[str]:
+    (terminal.home / ".tacit" / "tacit.toml").unlink()  # settings take time to read, and most people have none
     done = subprocess.run(
         [sys.executable, "-c", TELL_MODULES, client],
         cwd=terminal.project,
@@ -284,10 +306,15 @@ def modules_for(terminal: Terminal, event: dict[str, Any], client: str) -> set[s
         (claude("UserPromptSubmit", prompt=TASK), "claude-code", True),
         (codex("UserPromptSubmit", prompt=TASK), "codex", True),
         (claude("SessionStart", source="startup"), "claude-code", True),
+        (claude_before("ls"), "claude-code", False),
+        (codex_before("ls"), "codex", False),
+        (claude_before("pytest"), "claude-code", True),
+        (codex_before("pytest"), "codex", True),
     ],
-    ids=["call", "codex-call", "failure", "codex-failure", "prompt", "codex-prompt", "start"],
+    ids="call codex-call failure codex-failure prompt codex-prompt start other codex-other before codex-before".split(),
 )
 def test_a_hook_loads_nothing_that_is_slow_to_load(terminal, store, event, client, reads_store):
+    fill(store, WARNING)
     loaded = modules_for(terminal, event, client)
     assert not HEAVY & loaded
     assert ("apsw" in loaded) is reads_store

@@ -8,8 +8,8 @@ preparation (`cd`, `export`) are left out. Wrappers that nobody listed are found
 from __future__ import annotations
 
 import re
+from collections import namedtuple  # `typing` takes a hook too long to load
 from functools import lru_cache
-from typing import NamedTuple
 
 from tacit.text.programs import (
     DATA_PROGRAMS,
@@ -36,8 +36,10 @@ _MODES = frozenset(
 _PLACE = re.compile(r"[/\\]|^\.{1,2}$|\.\w{1,5}$|^\$")
 
 
-class CommandForm(NamedTuple):
+class CommandForm(namedtuple("CommandForm", "text goal options settings targets directory tokens typed command")):
     """One command of a shell line in normal form."""
+
+    __slots__ = ()
 
     text: str
     """Wrapper, program and subcommand: `uv run pytest`, `npm run lint`, `scripts/release.sh`."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import namedtuple  # `typing` takes a hook too long to load
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from tacit.text.programs import (
     CHECK_GOALS,
@@ -31,6 +31,10 @@ from tacit.text.programs import (
 )
 from tacit.text.working_directory import WorkingDirectory, folders_named, inside
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MAX_TEXT = 20_000  # longer scripts are data, not typed commands
 
 
@@ -39,28 +43,36 @@ BARE = "="
 """Stands for the program where a command only sets variables."""
 
 
-class Command(NamedTuple):
+class Command(
+    namedtuple(
+        "Command",
+        "program typed runner subcommand flags operands words assignments outputs directory connector text",
+        defaults=("", "", "", (), (), (), (), (), "", "", ""),
+    )
+):
     """One simple command of a line, without wrappers and redirections."""
+
+    __slots__ = ()
 
     program: str
     """Base name of what runs: `pytest` for `.venv/bin/pytest`, `manage.py` for `python3 manage.py`."""
-    typed: str = ""
+    typed: str
     """The program as it was typed."""
-    runner: str = ""
+    runner: str
     """Interpreter or launcher before it, as typed: `python3 -m`, `uv run`."""
-    subcommand: str = ""
-    flags: tuple[str, ...] = ()
-    operands: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    subcommand: str
+    flags: tuple[str, ...]
+    operands: tuple[str, ...]
+    words: tuple[str, ...]
     """The program and everything after it, in order."""
-    assignments: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    assignments: tuple[str, ...]
+    outputs: tuple[str, ...]
     """Files that its output is written to, without `/dev/null` and descriptors."""
-    directory: str = ""
+    directory: str
     """Where it runs, if the line shows it: an earlier `cd`, then its own `-C` or `--prefix`."""
-    connector: str = ""
+    connector: str
     """What joins it to the next command: `&&`, `||`, `;`, `|`, `&` or nothing."""
-    text: str = ""
+    text: str
 
     @property
     def label(self) -> str:

@@ -154,7 +154,7 @@ def test_settings_that_claude_code_ignores_are_told(places: ClientFolders) -> No
     assert not is_connected([file])
     assert [each.state for each in check_files([file])] == ["note"]
     document: dict[str, dict[str, list[Any]]] = {"hooks": {}, "permissions": {}}
-    for entry in file.piece.entries:  # type: ignore[attr-defined]
+    for entry in file.piece.entries:  # type: ignore[union-attr]
         document[entry.at[0]].setdefault(entry.at[1], []).append(entry.value)
     file.path.write_text(json.dumps(document))
     assert is_connected([file])

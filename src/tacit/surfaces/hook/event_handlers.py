@@ -446,7 +446,7 @@ def _before_call(response: EventResponse) -> None:
     from tacit.text.command_forms import command_forms
 
     told, scope = {*response.past.shown, *response.past.announced}, response.context.scope
-    rows: list[tuple[SkillRow, CommandForm, Sequence[CommandForm]]] = []
+    rows: list[tuple[SkillRow, CommandForm, tuple[CommandForm, ...]]] = []
     for call in response.event.calls:
         forms = command_forms(call.argument("command") or call.argument("cmd"))
         for form in forms:
