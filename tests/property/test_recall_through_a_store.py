@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.api import Tacit
@@ -116,25 +115,6 @@ STATES = st.fixed_dictionaries(
         "files": st.lists(said(1, 1), max_size=2),
     },
 )
-
-
-def turned(before: Selection, after: Selection) -> list[tuple[str, str]]:
-    """Pairs whose order is another one afterwards, though nobody had called them a tie."""
-    now = {item.version_id: place for place, item in enumerate(after.items)}
-    kept = [item for item in before.items if item.version_id in now]
-    return [
-        (one.name, two.name)
-        for one, two in combinations(kept, 2)
-        if now[one.version_id] > now[two.version_id] and two.name not in one.tied_with
-    ]
-
-
-@given(libraries(scope=HERE, status=Status.TRIAL), contents(), ASKED, STATES, st.booleans())
-def test_one_more_skill_never_turns_two_others_that_were_not_reported_as_tied(held, more, text, state, by_meaning):
-    assume(more.name not in {each.content.name for each in held})
-    before = ask(library(held), text, state=state, by_meaning=by_meaning)
-    after = ask(library([*held, Held(more)]), text, state=state, by_meaning=by_meaning)
-    assert turned(before, after) == []
 
 
 @given(libraries(), ASKED, STATES, st.booleans())

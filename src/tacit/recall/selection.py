@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
@@ -29,9 +28,8 @@ from tacit.recall.ranking import (
     sort_rows,
     why_nothing,
 )
-from tacit.recall.signals import SHARE_OF_BEST_MIN, UNMATCHED_TERM_NATS, WEIGHTS, QueryTerms, best_of, slope, sort_key
-from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, skill_terms, violated_precondition
-from tacit.store.lexical_search import VERSION_WEIGHTS, occurrences, rarity, version_words
+from tacit.recall.signals import SHARE_OF_BEST_MIN, best_of, sort_key
+from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, Weigher, violated_precondition
 from tacit.text.similarity import jaccard
 from tacit.text.words import term_set
 
@@ -40,8 +38,8 @@ Render = Callable[[Item, int], str]
 
 MAX_NEAR_MISSES = 3
 """How many near misses an abstention names."""
-TIE_NATS = 0.5
-"""Two skills are tied if fewer nats separate them: differences in age and scope alone amount to about as much."""
+TIE_MARGIN = 0.5
+"""Two skills are tied if their match scores differ by no more: differences in age and scope alone amount to about as much."""
 MIN_COMPARED = 5
 """At least so many of the first are compared with all that come after them to find ties; the rest is rarely shown."""
 MAX_NAMED_SCOPES = 3
@@ -73,7 +71,7 @@ def select(
     relevant, parts = replace_parts([row for row in ranked if row.relevant], fitting, planned=planned)
     cited, unquoted = _cited(eligible, known, best)
     budget = TokenBudget(query.budget_tokens)
-    _mark_ties(query, relevant, by_id, weigher.asked, known)
+    _mark_ties(query, relevant, planned)
     given, over = cut([*relevant, *cited], query.k, budget, write, repeats=_repeats)
     standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
     unweighed = _unweighed(known, budget)
@@ -211,34 +209,18 @@ def _once(left: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
     return tuple({each.version_id: each for each in reversed(list(left))}.values())[::-1]
 
 
-def _mark_ties(
-    query: Query, relevant: Sequence[Row], hits: Mapping[str, Hit], asked: QueryTerms, known: RecallContext
-) -> None:
-    """Give each row the names of those that nothing known separates it from.
+def _mark_ties(query: Query, relevant: Sequence[Row], planned: Collection[str]) -> None:
+    """Give each row the names of those that it leads or follows by too little to matter.
 
-    What a plan puts in order, and what answers this very error, keeps its place whatever the words weigh.
+    What a plan puts in order, and what answers this very error, keeps its place.
     """
-    shifts = rarity_shifts(asked.terms, known.rarity.frequency, known.rarity.corpus_size)
-    planned = {chosen.version_id for chosen in known.plan.chosen}
-    ordered = [row for row in relevant if row.version_id not in planned]
-
-    @cache
-    def word_match(version_id: str) -> MatchBounds:
-        content = hits[version_id].stored.version.content
-        words = hits[version_id].words or version_words(content)
-        return MatchBounds(words, skill_terms(content, words).requests(), asked=asked, shifts=shifts)
-
+    ordered = [(sort_key(row.signals, ""), row) for row in relevant if row.version_id not in planned]
     tied: dict[str, list[str]] = {}
-    keys = {row.version_id: sort_key(row.signals, "") for row in ordered}
-    for one, two in (
-        (one, two) for at, one in enumerate(ordered[: max(query.k, MIN_COMPARED)]) for two in ordered[at + 1 :]
-    ):
-        ahead = keys[two.version_id][1] - keys[one.version_id][1]
-        if keys[one.version_id][0] != keys[two.version_id][0]:
-            continue
-        if ahead <= TIE_NATS or ahead <= max_shift(word_match(one.version_id), word_match(two.version_id), shifts):
-            tied.setdefault(one.version_id, []).append(two.name)
-            tied.setdefault(two.version_id, []).append(one.name)
+    for position, ((answers, score, _), one) in enumerate(ordered[: max(query.k, MIN_COMPARED)]):
+        for (other_answers, other_score, _), two in ordered[position + 1 :]:
+            if answers == other_answers and other_score - score <= TIE_MARGIN:
+                tied.setdefault(one.version_id, []).append(two.name)
+                tied.setdefault(two.version_id, []).append(one.name)
     for row in relevant:
         row.source = dataclasses.replace(row.source, tied_with=tuple(tied.get(row.version_id, ())))
 
@@ -433,97 +415,3 @@ def _shows_steps(row: Row) -> bool:
     item: Item = row.source
     text = " ".join(row.text.split())
     return all(" ".join(step.text.split()) in text for step in item.steps)
-
-
-# --- ties -----------------------------------------------------------------------------------------------------------
-# Two skills are tied where one more skill in the library could reverse their order. A word weighs by its rarity, and rarity
-# is counted in the library itself, so every stored skill moves the weights a little. Example: 2 of 12 skills contain
-# "rotate", which is then worth 5.99 nats. If a 13th skill contained it too, it would be worth 5.66. For a task with "rotate"
-# in it, skill A contains the word, skill B does not, and A leads by 0.2 nats. That one skill could cost A up to 0.34 nats and
-# B nothing, so the order of A and B is chance: they are tied. A lead of 1 nat would be safe.
-
-_ROUNDING = 1e-9
-
-
-def rarity_shifts(asked: Iterable[str], frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """Return by how many nats each term's weight changes at most if one more skill is stored, with the term or without it."""
-    found = ((term, frequency.get(term, 0)) for term in asked)
-    return {
-        term: max(abs(rarity(count, total, term=term) - rarity(count + more, total + 1, term=term)) for more in (0, 1))
-        for term, count in found
-    }
-
-
-class MatchBounds:
-    """The part of a skill's match score that depends on the rarity of words, and how far one more skill could move it.
-
-    `words` are the skill's terms by field, `examples` those of its example queries.
-    """
-
-    __slots__ = (
-        "_asked",
-        "_shifts",
-        "example_drop",
-        "example_rise",
-        "examples",
-        "slope_range",
-        "term_weights",
-    )
-
-    def __init__(
-        self,
-        words: Sequence[Sequence[str]],
-        examples: Iterable[Iterable[str]],
-        *,
-        asked: QueryTerms,
-        shifts: Mapping[str, float],
-    ) -> None:
-        self._asked, self._shifts = asked, shifts
-        self.term_weights = occurrences(words, shifts, weights=VERSION_WEIGHTS)
-        plain = [(term, share) for term, share in self.term_weights.items() if term not in asked.names]
-        nats = math.fsum(asked.worth[term] * share for term, share in plain)
-        plain_move = math.fsum(shifts[term] * share for term, share in plain)
-        self.slope_range = slope(max(0.0, nats - plain_move), asked.chance), slope(nats + plain_move, asked.chance)
-        """The least and the most that one more nat by words adds to the match score here."""
-        self.examples = frozenset(frozenset(example) for example in examples)
-        alike = [self._example_range(example) for example in self.examples] or [(0.0, 0.0, 0.0)]
-        least, now, most = (max(each) for each in zip(*alike, strict=True))
-        self.example_drop: float = WEIGHTS["example"] * (now - least)
-        self.example_rise: float = WEIGHTS["example"] * (most - now)
-        """In nats, how much less or more its example queries could count."""
-
-    def is_name(self, term: str) -> bool:
-        """Return whether a term is an identifier, which counts fully whatever else is found."""
-        return term in self._asked.names
-
-    def _example_range(self, example: frozenset[str]) -> tuple[float, float, float]:
-        """Return how similar an example and the query are: at least, now, and at most."""
-        both, rest = example & self._asked.terms, self._asked.terms - example
-        unasked = UNMATCHED_TERM_NATS * len(example - both)
-        here, elsewhere = (math.fsum(self._asked.worth[term] for term in some) for some in (both, rest))
-        here_move, elsewhere_move = (math.fsum(self._shifts[term] for term in some) for some in (both, rest))
-
-        def ratio(shared: float, other: float) -> float:
-            return shared / (shared + max(0.0, other) + unasked) if shared > 0 else 0.0
-
-        return (
-            ratio(here - here_move, elsewhere + elsewhere_move),
-            ratio(here, elsewhere),
-            ratio(here + here_move, elsewhere - elsewhere_move),
-        )
-
-
-def max_shift(one: MatchBounds, two: MatchBounds, shifts: Mapping[str, float]) -> float:
-    """Return by how many nats one more skill could move two skills against each other, at most."""
-    by_words = math.fsum(
-        shifts[term] * max(_against(one, two, term), _against(two, one, term))
-        for term in one.term_weights.keys() | two.term_weights.keys()
-    )
-    if one.examples == two.examples:
-        return by_words + _ROUNDING
-    return by_words + max(one.example_rise + two.example_drop, one.example_drop + two.example_rise) + _ROUNDING
-
-
-def _against(one: MatchBounds, two: MatchBounds, term: str) -> float:
-    most, least = (1.0, 1.0) if one.is_name(term) else (one.slope_range[1], two.slope_range[0])
-    return most * one.term_weights.get(term, 0.0) - least * two.term_weights.get(term, 0.0)

@@ -319,11 +319,6 @@ def beyond_chance(words: float, by_chance: float) -> float:
     return words * words / (words + by_chance)
 
 
-def slope(words: float, by_chance: float) -> float:
-    """Return how much the match score grows with one more nat by words; at most 1."""
-    return WEIGHTS["words"] * (1.0 - (by_chance / (by_chance + words)) ** 2)
-
-
 def match_score(signals: Mapping[str, float]) -> float:
     """Return the sum of all signals, in nats; a missing signal adds nothing."""
     return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())

@@ -19,7 +19,6 @@ from tacit.recall.signals import (
     contributions,
     match_score,
     relevance_of,
-    slope,
 )
 
 SIGNALS = st.dictionaries(st.sampled_from([*WEIGHTS, "relevance", "cues", "signature"]), st.floats(0, 200))
@@ -63,13 +62,6 @@ def test_a_short_query_finds_more_by_chance_than_a_long_one():
     assert found == sorted(found, reverse=True)
     assert found[0] == found[1] == found[SHORT_QUERY_TERMS] == most
     assert found[-1] == least
-
-
-@given(st.floats(0, 300), st.floats(0.01, 5), st.sampled_from(CHANCE_NATS_RANGE))
-def test_the_slope_is_how_fast_the_evidence_by_words_grows(words, more, by_chance):
-    grown = (beyond_chance(words + more, by_chance) - beyond_chance(words, by_chance)) / more
-    assert slope(words, by_chance) - 1e-6 <= grown <= slope(words + more, by_chance) + 1e-6
-    assert 0 <= slope(words, by_chance) <= 1
 
 
 def test_signals_that_only_decide_whether_it_fits_add_nothing():
