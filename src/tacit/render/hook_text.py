@@ -27,10 +27,11 @@ def hook_text(content: SkillContent) -> str:
         return "\n".join(f"- {line}" for line in lines if line)
     said, advice = plain_line(content.description), plain_line(_advice(content))
     line = said if _holds(said, advice) else f"{said} {advice}"
+    bullet = "•" if content.kind in RULE_KINDS else "-"
     if len(line) <= LINE_CHARACTERS:
-        return f"- {line}"
+        return f"{bullet} {line}"
     more = _DETAILS.format(plain_line(content.name))
-    return f"- {line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
+    return f"{bullet} {line[: LINE_CHARACTERS - len(more)].rsplit(' ', 1)[0].rstrip(',;:')}…{more}"
 
 
 def plain_line(text: str) -> str:
