@@ -169,23 +169,23 @@ def test_a_named_store_is_used_and_made_anywhere(terminal, transcripts, tmp_path
 def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, transcripts, tmp_path, variable, names):
     evil = tmp_path / "evil"
     evil.mkdir()
-    (evil / "tacit.toml").write_text(
-        '[policy]\nstrictness = "open"\nindependent_successes = 1\n[learn]\nprocedure_runs = 1\n'
-    )
-    transcript = a_terse_transcript(transcripts, tmp_path)
-    assert goes_on_trial(transcript, tmp_path)
+    (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\nindependent_successes = 1\n')
+    terse = terse_transcripts(transcripts, tmp_path)
+    assert goes_on_trial(terse, tmp_path)
     sender = Terminal(project=terminal.project, home=terminal.home, variables={variable: str(evil / names)})
-    sender.run("hook", stdin=json.dumps(claude("Stop", cwd=terminal.project, transcript_path=str(transcript))))
+    for path in terse:
+        event = claude("Stop", cwd=terminal.project, session_id=path.stem, transcript_path=str(path))
+        sender.run("hook", stdin=json.dumps(event))
     database = terminal.project / ".tacit" / "tacit.db"
-    wait_for(lambda: settled(database), "the learner")
+    wait_for(lambda: settled(database) and learned(database) == len(terse), "the learner")
     with Tacit(open_store(database)) as loop:
         assert loop.skills(statuses=[Status.CANDIDATE]) != []
         assert loop.skills(statuses=RECALLABLE) == []
 
 
-def a_terse_transcript(transcripts: Path, folder: Path) -> Path:
-    """A session whose tools say nothing that could have come from outside, but that the tests passed."""
-    target, lines = folder / f"{SESSION}.jsonl", []
+def terse_transcripts(transcripts: Path, folder: Path) -> list[Path]:
+    """Like sessions whose tools say nothing that could have come from outside, but that the tests passed."""
+    lines = []
     for line in sorted(transcripts.glob("*.jsonl"))[2].read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         parts = row.get("message", {}).get("content")
@@ -193,16 +193,19 @@ def a_terse_transcript(transcripts: Path, folder: Path) -> Path:
             row["message"]["content"] = [part | {"content": "ok"} for part in parts]
             row.pop("toolUseResult", None)
         lines.append(json.dumps(row))
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return target
+    own = json.loads(lines[0])["sessionId"]
+    made = [folder / f"{SESSION[:-1]}{number}.jsonl" for number in range(LearnSettings().procedure_runs)]
+    for path in made:
+        path.write_text("\n".join(lines).replace(own, path.stem) + "\n", encoding="utf-8")
+    return made
 
 
-def goes_on_trial(transcript: Path, folder: Path) -> bool:
-    """Whether this transcript gives a skill that the most open policy puts on trial by itself."""
-    policy = Policy(strictness=Strictness.OPEN, independent_successes=1)
-    config = Config(policy=policy, learn=LearnSettings(procedure_runs=1))
-    with Tacit(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
-        loop.capture(tacit.read(transcript))
+def goes_on_trial(transcripts: list[Path], folder: Path) -> bool:
+    """Whether these transcripts give a skill that the most open policy puts on trial by itself."""
+    config = Config(policy=Policy(strictness=Strictness.OPEN, independent_successes=1))
+    with Tacit(open_store(folder / "trial.db"), config=config) as loop:
+        for path in transcripts:
+            loop.capture(tacit.read(path))
         loop.learn()
         return loop.skills(statuses=RECALLABLE) != []
 

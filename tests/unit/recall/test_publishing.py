@@ -18,7 +18,7 @@ from tacit.domain.trajectory import Origin
 from tacit.providers.embedding.embedder_choice import HashedEmbedder
 from tacit.recall import publishing
 from tacit.recall.call_warnings import FILE, CallWarnings
-from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, passages
+from tacit.recall.publishing import BATCH_SIZE, BODY_CHARACTERS, BRIEF_TOKENS, MAX_VECTORS, embedding_texts
 from tacit.render.hook_text import LINE_CHARACTERS
 from tacit.store import Store, open_store
 from tests.unit.store.samples import at, content, put_version, step_to
@@ -242,7 +242,7 @@ def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -
     made = content(
         "rotate_signing-keys", description="Rotate them", body="b" * 900, example_queries=("one", "two", "one")
     )
-    assert passages(made) == [
+    assert embedding_texts(made) == [
         ["rotate signing keys: Rotate them", f"rotate signing keys: Rotate them {'b' * BODY_CHARACTERS}"],
         ["one"],
         ["two"],
@@ -252,14 +252,14 @@ def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -
 def test_without_a_body_the_steps_are_told_and_without_steps_nothing() -> None:
     steps = (SkillStep(text="Stop it."), SkillStep(text="Start it."))
     assert (
-        passages(content("restart", description="Restart", steps=steps))[0][1] == "restart: Restart Stop it. Start it."
+        embedding_texts(content("restart", description="Restart", steps=steps))[0][1] == "restart: Restart Stop it. Start it."
     )
-    assert passages(content("restart", description="Restart", steps=())) == [["restart: Restart"]]
+    assert embedding_texts(content("restart", description="Restart", steps=())) == [["restart: Restart"]]
 
 
 def test_there_are_only_so_many_vectors_for_one_skill(store: Store) -> None:
     made = content("x", example_queries=tuple(f"example {number}" for number in range(30)))
-    assert len(passages(made)) == MAX_VECTORS
+    assert len(embedding_texts(made)) == MAX_VECTORS
     put_version(store, "many", example_queries=made.example_queries)
     assert publishing.publish(store, HashedEmbedder()) == 1
     assert list(store.verify()) == []
@@ -269,7 +269,7 @@ def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
     embedder = HashedEmbedder()
     stored = put_version(store, "rotate-keys", description="Rotate keys", body="Stop the signer first.", steps=())
     publishing.publish(store, embedder)
-    ((short, long),) = passages(stored.version.content)
+    ((short, long),) = embedding_texts(stored.version.content)
     vectors = [array("f", each) for each in embedder.embed([short, long])]
     cosine = sum(a * b for a, b in zip(*vectors, strict=True))
     expected = ((1 + cosine) / 2) ** 0.5
@@ -294,7 +294,7 @@ def test_lessons_and_rules_are_published_as_one_short_line(store: Store, kind: K
     stored = put_version(store, kind=kind, body=LONG, steps=())
     publishing.publish(store)
     found = store.renderings.get([stored.version.id])[stored.version.id]
-    assert found.text.startswith("- ")
+    assert found.text.startswith(("- ", "• "))
     assert len(found.text) <= LINE_CHARACTERS + 3
     assert not {"\n", "<"} & set(found.text)
     assert found.brief == ""

@@ -52,7 +52,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_session_starts_with_the_norms_as_lines_and_nothing_else(project, client):
-    assert project.send(client("SessionStart", source="startup")) == f"{LINES_HEADING}\n- {NORM.description}"
+    assert project.send(client("SessionStart", source="startup")) == f"{LINES_HEADING}\n• {NORM.description}"
     (line,) = project.lines
     assert (line["moment"], line["source"], line["shown"]) == ("start", "startup", [project.ids["use-pnpm"]])
     assert "indexed" not in line
