@@ -25,6 +25,9 @@ MAX_MOVES = 60
 MAX_READINGS = 60
 MAX_FACTS = 160
 _MAX_ARGUMENTS = 2_000
+"""Characters of the task, calls of each sort, facts of one answer, and characters of one call's arguments that an outline
+keeps. They bound its size: all outlines are held at once.
+"""
 
 
 def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:

@@ -36,6 +36,7 @@ _PROSE = frozenset(
     {"name", "description", "category", "tags", "example_queries", "body", "cues", "after", "sub_skills"}
 )
 _MOST_SPANS = 3
+"""Spans that are added to a field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +152,12 @@ def _instructions_before(grounding: Mapping[str, Sequence[Span]], attempts: Sequ
     ]
 
 
-MAX_HELD_AGAINST = 40
+MAX_ATTEMPTS = 40
 """Attempts behind one candidate that are compared; those that its fields name come first."""
 MAX_BEFORE = 12
 """Earlier attempts of the same session that are compared."""
-MAX_ACCOUNTS = 64
+MAX_CACHED = 64
+"""Attempts whose texts are kept in memory."""
 
 
 class OriginLimiter:
@@ -170,7 +172,7 @@ class OriginLimiter:
         """Limit the origins of a candidate by its own attempts."""
         provenance = candidate.provenance
         grounds = (span.trajectory_id for spans in provenance.grounding.values() for span in spans)
-        behind = list(dict.fromkeys((*grounds, *provenance.trajectory_ids)))[:MAX_HELD_AGAINST]
+        behind = list(dict.fromkeys((*grounds, *provenance.trajectory_ids)))[:MAX_ATTEMPTS]
         attempts = [self._texts(trajectory_id) for trajectory_id in behind]
         return limit_origins(candidate, [attempt for attempt in attempts if attempt is not None])
 
@@ -184,7 +186,7 @@ class OriginLimiter:
     def _texts(self, trajectory_id: str) -> AttemptTexts | None:
         """Return the texts of one attempt; nothing where it was purged."""
         if trajectory_id not in self._texts_by_id:
-            if len(self._texts_by_id) >= MAX_ACCOUNTS:
+            if len(self._texts_by_id) >= MAX_CACHED:
                 self._texts_by_id.pop(next(iter(self._texts_by_id)))
             whole = self._load([trajectory_id])
             made = attempt_texts(whole[0], earlier=self._load(self._before(whole[0]))) if whole else None

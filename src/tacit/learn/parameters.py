@@ -20,8 +20,8 @@ from tacit.learn.values import (
     Timeline,
     ValueSighting,
     any_spelling,
+    is_run_specific,
     quoted,
-    run_specific,
     type_of,
     whole_word,
 )
@@ -315,7 +315,7 @@ class _Finder:
         if answer.strip().strip('"') == text:
             return True
         same_key = re.search(rf'"{re.escape(_singular(key))}s?"\s*:\s*\[?\s*"?{re.escape(text)}\b', answer)
-        return bool(same_key) or (isinstance(leaf, str) and len(text) >= 4 and run_specific(text))
+        return bool(same_key) or (isinstance(leaf, str) and len(text) >= 4 and is_run_specific(text))
 
     def _add(
         self,

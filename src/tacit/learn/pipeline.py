@@ -281,7 +281,7 @@ class LearningPass:
             return self._wording.word(mined, known)
         versions = [known.get(each.content.name) for each in mined]
         return [
-            language.kept_wording(each, version) if version else each
+            language.keep_wording(each, version) if version else each
             for each, version in zip(mined, versions, strict=True)
         ]
 

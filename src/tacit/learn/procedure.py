@@ -15,7 +15,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.learn.parameters import Generalisation, generalise
-from tacit.learn.values import FieldOrigins, Timeline, action_spans, particular, run_specific
+from tacit.learn.values import FieldOrigins, Timeline, action_spans, is_run_specific, particular
 from tacit.learn.wording import (
     MAX_DESCRIPTION,
     category_of,
@@ -121,7 +121,7 @@ class _Used:
             place = self._timeline.first_seen(value, before=action.index)
             if place is not None and place.part == "observation":
                 self._any.add(place.step)
-                if run_specific(value):
+                if is_run_specific(value):
                     self._specific.add(place.step)
 
 

@@ -59,7 +59,7 @@ def particular(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def run_specific(value: str) -> bool:
+def is_run_specific(value: str) -> bool:
     """Whether a value would differ in another run: an id, a hash, a number, a date."""
     digits = sum(character.isdigit() for character in value)
     return digits >= 2 and not re.fullmatch(r"[a-z]+\d{1,3}", value) and not PATH.fullmatch(value)
@@ -90,7 +90,7 @@ def type_of(value: str) -> str:
 
 
 def literals(text: str) -> Iterator[str]:
-    """Return the pieces that matter when copied from outside: every name, longer line or unusual word."""
+    """Yield the pieces that matter when copied from outside: every name, longer line or unusual word."""
     for pattern in (URL, EMAIL, HOST, VARIABLE):
         yield from (match.group() for match in pattern.finditer(text))
     for line in text.splitlines():
@@ -209,7 +209,7 @@ class Timeline:
         found = [
             place
             for origin in Origin
-            if (place := self._first(value, origin, whole=whole)) is not None
+            if (place := self._first_sighting(value, origin, whole=whole)) is not None
             and (before is None or place.step < before or (place.step == before and place.part == "text"))
         ]
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
@@ -225,7 +225,7 @@ class Timeline:
 
     def copied(self, value: str, *, before: int) -> ValueSighting | None:
         """Return the observation that a literal was copied from, unless someone wrote it before."""
-        if self._first(value, Origin.EXTERNAL, whole=False) is None:
+        if self._first_sighting(value, Origin.EXTERNAL, whole=False) is None:
             return None
         place = self.first_seen(value, before=before, whole=False)
         return place if place is not None and place.origin is Origin.EXTERNAL else None
@@ -242,7 +242,7 @@ class Timeline:
         """Return the span of the task."""
         return Span(self.trajectory_id, self.task_step, "text")
 
-    def _first(self, value: str, origin: Origin, *, whole: bool) -> ValueSighting | None:
+    def _first_sighting(self, value: str, origin: Origin, *, whole: bool) -> ValueSighting | None:
         text = self._joined[origin]
         if not value or not text:
             return None
@@ -334,15 +334,15 @@ def action_spans(action: ToolCall, timeline: Timeline, *, arguments: Any, worksp
     """Return the span of the call, and of every observation that a literal in `arguments` was copied from."""
     own = Span(timeline.trajectory_id, action.index, "arguments")
     copied: dict[Span, None] = {}
-    for literal in dict.fromkeys(_literals(action, arguments, workspace=workspace)):
+    for literal in dict.fromkeys(_risky_literals(action, arguments, workspace=workspace)):
         place = timeline.copied(literal, before=action.index)
         if place is not None:
             copied.setdefault(timeline.span(place))
     return (own, *copied)
 
 
-def _literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[str]:
-    """Return what would be dangerous if external text supplied it."""
+def _risky_literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[str]:
+    """Yield what would be dangerous if external text supplied it."""
     for command in action.commands:
         if len(command.text) >= 8 and " " in command.text:
             yield command.text

@@ -16,6 +16,7 @@ from tacit.text.words import STOP_WORDS, stem, terms
 
 _MAX_INLINE = 160
 _MAX_COMMAND = 400
+"""Characters of a quoted text, and of a command or call, in the sentence of a step."""
 _WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
 _MAX_FILES = 3
 _EDITS = ("old_string", "new_string")
@@ -29,7 +30,7 @@ def step_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
         return _file_text(action, arguments)
     if action.delegates and isinstance(arguments.get("description"), str):
         return f"Let a subagent do this: {shorten(arguments['description'], _MAX_INLINE)}"
-    return f"{sentence_of(action.step.tool)}: {code(call_text(action.step.tool, arguments))}"
+    return f"{tool_title(action.step.tool)}: {code(call_text(action.step.tool, arguments))}"
 
 
 def shown_command(arguments: Mapping[str, Any]) -> str:
@@ -45,11 +46,11 @@ def shown_command(arguments: Mapping[str, Any]) -> str:
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
     """Return a plain tool call as code: `cancel_order(order_id={order_id})`."""
-    inner = ", ".join(f"{key}={_value(value)}" for key, value in arguments.items())
+    inner = ", ".join(f"{key}={_argument_text(value)}" for key, value in arguments.items())
     return shorten(f"{tool}({inner})", _MAX_COMMAND)
 
 
-def sentence_of(tool: str) -> str:
+def tool_title(tool: str) -> str:
     """Return a tool's name as words: `get_order_details` and `getOrderDetails` → `Get order details`."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tool)
     words = plain_name(parted).replace("_", " ").replace("-", " ").strip()
@@ -95,24 +96,24 @@ def _file_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
         verb = {"read": "Read", "grep": "Search for", "glob": "Find files", "webfetch": "Fetch"}.get(
             plain_name(action.step.tool)
         )
-        return f"{verb or sentence_of(action.step.tool)} {target}".strip()
+        return f"{verb or tool_title(action.step.tool)} {target}".strip()
     old, new = (arguments.get(key) for key in _EDITS)
     if isinstance(old, str) and isinstance(new, str) and old:
         if len(old) + len(new) <= _MAX_INLINE and "\n" not in (old + new).strip():
             return f"In {place}, replace {code(old.strip())} with {code(new.strip())}"
         added = _added_line(old, new)
-        return f"In {place}, {added}" if added else f"In {place}, replace {_lines(old)} by {_lines(new)}"
+        return f"In {place}, {added}" if added else f"In {place}, replace {_line_count(old)} by {_line_count(new)}"
     content = arguments.get("content") or arguments.get("file_text")
     if isinstance(content, str):
-        return f"Write {place} ({_lines(content)})"
+        return f"Write {place} ({_line_count(content)})"
     if not place and (files := dict.fromkeys(code(edit.file) for edit in edits_of(arguments))):
         return f"Change {', '.join(list(files)[:_MAX_FILES])}{' and more files' if len(files) > _MAX_FILES else ''}"
     verb = "Write" if plain_name(action.step.tool) in _WHOLE_FILE else "Change"
-    return f"{verb} {place}" if place else sentence_of(action.step.tool)
+    return f"{verb} {place}" if place else tool_title(action.step.tool)
 
 
 def _added_line(old: str, new: str) -> str:
-    """A short line before or after a short unchanged text."""
+    """Return an edit as a short line added before or after a short unchanged text; empty if it is no such edit."""
     before, after = new.removesuffix(old).strip(), new.removeprefix(old).strip()
     stays = old.strip()
     for word, line in (("after", after), ("before", before)):
@@ -121,18 +122,19 @@ def _added_line(old: str, new: str) -> str:
     return ""
 
 
-def _lines(text: str) -> str:
+def _line_count(text: str) -> str:
+    """Return the number of lines in words."""
     count = len(text.strip("\n").split("\n"))
     return "one line" if count == 1 else f"{count} lines"
 
 
-def _value(value: Any) -> str:
+def _argument_text(value: Any) -> str:
     if isinstance(value, str):
         return value if value.startswith("{") and value.endswith("}") else f'"{shorten(value, 80)}"'
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_value(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_argument_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(_argument_text(item) for item in value) + "]"
     return str(value)
 
 
@@ -142,6 +144,7 @@ _NAME_WORDS = 5
 _MAX_TASK = 600
 _MAX_READ = 8_000  # a longer task contains a pasted document
 _FEW_TOOLS = 3
+"""Changing tools that may name a procedure; more make no name."""
 
 _VERBS = frozenset(
     "add adjust allow apply archive automate backup bootstrap bring build bump cancel change check clean clear "
@@ -211,15 +214,15 @@ def title_of(task: str, actions: Sequence[ToolCall], *, parameters: Sequence[str
     if len(calls) * 2 > len(actions) and (not sentence or 0 < len(changing) <= _FEW_TOOLS):
         return _title_of_tools(changing or [calls[-1].step.tool], calls, example=shorten(clean, 300))
     words = _name_words(sentence, clean) if sentence else _content_words(clean)[:_NAME_WORDS]
-    name = slug(words) or slug(_split(actions[0].label)) or "procedure"
+    name = slug(words) or slug(_tool_name_parts(actions[0].label)) or "procedure"
     return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters), from_task=True)
 
 
 def _title_of_tools(tools: Sequence[str], calls: Sequence[ToolCall], *, example: str) -> Title:
-    what = _joined([_words_of(tool) for tool in tools])
-    before = [_words_of(tool) for tool in dict.fromkeys(call.step.tool for call in calls) if tool not in tools]
+    what = _joined([_tool_name_words(tool) for tool in tools])
+    before = [_tool_name_words(tool) for tool in dict.fromkeys(call.step.tool for call in calls) if tool not in tools]
     first = f" First: {', '.join(before[: _FEW_TOOLS * 2])}." if before else ""
-    words = [word for tool in tools[:2] for word in (["and"] if tool != tools[0] else []) + _split(tool)]
+    words = [word for tool in tools[:2] for word in (["and"] if tool != tools[0] else []) + _tool_name_parts(tool)]
     description = f"{what[:1].upper()}{what[1:]}.{first} Use when a request comes down to this."
     return Title(name=slug(words) or "procedure", description=description, from_task=False, example=example)
 
@@ -262,9 +265,12 @@ def category_of(task: str, actions: Sequence[ToolCall]) -> str:
     ]
     if families.count(ToolKind.FUNCTION) * 2 > len(families):
         changing = {
-            word for action in actions if action.effect is Effect.WRITE for word in _split(action.step.tool)[1:]
+            word
+            for action in actions
+            if action.effect is Effect.WRITE
+            for word in _tool_name_parts(action.step.tool)[1:]
         }
-        nouns = [word for action in actions for word in _split(action.step.tool)[1:] if word not in _VAGUE]
+        nouns = [word for action in actions for word in _tool_name_parts(action.step.tool)[1:] if word not in _VAGUE]
         nouns = [word for word in nouns if word in changing] or nouns
         return max(dict.fromkeys(nouns), key=nouns.count, default="tools")
     return "editing" if families.count(ToolKind.FILE) * 2 > len(families) else "shell"
@@ -324,11 +330,11 @@ def _joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def _words_of(tool: str) -> str:
-    return " ".join(_split(tool))
+def _tool_name_words(tool: str) -> str:
+    return " ".join(_tool_name_parts(tool))
 
 
-def _split(tool: str) -> list[str]:
+def _tool_name_parts(tool: str) -> list[str]:
     return [word for word in re.split(r"[^A-Za-z0-9]+", plain_name(tool)) if word]
 
 

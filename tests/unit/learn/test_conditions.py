@@ -72,7 +72,7 @@ def test_the_same_attempts_in_any_order_give_the_same_cases() -> None:
 
 
 def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
-    attempts = []
+    attempts: list[AttemptRecord] = []
     for vent, cold, power in product(("shut", "open"), (True, False), (True, False)):
         task = "It is cold in the flat" if cold else "It is stuffy in the flat"
         needed = {"open_vent"} if vent == "shut" and not cold else set()
@@ -87,7 +87,7 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
 
 
 def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
-    attempts = []
+    attempts: list[AttemptRecord] = []
     for stuffy, power in product((True, False), (True, False)):
         task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
         needed = {"open_vent"} if stuffy else set()
@@ -99,7 +99,7 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
 
 
 def test_two_reasons_for_one_effect_make_two_cases() -> None:
-    attempts = []
+    attempts: list[AttemptRecord] = []
     for filter_state, nozzle, power in product(("clean", "dirty"), ("free", "blocked"), (True, False)):
         house = seen(power=power, read_burner=f"Filter: {filter_state}\nNozzle: {nozzle}")
         needed = house.took | ({"clean_burner"} if filter_state == "dirty" or nozzle == "blocked" else set())
@@ -174,7 +174,7 @@ def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
 
 
 def test_readings_that_others_need_are_preferred_to_a_reading_for_one_alone() -> None:
-    attempts = []
+    attempts: list[AttemptRecord] = []
     for power, valve in product((True, False), (True, False)):
         lamp = f"The power lamp is {'lit' if power else 'dark'}."
         attempts += [seen(power=power, valve=valve, a_lamp=lamp)] * 3
@@ -200,7 +200,7 @@ def test_a_mask_says_the_same_as_asking_each_attempt() -> None:
 def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
 
     wide = {f"field_{number}": (str(number % 7),) for number in range(120)}
-    attempts = []
+    attempts: list[AttemptRecord] = []
     for number in range(400):
         row = {key: (str((int(value[0]) + number) % (3 + int(value[0]))),) for key, value in wide.items()}
         took = frozenset({"fix"} if number % 5 == 0 else ())

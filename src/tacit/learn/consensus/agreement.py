@@ -15,7 +15,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.consensus.decisive_steps import (
-    Decisive,
+    DecisiveStep,
     FailedSource,
     decisive_steps,
     failed_sources,
@@ -54,22 +54,25 @@ from tacit.text.words import stem, term_set
 
 MAX_EXAMPLES = 8
 _MAX_EXAMPLE = 300
+"""Example queries, and characters of each: they help retrieval and fill the skill."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHARED = 0.4
-"""Sentences of two tasks at least this similar count as the same."""
+"""Sentences of two tasks at least this similar count as the same. Larger: fewer sentences stay in the description."""
 _MIN_WORDS = 2
+"""Words of a name; where tasks share fewer, it takes words of the newest title."""
 _MIN_SAME_LETTERS = 8
+"""Letters outside parameters that two requests must share. Smaller: `{name}` would match any task."""
 
 
 def title_of_many(sources: Sequence[DraftSource], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
     """Name what several tasks have in common; of two tasks the newer one names it."""
     tasks = general_tasks(sources, parameters)
     if len(sources) < ENOUGH:
-        return _title_words(tasks[-1], actions, parameters=parameters)
+        return _title_of_task(tasks[-1], actions, parameters=parameters)
     alike = [round(sum(text_similarity(task, other) for other in tasks), 6) for task in tasks]
     centre = max(range(len(tasks)), key=lambda at: (alike[at], -at))
     others = [task for at, task in enumerate(tasks) if at != centre]
-    title = _title_words(_shared_text(tasks[centre], others), actions, parameters=parameters)
+    title = _title_of_task(_shared_text(tasks[centre], others), actions, parameters=parameters)
     if not title.from_task:
         return title
     task_stems = [frozenset(map(stem, re.findall(r"[a-z]+", task.lower()))) for task in tasks]
@@ -124,7 +127,7 @@ def most_common_text(words: Sequence[str]) -> str:
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
 
-def _title_words(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
+def _title_of_task(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
     stated = [parameter.name for parameter in parameters.all if f"{{{parameter.name}}}" in task]
     title = title_of(task, actions, parameters=stated)
     return dataclasses.replace(title, description=title.description[:MAX_DESCRIPTION])
@@ -147,10 +150,11 @@ def _shared_text(task: str, others: Sequence[str]) -> str:
 
 MADE_BY = "tacit.mining/1"
 REQUIRED = 0.6
-"""Share of the attempts from which a step is required."""
+"""Share of the attempts from which a step is required. Larger: more steps are optional."""
 OPTIONAL = 0.25
-"""Share of the attempts, at least two, from which a step is included."""
+"""Share of the attempts, at least two, from which a step is included. Smaller: habits of single attempts stay."""
 _MIN_REQUIRED = 2
+"""Required steps below which attempts have too little in common, and the newest draft is kept."""
 _MAX_PITFALLS = 8
 
 
@@ -373,23 +377,23 @@ class _ProcedureBuilder:
                 if spans and spans[0].step == step.action.index and step.action.effect is not Effect.WRITE:
                     yield step, spans
 
-    def _decisive_notes(self, decisive: Sequence[Decisive], *, failed: int) -> str:
+    def _decisive_notes(self, decisive: Sequence[DecisiveStep], *, failed: int) -> str:
         """Return a section on the steps that all successes share and failed attempts skipped."""
         lines: list[str] = []
         for found in decisive:
-            step = self.steps[self._number(found.column)].step
+            step = self.steps[self._step_number(found.column)].step
             of = "the one that failed did not" if failed == 1 else f"none of the {failed} that failed did"
             lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
             self.field_origins.add_spans("body", [*self._spans(self.columns[found.column]), *found.spans])
         return "\n".join(["## What made the difference", "", *lines]) if lines else ""
 
-    def _number(self, column: int) -> int:
+    def _step_number(self, column: int) -> int:
         return next(at for at, entry in enumerate(self.steps) if column in entry.columns)
 
-    def _pitfalls(self, decisive: Sequence[Decisive], failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
+    def _pitfalls(self, decisive: Sequence[DecisiveStep], failed: Sequence[FailedSource]) -> tuple[Pitfall, ...]:
         found: list[tuple[Pitfall, Sequence[Span]]] = []
         for lacking in decisive:
-            step = self._number(lacking.column)
+            step = self._step_number(lacking.column)
             count = f"{lacking.without} of {len(failed)} failed attempts"
             text = f"Leaving out “{self.steps[step].step.text}”: {count} went on without it."
             pitfall = Pitfall(text=text, kind="missing step", step=step, count=lacking.without)

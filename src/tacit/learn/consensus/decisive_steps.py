@@ -26,8 +26,9 @@ from tacit.learn.wording import code, local, shorten
 from tacit.text.tool_calls import Effect, ToolKind, tool_calls
 
 _SHOWN = 0.6
-"""The least similarity at which a failed attempt's call counts as the step."""
+"""The least similarity at which a failed attempt's call counts as the step. Larger: more steps look skipped."""
 _MIN_HABIT = 2
+"""Failed attempts that must share a change. 1: every odd change of a failure would become a pitfall."""
 _MAX_HABITS = 3
 _MAX_COMMAND = 160
 
@@ -44,13 +45,13 @@ class FailedSource:
         """Return the positions of the calls that are this step."""
         return tuple(at for at, step in enumerate(self.steps) if column.similarity(step) >= _SHOWN)
 
-    def did(self, column: StepColumn) -> bool:
+    def took(self, column: StepColumn) -> bool:
         """Whether the step was taken and worked."""
         return any(self.steps[at].action.worked for at in self.at(column))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decisive:
+class DecisiveStep:
     """A step that all successes took and failed attempts skipped."""
 
     column: int
@@ -95,12 +96,12 @@ def failed_sources(trajectories: Sequence[Trajectory], sources: Sequence[DraftSo
 
 def decisive_steps(
     columns: Sequence[StepColumn], failures: Sequence[FailedSource], *, successes: int
-) -> list[Decisive]:
+) -> list[DecisiveStep]:
     """Return the decisive steps, in order."""
-    found: list[Decisive] = []
+    found: list[DecisiveStep] = []
     for number, column in enumerate(columns):
         looks_only = all(step.action.effect is Effect.READ for step in column.steps)
-        if looks_only or len(column.sources) < successes or any(failure.did(column) for failure in failures):
+        if looks_only or len(column.sources) < successes or any(failure.took(column) for failure in failures):
             continue
         spans: list[Span] = []
         for failure in failures:
@@ -109,7 +110,7 @@ def decisive_steps(
             if later:
                 spans.append(Span(failure.trajectory.id, failure.steps[min(later)].action.index, "arguments"))
         if len(spans) * 2 > len(failures):
-            found.append(Decisive(column=number, without=len(spans), spans=tuple(spans)))
+            found.append(DecisiveStep(column=number, without=len(spans), spans=tuple(spans)))
     return found
 
 

@@ -35,13 +35,14 @@ from tacit.text.tool_calls import (
 )
 
 LEAST_SIMILARITY = 0.45
-"""Less similar steps are never the same step."""
+"""Less similar steps are never the same step. Larger: more columns, so fewer steps that all attempts share."""
 SAME_STEP_SIMILARITY = 0.75
-"""Steps at least this similar are the same even in another order."""
+"""Steps at least this similar are the same even in another order. Smaller: unlike steps are moved together."""
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
 _WORD = re.compile(r"\{\w+\}|[A-Za-z0-9]+")
 _MAX_WORDS = 400
+"""Words of one text that are compared; it bounds the time."""
 _FILE_PRINTERS = frozenset({"cat", "head", "tail", "sed", "bat", "nl", "less", "more"})
 _SEARCH_PROGRAMS = frozenset(
     {"grep", "rg", "egrep", "ag", "find", "fd", "ls", "tree", "glob", "list_dir", "file_search"}
@@ -320,7 +321,8 @@ def _line_parts(
 ) -> list[AttemptStep]:
     edits = step.arguments.get("edits")
     if step.kind == "write" and isinstance(edits, list) and len(edits) > 1:
-        return [_split_step(step, "edits", [edit], part=at, source=source) for at, edit in enumerate(_edits(step))]
+        typed = step.action.step.arguments["edits"]
+        return [_split_step(step, "edits", [edit], part=at, source=source) for at, edit in enumerate(typed)]
     apart = any(run_separately.get(label, set()) - {step.source} for label in step.labels)
     if step.kind != "run" or len(step.labels) < 2 or not apart:
         return [step]
@@ -329,10 +331,6 @@ def _line_parts(
     if len(pieces) < 2:
         return [step]
     return [_split_step(step, key, piece, part=at, source=source) for at, piece in enumerate(pieces)]
-
-
-def _edits(step: AttemptStep) -> list[Any]:
-    return list(step.action.step.arguments["edits"])
 
 
 def _split_step(step: AttemptStep, key: str, value: Any, *, part: int, source: DraftSource) -> AttemptStep:

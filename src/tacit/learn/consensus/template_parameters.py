@@ -86,7 +86,7 @@ class Parameters:
     def call(self, template: Template) -> dict[str, Any]:
         """Return the arguments of a call with parameters in place."""
         names = {id(slot): group.parameter for group in self.groups for slot in group.slots}
-        return {key: _with_values(value, names) for key, value in template.arguments.items()}
+        return {key: _fill_slots(value, names) for key, value in template.arguments.items()}
 
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
         """Return how to put the parameters into a text of one attempt; `stated`: only those its task names."""
@@ -141,7 +141,7 @@ def parameters_of(
     # Other spellings take the name of the value in the task.
     for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
         if _is_parameter(group, sources):
-            _name(group, named, sources=sources, taken=taken, templates=templates)
+            _set_parameter(group, named, sources=sources, taken=taken, templates=templates)
             named.append(group)
     return Parameters(sources, tuple(groups))
 
@@ -161,7 +161,7 @@ def _value_source(group: _Group, at: int, source: DraftSource) -> ValueSighting 
     return source.timeline.stated(group.values[at], before=group.calls[at])
 
 
-def _name(
+def _set_parameter(
     group: _Group,
     named: Sequence[_Group],
     *,
@@ -169,7 +169,7 @@ def _name(
     taken: set[str],
     templates: Sequence[Template],
 ) -> None:
-    other = next((found for found in named if _other_spellings(group, found)), None)
+    other = next((found for found in named if _is_other_spelling(group, found)), None)
     style = next((entry for entry in _STYLES if all(map(entry[2].fullmatch, group.values.values()))), None)
     if other is not None and other.parameter is not None and style is not None:
         base = other.parameter.name
@@ -258,7 +258,7 @@ def _type(group: _Group, sources: Sequence[DraftSource]) -> str:
     return kinds[0] if len(set(kinds)) == 1 else "string"
 
 
-def _other_spellings(group: _Group, other: _Group) -> bool:
+def _is_other_spelling(group: _Group, other: _Group) -> bool:
     shared = group.values.keys() & other.values.keys()
     return len(shared) > 1 and all(_letters_only(group.values[at]) == _letters_only(other.values[at]) for at in shared)
 
@@ -281,19 +281,19 @@ def _literal_names(template: Template) -> Iterator[str]:
             yield from PLACEHOLDER.findall("".join(piece for piece in leaf.pieces if isinstance(piece, str)))
 
 
-def _with_values(value: Any, names: Mapping[int, Parameter | None]) -> Any:
+def _fill_slots(value: Any, names: Mapping[int, Parameter | None]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _with_values(item, names) for key, item in value.items()}
+        return {key: _fill_slots(item, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_values(item, names) for item in value]
+        return [_fill_slots(item, names) for item in value]
     if isinstance(value, Text):
         only = value.pieces[0] if len(value.pieces) == 1 else ""
         if isinstance(only, Slot) and names.get(id(only)) is None and only.original is not None:
             return only.original  # a number that never varies stays a number
-        return "".join(piece if isinstance(piece, str) else _as_text(piece, names) for piece in value.pieces)
-    return _as_text(value, names) if isinstance(value, Slot) else value
+        return "".join(piece if isinstance(piece, str) else _slot_text(piece, names) for piece in value.pieces)
+    return _slot_text(value, names) if isinstance(value, Slot) else value
 
 
-def _as_text(slot: Slot, names: Mapping[int, Parameter | None]) -> str:
+def _slot_text(slot: Slot, names: Mapping[int, Parameter | None]) -> str:
     parameter = names.get(id(slot))
     return f"{{{parameter.name}}}" if parameter is not None else slot.literal

@@ -17,7 +17,7 @@ from tacit.learn.consensus.step_columns import AttemptStep, DraftSource, StepCol
 from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
 ENOUGH = 3
-"""Attempts from which text is generalised."""
+"""Attempts from which text is generalised. With two, it is unknown which one is the exception."""
 _TOKEN = re.compile(r"\{\w+\}|(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL)
 _HOLE = "\x00"
 _GLUE = re.compile(r"[_\-./]+")
@@ -28,7 +28,7 @@ _MAX_SLOTS = 4
 """Unnamed slots of one text. Larger: procedures with many parameters; smaller: more texts are left to the task."""
 _MIN_FIXED = 0.5
 """The share of a text that must be equal. Larger: more texts are left to the task; smaller: more are mostly slots."""
-_MATCHED = 0.75
+_MIN_MATCHING = 0.75
 """The share of the other attempts that must have a word for it to stay. At 1, one exception would make it a slot."""
 _MISSING = object()
 
@@ -127,7 +127,7 @@ class _TemplateBuilder:
     left_out: bool = False
 
     @property
-    def general(self) -> bool:
+    def enough_attempts(self) -> bool:
         """Whether there are enough attempts to see what differs."""
         return len(self.sources) >= ENOUGH
 
@@ -152,9 +152,9 @@ class _TemplateBuilder:
             self.model.source: value,
             **{at: other for at, other in others_values.items() if other is not _MISSING},
         }
-        if not self.general or len({str(other) for other in values.values()}) == 1:
+        if not self.enough_attempts or len({str(other) for other in values.values()}) == 1:
             return value
-        return self._slot(Slot(values=values, names={}, literal=str(value), key=key, whole_argument=True))
+        return self._add_slot(Slot(values=values, names={}, literal=str(value), key=key, whole_argument=True))
 
     def _generalise_text(self, text: str, others_values: Mapping[int, str], *, key: str) -> Any:
         mine = _tokens(text, self.sources[self.model.source])
@@ -166,11 +166,11 @@ class _TemplateBuilder:
         # The first words of a command say what it does; other texts may keep too little.
         little = self.model.action.kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
         too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
-        if open_slots and (too_much or any(_is_content(slot) for slot in open_slots)):
+        if open_slots and (too_much or any(_is_long(slot) for slot in open_slots)):
             return self._differing_text(text, mine, theirs, key=key)
         for piece in pieces:
             if isinstance(piece, Slot):
-                self._slot(piece)
+                self._add_slot(piece)
         return Text(tuple(pieces))
 
     def _is_stated(self, slot: Slot) -> bool:
@@ -194,27 +194,27 @@ class _TemplateBuilder:
         if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
             self.left_out = True
             return _MISSING
-        return self._slot(Slot(values=values, names={}, literal=text, key=key, whole_argument=True))
+        return self._add_slot(Slot(values=values, names={}, literal=text, key=key, whole_argument=True))
 
     def _unchanged_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
         """Return the model's text with only its own parameters."""
         at = self.model.source
         return [
-            self._slot(Slot(values={at: token.text}, names={at: token.name}, literal=token.text, key=key))
+            self._add_slot(Slot(values={at: token.text}, names={at: token.name}, literal=token.text, key=key))
             if token.name
             else token.text
             for token in tokens
         ]
 
-    def _slot(self, slot: Slot) -> Slot:
+    def _add_slot(self, slot: Slot) -> Slot:
         self.slots.append(slot)
         return slot
 
     def _pieces(self, mine: Sequence[_Token], theirs: Mapping[int, Sequence[_Token]], *, key: str) -> list[str | Slot]:
-        matches = {at: _matched(mine, tokens) for at, tokens in theirs.items()}
-        needed = len(theirs) * _MATCHED
+        matches = {at: _matching_tokens(mine, tokens) for at, tokens in theirs.items()}
+        needed = len(theirs) * _MIN_MATCHING
         anchors = [i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed]
-        regions = self._regions(mine, anchors) if self.general else []
+        regions = self._regions(mine, anchors) if self.enough_attempts else []
         pieces: list[str | Slot] = []
         at = 0
         while at < len(mine):
@@ -366,7 +366,7 @@ def _tokens(text: str, source: DraftSource) -> list[_Token]:
     return found
 
 
-def _matched(mine: Sequence[_Token], theirs: Sequence[_Token]) -> dict[int, int]:
+def _matching_tokens(mine: Sequence[_Token], theirs: Sequence[_Token]) -> dict[int, int]:
     matcher = SequenceMatcher(a=[token.key for token in mine], b=[token.key for token in theirs], autojunk=False)
     return {block.a + step: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)}
 
@@ -375,5 +375,5 @@ def _raw_text(tokens: Sequence[_Token]) -> str:
     return "".join(token.text for token in tokens)
 
 
-def _is_content(slot: Slot) -> bool:
+def _is_long(slot: Slot) -> bool:
     return any(len(str(value)) > _MAX_VALUE or "\n" in str(value) for value in slot.values.values())

@@ -284,10 +284,10 @@ def explain_failure(
     if siblings:
         return explain_by_siblings(run, [changes_made(sibling) for sibling in siblings[:MOST_SIBLINGS]])
     pool = successes if isinstance(successes, FailurePool) else FailurePool(successes)
-    return _by_signs(run, pool)
+    return _explain_by_signs(run, pool)
 
 
-def _by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
+def _explain_by_signs(run: AttemptChanges, pool: FailurePool) -> FailureCause:
     likely = pool.predictor.likely(user_text(run.trajectory))
     signs = failure_signs(run, likely)
     kinds = pool.kinds(signs.features)

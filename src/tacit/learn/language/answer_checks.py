@@ -13,7 +13,7 @@ from functools import cached_property
 
 from tacit.domain.lifecycle import CodedReason, coded
 from tacit.learn.language.material import Material
-from tacit.learn.values import HOST, VARIABLE, particular, quoted, run_specific
+from tacit.learn.values import HOST, VARIABLE, is_run_specific, particular, quoted
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import clean
 from tacit.text.words import STOP_WORDS, stem, terms
@@ -148,14 +148,14 @@ def text_fault(text: str, check: AnswerCheck, *, least: int, most: int) -> Coded
     if redact(text).found:
         return coded(AnswerFault.SECRET)
     return (
-        _unknown_names(text, check)
-        or _unknown_orders(text, check)
-        or _unknown_actions(text, check)
-        or _unknown_words(text, check)
+        _unknown_name_fault(text, check)
+        or _unknown_order_fault(text, check)
+        or _unknown_action_fault(text, check)
+        or _unknown_words_fault(text, check)
     )
 
 
-def _unknown_names(text: str, check: AnswerCheck) -> CodedReason | None:
+def _unknown_name_fault(text: str, check: AnswerCheck) -> CodedReason | None:
     """Find tools, commands, files, addresses, options and values that no trusted text contains."""
     bare = _CODE.sub(" ", text)
     if found := _SHELL.search(bare):
@@ -164,14 +164,14 @@ def _unknown_names(text: str, check: AnswerCheck) -> CodedReason | None:
     matched = (match.group() for pattern in (HOST, VARIABLE, _NUMBERED) for match in pattern.finditer(text))
     programs = (word for word in _WORD.findall(text) if word.casefold() in _PROGRAMS)
     for thing in dict.fromkeys((*named, *matched, *programs)):
-        if run_specific(thing):
+        if is_run_specific(thing):
             return coded(AnswerFault.RUN_VALUE, text=thing)
         if not _contains_word(thing.casefold(), check.names):
             return coded(AnswerFault.UNKNOWN_NAME, text=thing)
     return None
 
 
-def _unknown_orders(text: str, check: AnswerCheck) -> CodedReason | None:
+def _unknown_order_fault(text: str, check: AnswerCheck) -> CodedReason | None:
     for match in _ORDERS.finditer(text):
         order = " ".join(match.group().casefold().split())
         if not _contains_word(order, check.own):
@@ -179,7 +179,7 @@ def _unknown_orders(text: str, check: AnswerCheck) -> CodedReason | None:
     return None
 
 
-def _unknown_actions(text: str, check: AnswerCheck) -> CodedReason | None:
+def _unknown_action_fault(text: str, check: AnswerCheck) -> CodedReason | None:
     """Find significant actions that the material does not mention, or not on that object."""
     words = [word.casefold() for word in _WORD.findall(text)]
     for at, word in enumerate(words):
@@ -201,7 +201,7 @@ def _object(following: list[str]) -> str:
     return ""
 
 
-def _unknown_words(text: str, check: AnswerCheck) -> CodedReason | None:
+def _unknown_words_fault(text: str, check: AnswerCheck) -> CodedReason | None:
     words = [word for word in terms(text) if word not in STOP_WORDS]
     known = [word for word in words if _is_known(word, check.stems)]
     shared = [word for word in words if word in check.stems]

@@ -67,7 +67,7 @@ class _Draft:
         self.changed = True
 
 
-def reworded(
+def reword(
     candidate: Candidate, answer: Mapping[str, Any], *, check: AnswerCheck, renames: bool
 ) -> tuple[Candidate, tuple[ModelRemark, ...]]:
     """Use the parts of a model's answer that pass the checks; `renames`: nothing refers to the candidate by name."""
@@ -179,7 +179,7 @@ def _sentence(text: str) -> str:
     return stripped if stripped.endswith((".", "!", "?")) else f"{stripped}."
 
 
-def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
+def keep_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
     """Give a candidate the wording of a version, if a model worded it and both do the same."""
     mined, known = candidate.content, version.content
     if not version.provenance.model or not does_the_same(mined, known):

@@ -21,7 +21,7 @@ from tacit.domain.ports import LanguageModel, Prompt, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.language.answer_checks import AnswerCheck, AnswerFault
-from tacit.learn.language.answers import ANSWER, ModelRemark, does_the_same, kept_wording, proposals, reworded
+from tacit.learn.language.answers import ANSWER, ModelRemark, does_the_same, keep_wording, proposals, reword
 from tacit.learn.language.material import Material, records_material, wording_material
 
 WORDING = "wording-1"
@@ -120,7 +120,7 @@ class Refiner:
             if each.content.kind not in KINDS:
                 made.append(each)
             elif version is not None and does_the_same(each.content, version.content):
-                made.append(kept_wording(each, version))
+                made.append(keep_wording(each, version))
             else:
                 made.append(self._reword(each, trajectories, renames=each.content.name not in linked))
                 new_candidates.append(made[-1])
@@ -154,7 +154,7 @@ class Refiner:
         answer = self._ask(prompt, material, skill=candidate.content.name)
         if answer is None:
             return candidate
-        made, remarks = reworded(candidate, answer, check=AnswerCheck(material), renames=renames)
+        made, remarks = reword(candidate, answer, check=AnswerCheck(material), renames=renames)
         self._remarks += remarks
         return made if made is candidate else self._with_model(made, prompt)
 

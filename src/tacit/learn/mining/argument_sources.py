@@ -17,7 +17,9 @@ from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.value_lookup import Leaf, field_of, is_mentioned, leaves_of, plain, stands_in
 
 _MAX_ANSWERS = 60
+"""The latest answers before a call that are searched. Larger: older sources are found; time grows with it."""
 _MAX_FIELDS = 24
+"""Fields of a record that are tried as conditions, the most frequent first. Larger: slower, more chance matches."""
 _MAX_LEAVES = 1_500
 """Values of one answer that are compared."""
 _MAX_VALUES = 6_000
@@ -25,9 +27,9 @@ _MAX_VALUES = 6_000
 _WORD_VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+){0,3}")
 _ODD_FIELD = re.compile(r'["{}\n]| = | and | where | in task')
 _WORTH = 0.05
-"""What a condition must add to the share of exact matches."""
+"""What a condition must add to the share of exact matches. Larger: fewer conditions, more values to choose from."""
 _KEPT = 0.97
-"""The share of explained calls that a condition must keep."""
+"""The share of explained calls that a condition must keep. Smaller: conditions that fail in some tasks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,19 @@ from typing import Any, TypeVar
 from tacit.domain.outline import Move, Outline
 
 MIN_SUPPORT = 3
-"""Attempts before anything counts as general."""
+"""Attempts before anything counts as general. Smaller: chance passes for a pattern; larger: more attempts are needed."""
 MAX_CALLS = 8
+"""Calls of one pattern. Larger: whole tasks become one pattern, which fits no other task."""
 _ALWAYS = 0.9
 _NEARLY = 0.8
+"""The share of the first call, and of the second, that the pair must make up to be joined.
+
+Smaller: separate work is joined into one skill; larger: more single calls. `bench/telecom.py` and `score_retail` watch it.
+"""
 _MOSTLY = 0.5
+"""The share of calls whose value was named before; from there a value is a parameter and gives no pattern of its own."""
 _FEW_VALUES = 5
+"""Values of an argument that give a pattern each. Larger: many skills for one tool."""
 _PARTICULAR = re.compile(r"\d{3}|@")
 _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
@@ -74,7 +81,7 @@ class CallPatterns:
 
 def find_patterns(group: Group) -> CallPatterns:
     """Find the patterns of a group, most supported first."""
-    splitting = _splitting(group.successes)
+    splitting = _splitting_arguments(group.successes)
     sequences = {
         outline.trajectory_id: [(at, token_of(move, splitting)) for at, move in enumerate(outline.moves) if move.worked]
         for outline in group.successes
@@ -125,7 +132,7 @@ def parse(
 
 def _chains(sequences: Sequence[Sequence[Token]]) -> list[tuple[Token, ...]]:
     """Return calls that belong together: the second nearly always follows the first and rarely occurs otherwise."""
-    rows = _Rows(sequences)
+    rows = _TokenRows(sequences)
     chains: set[_Part] = set()
     while (best := rows.best()) is not None:
         first, second = best
@@ -139,7 +146,7 @@ _Part = tuple[Token, ...]
 _Pair = tuple[_Part, _Part]
 
 
-class _Rows:
+class _TokenRows:
     """Sequences of parts with counts of parts and of neighbouring pairs, and the pairs that belong together.
 
     A join updates only the rows that contain both parts, and the pairs around them.
@@ -222,7 +229,7 @@ def _joined(row: Sequence[_Part], first: _Part, second: _Part) -> list[_Part]:
     return joined
 
 
-def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
+def _splitting_arguments(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
     """Return arguments that choose between uses of one tool: few values, each repeated, two of them in one attempt."""
     values: dict[tuple[str, str], Counter[str]] = {}
     calls: Counter[str] = Counter()
@@ -242,7 +249,7 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
                     asked.add(outline.task)
                     named[move.tool, key] += _is_named(str(value).casefold(), task, shown)
             for earlier in seen.get(move.tool, ()):
-                together.update((move.tool, key) for key in _only_difference(earlier, move.arguments))
+                together.update((move.tool, key) for key in _single_difference(earlier, move.arguments))
             seen.setdefault(move.tool, []).append(move.arguments)
     found: dict[str, list[str]] = {}
     for (tool, key), counts in sorted(values.items()):
@@ -251,18 +258,18 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
             and max(counts.values()) > 1
             and (tool, key) in together
             and named[tool, key] < _MOSTLY * calls[tool]
-            and not any(_is_personal(value, takers[tool, key][value]) for value in counts)
+            and not any(_may_be_private(value, takers[tool, key][value]) for value in counts)
         ):
             found.setdefault(tool, []).append(key)
     return {tool: tuple(keys) for tool, keys in found.items()}
 
 
-def _only_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def _single_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     different = [key for key in left.keys() | right.keys() if left.get(key) != right.get(key)]
     return different if len(different) == 1 else []
 
 
-def _is_personal(value: str, tasks: Collection[str]) -> bool:
+def _may_be_private(value: str, tasks: Collection[str]) -> bool:
     """Whether a value may belong to one person or record and must not be part of a name."""
     return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
 
@@ -297,19 +304,19 @@ def groups_of(outlines: Sequence[Outline]) -> list[Group]:
     """Sort attempts into groups by their tools; those without a move are left out."""
     parent: dict[str, str] = {}
     for outline in outlines:
-        tools = _tools(outline)
+        tools = _tools_of_project(outline)
         for tool in tools:
             parent.setdefault(tool, tool)
             _join(parent, tools[0], tool)
     gathered: dict[str, list[Outline]] = {}
     for outline in outlines:
-        tools = _tools(outline)
+        tools = _tools_of_project(outline)
         if outline.moves and tools:
             gathered.setdefault(_root(parent, tools[0]), []).append(outline)
     return [Group(tuple(members)) for members in gathered.values()]
 
 
-def _tools(outline: Outline) -> list[str]:
+def _tools_of_project(outline: Outline) -> list[str]:
     called = [*(move.tool for move in outline.moves), *(reading.tool for reading in outline.readings)]
     return list(dict.fromkeys(f"{outline.project}\n{tool}" for tool in called))
 
@@ -328,8 +335,8 @@ def _join(parent: dict[str, str], left: str, right: str) -> None:
         parent[b] = a
 
 
-_CLEAR = 0.75
-"""Share of the runs with both skills that must agree on their order."""
+_CLEAR_ORDER = 0.75
+"""Share of the runs with both skills that must agree on their order. Smaller: accidental orders are learned."""
 
 
 def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dict[str, tuple[str, ...]]:
@@ -352,7 +359,7 @@ def _clear_pairs(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[
     found = []
     for (first, later), count in before.items():
         share = count / (count + before[later, first])
-        if count >= at_least and share >= _CLEAR:
+        if count >= at_least and share >= _CLEAR_ORDER:
             found.append((-share * count, first, later))
     return [(first, later) for _, first, later in sorted(found)]
 

@@ -34,7 +34,7 @@ from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
 from tacit.learn.mining.group_data import GroupData, failing_calls, step_at
 from tacit.learn.parameters import fill
 from tacit.learn.values import PLACEHOLDER, FieldOrigins, Timeline, action_spans, first_free
-from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, sentence_of, shorten, slug
+from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, shorten, slug, tool_title
 from tacit.text.cues import words_of
 from tacit.text.facts import TASK
 from tacit.text.tool_calls import leaves, tool_call
@@ -44,12 +44,17 @@ MADE_BY = "tacit.mining/1"
 ENDS_TASK = "alone"
 """The stored tag of a skill that ends the task, so that no other skill follows it."""
 MAX_READINGS = 4
+"""Reading steps of a skill. Larger: more calls per task (`bench/telecom.py` counts them); smaller: values go missing."""
 MAX_EXAMPLES = 8
 _MAX_EXAMPLE = 300
+"""Example queries of a skill, and characters of each: they help retrieval and fill the skill."""
 _SPANS = 5
 _MAX_SOURCES = 100
+"""Spans per field and attempts per skill that are stored as grounds."""
 _MAX_CHECKS = 1
+"""Optional steps at the end that check the goal; each costs the agent a call."""
 _MAX_SHOWN_CUES = 6
+"""Cue words in the description."""
 _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 
@@ -79,7 +84,7 @@ def name_of(pattern: CallPattern, *, whole: bool = False) -> str:
     words: list[str] = []
     for tool, fixed in pattern.tokens[:2]:
         words += ["and"] if words else []
-        words += [*(tool if whole else sentence_of(tool)).split(), *(value for _, value in fixed)]
+        words += [*(tool if whole else tool_title(tool)).split(), *(value for _, value in fixed)]
     return slug(words) or "procedure"
 
 
@@ -94,7 +99,7 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
 def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: GroupData, *, name: str) -> Candidate:
     """Write a pattern as a candidate."""
     field_origins = FieldOrigins(load=data.trajectory)
-    steps, parameters = _Steps(pattern, statistics, data, field_origins).written()
+    steps, parameters = _StepWriter(pattern, statistics, data, field_origins).steps_and_parameters()
     sources = data.sample(list(pattern.made))
     tasks = task_spans(data, sources)
     for path in ("name", "description", "tags", "category", "surroundings"):
@@ -135,7 +140,7 @@ def candidate_of(pattern: CallPattern, statistics: PatternStatistics, data: Grou
     )
 
 
-class _Steps:
+class _StepWriter:
     """Writes the steps of a pattern: readings in the order of the attempts, then its calls."""
 
     def __init__(
@@ -153,22 +158,22 @@ class _Steps:
         self._parameters: dict[str, Parameter] = {}
         self._steps: list[SkillStep] = []
 
-    def written(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
+    def steps_and_parameters(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
         """Return the steps and their parameters."""
         for tool in self._readings:
             general = self._data.general_reading(tool)
-            self._add(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
+            self._add_call(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
         for number, (tool, fixed) in enumerate(self._pattern.tokens):
             general = self._general_calls[number]
             arguments = {**general.arguments, **{key: self._fixed_value(number, key) for key, _ in fixed}}
-            self._add(tool, arguments, general.parameters, self._places_of_call(number), general.support)
+            self._add_call(tool, arguments, general.parameters, self._places_of_call(number), general.support)
         for tool in self._checks:
             general = self._data.general_reading(tool)
-            self._add(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
+            self._add_call(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
             self._steps[-1] = dataclasses.replace(self._steps[-1], optional=True)
         return tuple(self._steps), tuple(self._parameters.values())
 
-    def _add(
+    def _add_call(
         self,
         tool: str,
         arguments: Mapping[str, Any],
@@ -184,7 +189,7 @@ class _Steps:
         arguments = fill(arguments, renamed)
         number = len(self._steps)
         self._steps.append(
-            SkillStep(text=f"{sentence_of(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
+            SkillStep(text=f"{tool_title(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
         )
         spans = self._spans(places, arguments)
         self._field_origins.add_spans(f"steps.{number}", spans)
@@ -243,6 +248,7 @@ def _needed_readings(data: GroupData, asked: Iterable[str]) -> list[str]:
 
 
 def _reading_order(data: GroupData) -> dict[str, float]:
+    """Return each reading tool with its mean position among the readings of successes."""
     places: dict[str, list[int]] = {}
     for outline in data.group.successes:
         seen: set[str] = set()
@@ -329,7 +335,7 @@ def _cue_words(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
 
 def _description(pattern: CallPattern, statistics: PatternStatistics, tasks: Sequence[str], *, of: int) -> str:
     what = ", then ".join(
-        sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in pattern.tokens
+        tool_title(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in pattern.tokens
     )
     sentences = [f"{what[:1].upper()}{what[1:]}."]
     if statistics.cases:
@@ -350,7 +356,9 @@ def weakest(assessments: Sequence[Assessment]) -> Assessment | None:
 
 
 MAX_SURROUNDINGS = 60
+"""Tools that are stored as usually available next to a skill's own."""
 _NEARLY_ALL = 0.9
+"""The share of tool sets that must contain such a tool. `score_bfcl` watches what follows from a missing one."""
 
 
 def surroundings_of(own: Sequence[str], toolsets: Collection[AbstractSet[str]]) -> tuple[str, ...]:
@@ -372,12 +380,14 @@ def _shared_beginning(left: str, right: str) -> int:
 
 
 MAX_COMPARED = 400
+"""The latest successes that are grouped into kinds; the time grows with its square."""
 ALIKE = 0.6
-"""Tasks that share this part of their words are of one kind."""
+"""Tasks that share this part of their words are of one kind. Smaller: composites of unlike tasks; larger: fewer."""
 _NAME_WORDS = 5
 _COMPOSITE_SPANS = 5
 _MAX_PARTS = 24
 _MAX_TASK = 160
+"""Words of a composite's name, its spans per field, its parts, and the characters of the task in its description."""
 
 
 @dataclass(slots=True)
@@ -446,7 +456,7 @@ def _composite(data: GroupData, kind: _Kind, parts: Sequence[tuple[str, Candidat
     names = [candidate.content.name for _, candidate, _ in parts]
     content = SkillContent(
         kind=Kind.PROCEDURE,
-        name=_name(task),
+        name=_composite_name(task),
         description=_composite_description(
             task, [(part.content.name, used) for _, part, used in parts], of=len(kind.members)
         ),
@@ -465,7 +475,7 @@ def _composite(data: GroupData, kind: _Kind, parts: Sequence[tuple[str, Candidat
 
 
 def _composite_step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
-    """Return the step for a part with its case; counts are given elsewhere, since they alone make no new version."""
+    """Return the step for a part with its case, but without counts: steps that change make a new version."""
     content = candidate.content
     ways = " or ".join(
         " and ".join(condition.text.rstrip(".") for condition in case.conditions) for case in content.cases
@@ -503,7 +513,7 @@ def _composite_description(task: str, parts: Sequence[tuple[str, int]], *, of: i
     return shorten(f"{of} tasks like “{like}” came down to these skills: {sentences}.", MAX_DESCRIPTION)
 
 
-def _name(task: str) -> str:
+def _composite_name(task: str) -> str:
     words = [word.strip(".,;:!?'\"()").lower() for word in task.split()]
     telling = [word for word in words if word.isalpha() and word not in STOP_WORDS and len(word) > 2]
     return slug(dict.fromkeys(telling[:_NAME_WORDS])) or "composite"

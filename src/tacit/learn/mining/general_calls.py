@@ -33,20 +33,32 @@ from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_
 __all__ = ["GeneralCall", "Occurrence", "Support", "generalise_call"]
 
 SEVERAL = 3
-"""Independent tasks from which a shared value counts as general."""
+"""Independent tasks from which a shared value counts as general. Smaller: values of one person enter skills.
+
+`bench/binding.py` watches the numbers below: values bound to the right place, and how many values a place offers.
+"""
 _MAX_OCCURRENCES = 120
+"""Calls that are compared per argument; it bounds the time."""
 _MAJORITY = 0.5
+"""The share of calls that must give an argument, and that a source must explain. Smaller: rare sources win by chance."""
 _MAX_CHOICES = 8
+"""Values of an argument that are listed as choices. Larger: names and amounts look like choices."""
 _MAX_SPANS = 12
+"""Spans that are stored per parameter."""
 _MAX_ROWS = 50
+"""Records of a list argument whose fields are collected."""
 _MAX_LISTED = 200
 """Values of one list that are compared; a longer one is a document."""
 _MAX_DEPTH = 6
-_TRIED = 5
+"""Levels of nested arguments that are looked into."""
+_MAX_REFINED = 10
+"""Sources that are refined per argument. Larger: slower, since refining is the expensive part."""
 _NEAR = 0.2
+"""The coverage that a source may lack compared with the best one and still be refined. 0: only the best is tried."""
 _ECHO = 0.05
+"""The penalty of a place that repeats what its own call was given. 0: a value is bound to its echo, not to its source."""
 _EXACT = 0.3
-"""The bonus of a place that leaves no choice, relative to holding the value at all."""
+"""The bonus of a place that leaves no choice. Larger: exact places win even if they explain fewer calls."""
 
 Path = tuple[str, ...]
 
@@ -88,11 +100,11 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
             continue  # rarely given: optional and left out
         literal = _constant(used, rows="[]" in path)
         if literal is not None and not (
-            any(map(_is_personal, _values_of(literal))) and _best_source(_values_per_call(used), names=names)
+            any(map(_is_record_value, _values_of(literal))) and _best_source(_values_per_call(used), names=names)
         ):
             _set_path(arguments, path, literal)
             continue
-        name = _name(path, taken)
+        name = _parameter_name(path, taken)
         parameter, rest = _parameter(name, used, names=names)
         parameters.append(parameter)
         support[name] = rest
@@ -100,7 +112,7 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
         if parameter.reading and parameter.type != "array" and _identifies_records(used):
             names[path] = name
     return GeneralCall(
-        arguments=_in_order(arguments, calls[0].arguments), parameters=tuple(parameters), support=support
+        arguments=_in_call_order(arguments, calls[0].arguments), parameters=tuple(parameters), support=support
     )
 
 
@@ -143,11 +155,11 @@ def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
         if not one.task:
             values = (
                 value
-                for path in _flattened(one.step.arguments)
+                for path in _argument_paths(one.step.arguments)
                 for value in _values_of(argument_at(one.step.arguments, path))
             )
             marks += [
-                ("id", plain(value)) for value in values if _is_personal(value) and shape_of(str(value)) != "<date>"
+                ("id", plain(value)) for value in values if _is_record_value(value) and shape_of(str(value)) != "<date>"
             ]
         for mark in marks:
             parent[root(index)] = root(first.setdefault(mark, index))
@@ -158,7 +170,7 @@ def _paths(calls: Sequence[KnownBeforeCall]) -> list[Path]:
     """Return the arguments in the order to bind: values used before come first, lists last."""
     seen: dict[Path, list[tuple[KnownBeforeCall, Any]]] = {}
     for call in calls:
-        for path in _flattened(call.arguments):
+        for path in _argument_paths(call.arguments):
             seen.setdefault(path, []).append((call, argument_at(call.arguments, path)))
     inner = {path[:length] for path in seen for length in range(1, len(path))}
     rank = {
@@ -172,15 +184,15 @@ def _paths(calls: Sequence[KnownBeforeCall]) -> list[Path]:
     return sorted(rank, key=lambda path: (rank[path], path))
 
 
-def _flattened(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+def _argument_paths(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
     """Yield the paths of all arguments; a list of records continues behind `[]` as one record."""
     for name, value in arguments.items():
         path = (*above, str(name))
         rows = value[:_MAX_ROWS] if isinstance(value, list | tuple) and len(above) < _MAX_DEPTH else ()
         if isinstance(value, Mapping) and value and len(above) < _MAX_DEPTH:
-            yield from _flattened(value, path)
+            yield from _argument_paths(value, path)
         elif rows and all(isinstance(row, Mapping) and row for row in rows):
-            yield from dict.fromkeys(inner for row in rows for inner in _flattened(row, (*path, "[]")))
+            yield from dict.fromkeys(inner for row in rows for inner in _argument_paths(row, (*path, "[]")))
         else:
             yield path
 
@@ -192,13 +204,13 @@ def _set_path(arguments: dict[str, Any], path: Path, value: Any) -> None:
     place[path[-1]] = value
 
 
-def _in_order(arguments: dict[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+def _in_call_order(arguments: dict[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments in the order of the calls."""
     places = {str(name): place for place, name in enumerate(typed)}
     return dict(sorted(arguments.items(), key=lambda item: (places.get(item[0], len(places)), item[0])))
 
 
-def _name(path: Path, taken: set[str]) -> str:
+def _parameter_name(path: Path, taken: set[str]) -> str:
     """Return the argument's own name, prefixed by the name around it where two would be equal."""
     words = [re.sub(r"\W+", "_", part).strip("_") or "value" for part in path if part != "[]"]
     longer = ("_".join(words[start:]) for start in range(len(words) - 1, -1, -1))
@@ -215,15 +227,15 @@ def _parameter(
 ) -> tuple[Parameter, Support]:
     """Decide where the value of an argument comes from."""
     lists = _values_per_call(used)
-    kind = _type([value for _, value in used])
+    kind = _json_type([value for _, value in used])
     best = _best_source(lists, names=names)
     choices = _choices(lists)
     words, stated, heard = _task_source(lists, choices)
     parameter = Parameter(name=name, type=kind, example=_example(lists))
-    if best is not None and (not words or _score(best) >= stated):
+    if best is not None and (not words or _source_score(best) >= stated):
         spans = [
             Span(call.occurrence.trajectory.id, found.step, "observation")
-            for call, found in _observed_values(best, lists)
+            for call, found in _holding_answers(best, lists)
         ]
         text = f"`{best.path}` in the answer of `{best.tool}`" if best.path != "." else f"the answer of `{best.tool}`"
         where = " where " + " and ".join(map(str, best.rules)) if best.rules else ""
@@ -247,12 +259,12 @@ def _best_source(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | N
     if not found:
         return None
     near = [source for source in found if source.coverage >= found[0].coverage - _NEAR]
-    near = sorted(near, key=lambda source: (-_score(source), source.order, source.tool, source.path))[: 2 * _TRIED]
-    tried = [refine_source(source, used, names=names) for source in near]
-    return min(tried, key=lambda source: (-round(_score(source), 3), source.order, source.tool, source.key))
+    near.sort(key=lambda source: (-_source_score(source), source.order, source.tool, source.path))
+    tried = [refine_source(source, used, names=names) for source in near[:_MAX_REFINED]]
+    return min(tried, key=lambda source: (-round(_source_score(source), 3), source.order, source.tool, source.key))
 
 
-def _score(source: ArgumentSource) -> float:
+def _source_score(source: ArgumentSource) -> float:
     return source.coverage + _EXACT * source.exact - _ECHO * source.echo
 
 
@@ -275,7 +287,7 @@ def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[b
     return shape, share + _EXACT * exact / total, heard
 
 
-def _observed_values(source: ArgumentSource, used: Used) -> Iterator[tuple[KnownBeforeCall, AnswerValue]]:
+def _holding_answers(source: ArgumentSource, used: Used) -> Iterator[tuple[KnownBeforeCall, AnswerValue]]:
     """Yield the calls whose value the source held, each with the earliest answer that held it."""
     for call, values in used:
         wanted = {plain(value) for value in values}
@@ -306,7 +318,9 @@ def _choices(used: Used) -> tuple[str, ...]:
     for call, values in used:
         for value in values:
             groups.setdefault(str(value), []).append(call)
-    words = {value: calls for value, calls in groups.items() if value and '"' not in value and not _is_personal(value)}
+    words = {
+        value: calls for value, calls in groups.items() if value and '"' not in value and not _is_record_value(value)
+    }
     general = [value for value, calls in words.items() if _is_general(value, calls)]
     covered = sum(len(groups[value]) for value in general)
     if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
@@ -325,13 +339,17 @@ def _is_general(value: Any, calls: Sequence[KnownBeforeCall]) -> bool:
     if tasks >= SEVERAL:
         return True
     texts = [str(one) for one in _values_of(value)]
-    if (value and not texts) or any(_is_personal(one) for one in _values_of(value)) or any(map(_contains_name, texts)):
+    if (
+        (value and not texts)
+        or any(_is_record_value(one) for one in _values_of(value))
+        or any(map(_contains_name, texts))
+    ):
         return False
     task_text = any(call.stated(text) for call in calls for text in texts)
     return len({call.occurrence.trajectory.id for call in calls}) >= SEVERAL and (tasks > 1 or not task_text)
 
 
-def _is_personal(value: Any) -> bool:
+def _is_record_value(value: Any) -> bool:
     """Whether a value looks like that of one person or record: an id, an address, a long number."""
     if not isinstance(value, str):
         return isinstance(value, int) and abs(value) > 9_999
@@ -348,7 +366,7 @@ def _contains_name(text: str) -> bool:
 
 def _identifies_records(used: Sequence[tuple[KnownBeforeCall, Any]]) -> bool:
     """Whether an argument identifies records: it is usually an id."""
-    ids = sum(_is_personal(value) and " " not in str(value) for _, value in used)
+    ids = sum(_is_record_value(value) and " " not in str(value) for _, value in used)
     return ids > _MAJORITY * len(used)
 
 
@@ -362,7 +380,7 @@ def _values_of(value: Any) -> list[Any]:
     return [] if any(isinstance(one, Mapping | list | tuple) or one is None for one in values) else values
 
 
-def _type(values: Sequence[Any]) -> str:
+def _json_type(values: Sequence[Any]) -> str:
     kinds = {type(value) for value in values}
     if kinds <= {list, tuple}:
         return "array"

@@ -1,4 +1,4 @@
-"""What mining needs to know of one group: its patterns, a bounded sample of attempts, general task texts, argument bindings
+"""What mining needs to know of one group: its patterns, a bounded sample of attempts, general task texts, general calls
 and the causes of failures. Each is loaded or computed once.
 """
 
@@ -24,15 +24,17 @@ from tacit.text.error_signatures import error_signature, may_pass
 from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
-_PERSONAL = re.compile(r"\d|@|^[A-Z]")
+"""Characters of a value in an answer that is taken out of a task. Smaller: everyday words are taken out."""
+_PARTICULAR = re.compile(r"\d|@|^[A-Z]")
 """A digit, an address sign or a capital: the text names something particular."""
-_NAMED = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
+_NAME_OR_NUMBER = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _IDENTIFIER = re.compile(r"#?(?<![\w{])(?=[\w-]*\d{3})(?=[\w-]*[^\W\d]|[\w-]*\d{4})[\w-]*\w")
 """A number of at least four digits, or of three with letters around it."""
 _CAPITAL = re.compile(r"(?<![\w{'’-])[^\W\d_a-z][^\W\d_]+(?![\w}])")
 _WORD = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"(?:^|[.!?:;\n\"“(]|\s[-–—*•])\s*$")
-_BEFORE = 4
+_CONTEXT = 4
+"""Characters before a word that are searched for the start of its sentence."""
 
 
 def names_in(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -48,29 +50,29 @@ def names_in(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def general_task(outline: Outline, names: Collection[str] = ()) -> str:
     """Return the task with placeholders for its values and for `names`."""
     called: dict[str, str] = {}
-    for value, key in _in_order(outline):
-        called.setdefault(value, f"{{{_plain_key(key)}}}")
-    replaced = _replaced(outline.task, called | {name: "{name}" for name in names if name not in called})
+    for value, key in _longest_first(outline):
+        called.setdefault(value, f"{{{_placeholder_name(key)}}}")
+    replaced = _replace_all(outline.task, called | {name: "{name}" for name in names if name not in called})
     return _IDENTIFIER.sub("{id}", EMAIL.sub("{email}", replaced))
 
 
 def impersonal_task(outline: Outline, names: Collection[str] = ()) -> str:
     """Return the task without anything that names a particular person or thing."""
-    particular = [value for value, _ in _in_order(outline) if _PERSONAL.search(value)]
-    return _replaced(outline.task, dict.fromkeys([*particular, *names], " "))
+    particular = [value for value, _ in _longest_first(outline) if _PARTICULAR.search(value)]
+    return _replace_all(outline.task, dict.fromkeys([*particular, *names], " "))
 
 
 def _is_name(match: re.Match[str], task: str, spread: Mapping[str, int]) -> bool:
     """Whether a capitalised word is a name: not at the start of a sentence, or followed by another capitalised word."""
     if not match[0][0].isupper() or spread[match[0].casefold()] > 1:
         return False
-    if not _OPENS.search(task[max(0, match.start() - _BEFORE) : match.start()]):
+    if not _OPENS.search(task[max(0, match.start() - _CONTEXT) : match.start()]):
         return True
     following = _CAPITAL.match(task, match.end() + 1)
     return following is not None and spread[following[0].casefold()] == 1
 
 
-def _replaced(text: str, instead: Mapping[str, str]) -> str:
+def _replace_all(text: str, instead: Mapping[str, str]) -> str:
     """Replace all values at once, the longest first, so that no replacement is replaced again."""
     present = sorted((value for value in instead if value in text), key=lambda value: (-len(value), value))
     if not present:
@@ -79,13 +81,13 @@ def _replaced(text: str, instead: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{either})(?!\w)", lambda match: instead[match[0]], text)
 
 
-def _plain_key(key: str) -> str:
+def _placeholder_name(key: str) -> str:
     """Return the placeholder for a value; a key may be any text."""
     plain = re.sub(r"\W+", "_", key).strip("_")
     return plain if plain and not re.search(r"\d{3}", plain) else "value"
 
 
-def _in_order(outline: Outline) -> list[tuple[str, str]]:
+def _longest_first(outline: Outline) -> list[tuple[str, str]]:
     return sorted(_own_values(outline), key=lambda pair: (-len(pair[0]), pair))
 
 
@@ -105,12 +107,16 @@ def _own_values(outline: Outline) -> set[tuple[str, str]]:
     for reading in outline.readings:
         for path, shown in reading.facts.items():
             key = re.sub(r"\W+", "_", path.rpartition(".")[2]).strip("_").lower()
-            values |= {(one, key) for one in shown if len(one) >= _SHORTEST and _NAMED.search(one) and one in task_text}
+            values |= {
+                (one, key)
+                for one in shown
+                if len(one) >= _SHORTEST and _NAME_OR_NUMBER.search(one) and one in task_text
+            }
     return values
 
 
 SAMPLE = 24
-"""Attempts that are loaded per pattern."""
+"""Attempts that are loaded per pattern. Larger: better parameters, slower (`bench/learning.py`)."""
 
 
 class AttemptSource(Protocol):
@@ -124,7 +130,7 @@ class AttemptSource(Protocol):
 
 
 class GroupData:
-    """One group, its patterns and its argument bindings."""
+    """One group with its patterns, attempts and general calls."""
 
     def __init__(self, group: Group, source: AttemptSource) -> None:
         self.group = group
@@ -174,7 +180,7 @@ class GroupData:
         return chosen
 
     def general_calls(self, pattern: CallPattern) -> list[GeneralCall]:
-        """Return how the arguments of a pattern's calls are bound, call by call."""
+        """Return the calls of a pattern in general form, in order."""
         sample = self.sample(list(pattern.made))
         found = []
         for number in range(len(pattern.tokens)):
@@ -187,7 +193,7 @@ class GroupData:
         return found
 
     def general_reading(self, tool: str) -> GeneralCall:
-        """Return how the arguments of a reading tool are bound."""
+        """Return the call of a reading tool in general form."""
         if tool not in self._readings:
             asked = {
                 outline.trajectory_id: [reading.index for reading in outline.readings if reading.tool == tool]
@@ -215,11 +221,13 @@ def step_at(trajectory: Trajectory, index: int) -> Step:
 
 MAX_FAILURES = 60
 MAX_SUCCESSES = 60
+"""The latest failures of a group that are explained, and the successes that explain them; they bound the time."""
 SEVERAL = 2
 """Attempts that must show an error before a skill warns of it."""
 _MAX_ERROR = 120
-_MOST = 3
+_MAX_FAILING_CALLS = 3
 _SPANS = 5
+"""Characters of an error, errors of one skill, and spans of each that are stored."""
 
 
 def failure_causes(data: GroupData) -> list[FailureCause]:
@@ -256,7 +264,7 @@ def failing_calls(data: GroupData, tools: Sequence[str]) -> list[tuple[Pitfall, 
         if len(attempts) >= SEVERAL:
             text = f"{code(tool)} fails with “{shorten(signature, _MAX_ERROR)}”."
             found.append((Pitfall(text=text, kind="failing call", count=len(attempts)), tuple(spans[:_SPANS])))
-    return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MOST]
+    return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MAX_FAILING_CALLS]
 
 
 def _siblings(failed: Outline, data: GroupData) -> list[str]:
@@ -266,6 +274,7 @@ def _siblings(failed: Outline, data: GroupData) -> list[str]:
 
 
 def _same_start(left: Outline, right: Outline) -> bool:
+    """Whether two attempts saw the same before their first move, in every reading that both took."""
     mine, other = known_facts(left), known_facts(right)
     shared = mine.keys() & other.keys()
     return all(mine[tool] == other[tool] for tool in shared) and bool(shared or not (mine or other))

@@ -22,13 +22,16 @@ from tacit.text.facts import Facts, holds, identifiers, merged
 from tacit.text.words import term_set
 
 MAX_LITERALS = 3
+"""Predicates of one case. Larger: cases that fit single attempts. `bench/telecom.py` watches the numbers below."""
 BEAM = 24
+"""Conjunctions that are extended at once. Larger: slower; smaller: the best conjunction may be missed."""
 CONTRASTED = 3
 """Attempts without the pattern that must have taken a reading: a reading taken only with the pattern is no evidence."""
 EARNED = 3
 """Attempts that a further predicate must separate to be worth its cost; fewer where there are few attempts."""
 MAX_ALIKE = 6
 MAX_DISTINCT = 300
+"""Predicates kept of those that hold in the same attempts, and different sets of attempts kept; they bound the time."""
 NEAR_BITS = 1.5
 """Conjunctions that cost at most this much more than the best are equal; shared readings then decide."""
 NEAR_WORDS = 0.75
@@ -41,8 +44,9 @@ FULL_LINK = 1.5
 MAX_BITS = 2.0
 """Bits that failures may add to a case: they show that something was missing, not what."""
 CHANCE = 0.05
+"""The probability below which chance does not explain a rule. Larger: accidental conditions; smaller: more attempts."""
 MAX_AGAINST = 0.25
-"""Of the successes in a case, the ratio of those without the pattern to those with it."""
+"""The successes in a case without the pattern, relative to those with it. Larger: cases that often do not apply."""
 CLEAR_LINK = 0.6
 """A predicate whose words are this close to the pattern's own needs no statistical margin."""
 
@@ -118,7 +122,7 @@ def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
         search = _CaseSearch(
             fair, linked[pattern], taken=taken, succeeded_mask=succeeded_mask, compared=compared, counted=counted
         )
-        options[pattern] = search.cover()
+        options[pattern] = search.find_cases()
     return options
 
 
@@ -129,7 +133,7 @@ class _Rule:
     support: int
     against: int
     covers: int
-    near: float
+    link: float
 
     @property
     def readings(self) -> frozenset[str]:
@@ -138,7 +142,7 @@ class _Rule:
     @property
     def rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
         length = sum(len(predicate.words) for predicate in self.predicates if not predicate.of_task)
-        return (round(self.bits, 6), len(self.predicates), -round(self.near, 6), length, self.predicates)
+        return (round(self.bits, 6), len(self.predicates), -round(self.link, 6), length, self.predicates)
 
 
 class _CaseSearch:
@@ -155,32 +159,32 @@ class _CaseSearch:
         counted: int,
     ) -> None:
         self._compared = compared
-        self._positive = taken & succeeded_mask
-        self._passed = counted & ~taken
-        self._won = succeeded_mask
-        self._rate = 1 - (counted & succeeded_mask).bit_count() / max(1, counted.bit_count())
+        self._with_pattern = taken & succeeded_mask
+        self._without_pattern = counted & ~taken
+        self._succeeded = succeeded_mask
+        self._failure_rate = 1 - (counted & succeeded_mask).bit_count() / max(1, counted.bit_count())
         self._word_links = links
         self._sizes = Counter(mask.bit_count() for mask in {mask & compared for _, mask in table})
-        able = [(predicate, mask) for predicate, mask in table if mask & self._positive]
+        able = [(predicate, mask) for predicate, mask in table if mask & self._with_pattern]
         self._predicate_bits = log2(len({mask & compared for _, mask in able}) + 1)
-        self._table = self._cheapest(able)
+        self._table = self._limited_table(able)
 
-    def _cheapest(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
+    def _limited_table(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
         """Keep a few of the predicates that hold in the same attempts, and the most informative others, to bound the work."""
         alike: dict[int, list[_Rule]] = {}
         for predicate, mask in able:
-            alike.setdefault(mask, []).append(self._rule((predicate,), mask, self._positive, self._compared))
+            alike.setdefault(mask, []).append(self._rule((predicate,), mask, self._with_pattern, self._compared))
         kept = [sorted(rules, key=lambda rule: rule.rank)[:MAX_ALIKE] for rules in alike.values()]
         kept.sort(key=lambda rules: rules[0].rank)
         return sorted((rule.predicates[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
-    def cover(self) -> list[list[_Rule]]:
+    def find_cases(self) -> list[list[_Rule]]:
         """Return cases one after another, each as its near-equal alternatives, best first."""
         chosen: list[list[_Rule]] = []
-        left, compared = self._positive, self._compared
+        left, compared = self._with_pattern, self._compared
         while left and self._table:
             plain = _entropy_bits(compared.bit_count(), left.bit_count())
-            rules = [rule for rule in self._search(left, compared) if self._is_reliable(rule, plain)]
+            rules = [rule for rule in self._find_rules(left, compared) if self._is_reliable(rule, plain)]
             if not rules:
                 break
             best = rules[0]
@@ -197,7 +201,7 @@ class _CaseSearch:
         """
         if rule.readings:
             return rule
-        takers = rule.covers & self._positive
+        takers = rule.covers & self._with_pattern
         joined = [
             self._rule((*rule.predicates, predicate), rule.covers & mask, takers, self._compared)
             for predicate, mask in self._table
@@ -223,12 +227,12 @@ class _CaseSearch:
         """Whether chance would hardly give such a rule, given the number of predicates."""
         covers = rule.covers & self._compared
         size = covers.bit_count()
-        if len(rule.predicates) > 1 or size < 2 or covers & ~self._positive:
+        if len(rule.predicates) > 1 or size < 2 or covers & ~self._with_pattern:
             return False
-        takers, everyone = self._positive.bit_count(), self._compared.bit_count()
+        takers, everyone = self._with_pattern.bit_count(), self._compared.bit_count()
         return comb(takers, size) / comb(everyone, size) * self._sizes[size] < CHANCE
 
-    def _search(self, positive: int, compared: int) -> list[_Rule]:
+    def _find_rules(self, positive: int, compared: int) -> list[_Rule]:
         front = [
             self._rule((predicate,), mask, positive, compared)
             for predicate, mask in self._table
@@ -259,27 +263,27 @@ class _CaseSearch:
         errors = _entropy_bits(inside, support)
         errors += _entropy_bits(compared.bit_count() - inside, positive.bit_count() - support)
         words = sum(
-            1 + self._predicate_bits * (1 - min(1.0, self._word_links[each])) + each.surprise for each in predicates
+            1 + self._predicate_bits * (1 - min(1.0, self._word_links[each])) + each.extra_bits for each in predicates
         )
-        near = sum(self._word_links[each] for each in predicates) / len(predicates)
-        return _Rule(errors + words - self._gained_bits(covers), predicates, support, inside - support, covers, near)
+        link = sum(self._word_links[each] for each in predicates) / len(predicates)
+        return _Rule(errors + words - self._gained_bits(covers), predicates, support, inside - support, covers, link)
 
     def _gained_bits(self, covers: int) -> float:
         """Return the bits that failures add: in this case, without the pattern, attempts failed more often than usual."""
-        passed = covers & self._passed
-        won = (passed & self._won).bit_count()
+        passed = covers & self._without_pattern
+        won = (passed & self._succeeded).bit_count()
         lost = passed.bit_count() - won
-        if not lost or not self._rate:
+        if not lost or not self._failure_rate:
             return 0.0
         rate = (lost + 0.5) / (lost + won + 1)
-        gained = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
+        gained = lost * log2(rate / self._failure_rate) + won * log2((1 - rate) / (1 - self._failure_rate))
         return min(MAX_BITS, max(0.0, gained))
 
 
 def _is_near_equal(rule: _Rule, best: _Rule, compared: int) -> bool:
     """Whether a rule explains as much as the best one at hardly more cost."""
     same = rule.covers & compared == best.covers & compared
-    return same and rule.bits <= best.bits + NEAR_BITS and rule.near >= best.near * NEAR_WORDS
+    return same and rule.bits <= best.bits + NEAR_BITS and rule.link >= best.link * NEAR_WORDS
 
 
 def _fewest_readings(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
@@ -352,8 +356,8 @@ def distinct_attempts(attempts: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     alike: dict[tuple[str, int], list[AttemptRecord]] = {}
     for attempt in attempts:
         seen = [(tool, hash(frozenset(facts.items()))) for tool, facts in attempt.known.items()]
-        near = {id(other): other for sight in seen for other in alike.get(sight, ())}
-        if any(_same_situation(attempt, other) for other in near.values()):
+        similar = {id(other): other for sight in seen for other in alike.get(sight, ())}
+        if any(_same_situation(attempt, other) for other in similar.values()):
             continue
         kept.append(attempt)
         for sight in seen:

@@ -22,14 +22,29 @@ MAX_STATES = 8
 MAX_MEMBERS = 12
 """A part of an answer with more values is a name or an amount, not a state; a list may have more members."""
 MAX_NUMBERS = 12
+"""Numbers or dates of one answer that are compared in pairs; the predicates grow with its square."""
 MAX_THRESHOLDS = 6
+"""Thresholds per number, between the widest gaps. Larger: more free choices, so more accidental conditions."""
 MAX_WORDS = 80
+"""Task words that are tested, the most frequent first. Larger: slower, and rare words fit by accident."""
 USUAL = 4
 """What at least one attempt in this many shows is usual: its absence can mean something."""
 _NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
 _AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$")
 """A number that can be more or less; one of five digits or more without a fraction is a code."""
 _OPPOSITE = {"is": "is not", "has": "lacks"}
+# Extra bits of each kind of predicate, set by hand: the larger, the more attempts must agree before it enters a case.
+# `bench/telecom.py` measures the learned conditions as a whole.
+_PARTS_BITS = 2.0
+"""Two parts of one answer are compared: one of several pairs."""
+_THRESHOLD_BITS = 6.0
+"""A number is compared with a threshold: one of very many."""
+_SILENCE_BITS = 4.0
+"""A free text does not contain a line: there are many reasons for that."""
+_ABSENCE_BITS = 2.5
+"""A state is another one, or the task lacks a word."""
+_LIST_ABSENCE_BITS = 0.5
+"""A list lacks a member: lists are complete, so that this says nearly as much as presence."""
 
 
 class ObservedState(Protocol):
@@ -59,7 +74,7 @@ class Predicate:
         return self.reading == TASK
 
     @property
-    def other(self) -> bool:
+    def compares_parts(self) -> bool:
         """Whether it compares with another part of the same answer."""
         return self.relation in ("over", "under") and comparable((self.value,)) is None
 
@@ -69,15 +84,15 @@ class Predicate:
         return f"{self.reading} {self.key} {self.value}"
 
     @property
-    def surprise(self) -> float:
+    def extra_bits(self) -> float:
         """The extra bits of this kind of predicate: absence says less than presence, and a threshold is a free choice."""
         if self.relation in ("over", "under"):
-            return 2.0 if self.other else 6.0
+            return _PARTS_BITS if self.compares_parts else _THRESHOLD_BITS
         if self.relation in ("is", "has"):
             return 0.0
         if self.key == SAYS:
-            return 4.0
-        return 2.5 if self.relation == "is not" or self.of_task else 0.5
+            return _SILENCE_BITS
+        return _ABSENCE_BITS if self.relation == "is not" or self.of_task else _LIST_ABSENCE_BITS
 
     @property
     def condition(self) -> Condition:
@@ -89,7 +104,7 @@ class Predicate:
     def holds(self, seen: ObservedState) -> bool:
         """Whether it holds in an attempt; false where nothing was read."""
         if self.of_task:
-            return (self.value in _words(seen.task)) == (self.relation == "has")
+            return (self.value in _task_words(seen.task)) == (self.relation == "has")
         shown = seen.known.get(self.reading)
         return shown is not None and satisfied(self.relation, shown, self.key, self.value)
 
@@ -116,14 +131,14 @@ def predicates_of(attempts: Sequence[ObservedState]) -> list[Predicate]:
     for reading, keys in readings.items():
         takers = sum(reading in attempt.known for attempt in attempts)
         for key, shown_values in keys.items():
-            found.update(_of_values(reading, key, shown_values, takers))
-        found.update(_of_pairs(reading, {key: shown for key, shown in keys.items() if 2 * len(shown) >= takers}))
-    found.update(_of_words(attempts))
+            found.update(_value_predicates(reading, key, shown_values, takers))
+        found.update(_pair_predicates(reading, {key: shown for key, shown in keys.items() if 2 * len(shown) >= takers}))
+    found.update(_word_predicates(attempts))
     return sorted(found)
 
 
 @lru_cache(maxsize=4096)
-def _words(task: str) -> frozenset[str]:
+def _task_words(task: str) -> frozenset[str]:
     return term_set(task)
 
 
@@ -135,7 +150,7 @@ def masks_of(predicates: Iterable[Predicate], attempts: Sequence[ObservedState])
         if predicate.of_task:
             mask = sum(predicate.holds(attempt) << at for at, attempt in enumerate(attempts))
         else:
-            other = predicate.value if predicate.other else ""
+            other = predicate.value if predicate.compares_parts else ""
             place = (predicate.reading, predicate.key, other)
             if place not in columns:
                 columns[place] = _observations_at(*place, attempts)
@@ -149,7 +164,7 @@ def masks_of(predicates: Iterable[Predicate], attempts: Sequence[ObservedState])
 
 
 def _observations_at(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
-    """What attempts saw at one place, each distinct observation once with its attempts."""
+    """Return what attempts saw at one place, each distinct observation once with its attempts."""
     sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
     for at, attempt in enumerate(attempts):
         shown = attempt.known.get(reading)
@@ -162,7 +177,7 @@ def _observations_at(reading: str, key: str, other: str, attempts: Sequence[Obse
     ]
 
 
-def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Predicate]:
+def _value_predicates(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Predicate]:
     if 2 * len(shown) < takers:
         return  # rare: a place named after one object
     single = all(len(values) <= 1 for values in shown) and key != SAYS
@@ -177,7 +192,7 @@ def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers:
             yield Predicate(reading, key, relation, value)
             if USUAL * count >= len(shown):  # the absence of something rare means nothing
                 yield Predicate(reading, key, _OPPOSITE[relation], value)
-    yield from _of_thresholds(reading, key, shown)
+    yield from _threshold_predicates(reading, key, shown)
 
 
 def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
@@ -186,7 +201,7 @@ def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
     return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of or again)
 
 
-def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Predicate]:
+def _threshold_predicates(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Predicate]:
     if not all(len(values) == 1 and _AMOUNT.match(values[0]) for values in shown):
         return
     numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
@@ -197,7 +212,7 @@ def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> 
         yield Predicate(reading, key, "under", middle)
 
 
-def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Predicate]:
+def _pair_predicates(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Predicate]:
     """Return pairs of numbers, or dates, of one answer whose names share a word."""
     kinds = {}
     for key, shown in keys.items():
@@ -213,7 +228,7 @@ def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> It
                 yield Predicate(reading, first, "under", second)
 
 
-def _of_words(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
+def _word_predicates(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
     counts: dict[str, int] = {}
     tasks = [term_set(attempt.task) for attempt in attempts]
     for words in tasks:
@@ -232,9 +247,9 @@ def _is_volatile(value: str) -> bool:
 
 
 MIN_ENDS = 2
-"""Successes that must end with a reading before it counts as a check."""
+"""Successes that must end with a reading before it counts as a check. 1: any last reading would."""
 MIN_TELLING = 0.6
-"""The share of other states that a check must distinguish from the goal."""
+"""The share of other states that a check must distinguish from the goal. Smaller: checks that nearly always hold."""
 
 
 class EndState(Protocol):
@@ -265,10 +280,10 @@ class _State:
 
 def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
     """Return the condition that shows that a task is done, per kind of task; empty where attempts do not confirm."""
-    kinds = _kinds(attempts)
+    kinds = _by_final_readings(attempts)
     checks = []
     for readings, members in sorted(kinds.items()):
-        best = _best(members, readings)
+        best = _best_check(members, readings)
         if best:
             others = [each for other, them in kinds.items() if other != readings for each in them]
             near = _check_words(best, members)
@@ -276,7 +291,7 @@ def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
     return tuple(checks)
 
 
-def _kinds(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]]:
+def _by_final_readings(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]]:
     """Group attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
     kinds: dict[tuple[str, ...], list[EndState]] = {}
     for attempt in attempts:
@@ -289,7 +304,7 @@ def _kinds(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]
     }
 
 
-def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | None:
+def _best_check(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | None:
     goal = [_State(each.final or {}, each.task) for each in members if each.succeeded]
     short = [_State(each.final or {}, each.task) for each in members if not each.succeeded]
     short += [_State(each.known, each.task) for each in members if set(readings) & set(each.known)]
@@ -302,7 +317,7 @@ def _best(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | N
         excluded = sum(not predicate.holds(state) for state in asked)
         if not asked or excluded >= MIN_TELLING * len(asked):
             near = len(words & _check_words(predicate, members))
-            ranked.append((-excluded, predicate.surprise, -near, len(predicate.words), predicate))
+            ranked.append((-excluded, predicate.extra_bits, -near, len(predicate.words), predicate))
     return min(ranked)[-1] if ranked else None
 
 

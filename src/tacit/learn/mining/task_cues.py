@@ -16,15 +16,15 @@ from tacit.domain.skill import Cue
 from tacit.text.cues import features, words_of
 
 MAX_CUES = 40
-"""Cues kept per skill, including the bias."""
+"""Cues kept per skill, including the bias. Larger: larger skills. `score_retail` and `score_bfcl` watch these numbers."""
 _CAUTION = 1.0
-"""How much evidence moves a weight away from its initial value."""
+"""The regularisation: larger, and it takes more evidence to move a weight away from its initial value."""
 _NAMED = 0.5
-"""The initial weight of a word of a skill's name, if no other name contains it."""
+"""The initial weight of a word of a skill's name, if no other name contains it. 0: names say nothing."""
 _MOST_ROUNDS, _LEAST_ROUNDS, _VISITS = 12, 3, 10_000
 """Passes over all samples: fewer for more samples, which repeat each other."""
 _ENOUGH = 0.025
-"""Smaller errors are ignored."""
+"""Smaller errors are ignored. Larger: faster and less exact."""
 _RARE = 0.001
 """Terms in a smaller share of the texts are no cues."""
 
@@ -47,7 +47,7 @@ def learn_cues(
     names = sorted({name for _, used in samples for name in used})
     if not names:
         return {}
-    rows = _rows(samples, {name: at for at, name in enumerate(names)})
+    rows = _weighted_samples(samples, {name: at for at, name in enumerate(names)})
     total = sum(row.weight for row in rows)
     usual = [sum(row.weight for row in rows if at in row.used) / total for at in range(len(names))]
     prior = _prior([(called or {}).get(name, name) for name in names])
@@ -55,7 +55,7 @@ def learn_cues(
     return {name: _cues(rows, at, usual=usual[at], weights=learned[at]) for at, name in enumerate(names)}
 
 
-def _rows(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]) -> list[_Sample]:
+def _weighted_samples(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]) -> list[_Sample]:
     """Return the samples as features, weighted by how new they are; a word pair seen once adds nothing to its words."""
     found = [features(text) for text, _ in samples]
     seen = Counter(term for values in found for term in values)
@@ -127,13 +127,13 @@ def _cues(rows: Sequence[_Sample], at: int, *, usual: float, weights: Mapping[st
             missing[i] += row.weight * value * error
             for j, other in here:
                 squares[i][j] += row.weight * value * other
-    steps = _solved(squares, missing)
+    steps = _solve(squares, missing)
     final = {term: round(weights[term] + step, 2) for term, step in zip(kept, steps, strict=True)}
     strongest = sorted((term for term in final if final[term]), key=lambda term: (-abs(final[term]), term))
     return Cue(term="", weight=round(usual, 2)), *(Cue(term=term, weight=final[term]) for term in strongest)
 
 
-def _solved(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
+def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
     """Solve a symmetric positive definite system; the diagonal makes pivoting unnecessary."""
     size = len(right)
     rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
