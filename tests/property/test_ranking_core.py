@@ -15,7 +15,7 @@ from tacit.domain.selection import Query
 from tacit.domain.skill import Kind
 from tacit.recall import publishing
 from tacit.recall.hook_recall import HookLimits, for_task
-from tacit.recall.ranking import Row, TokenBudget, cut, decide, sort_rows
+from tacit.recall.ranking import Row, TokenBudget, decide, sort_rows, take_within_budget
 from tacit.recall.retrieval import choose
 from tacit.store import open_store
 from tacit.store.hook_index import HookIndex
@@ -48,7 +48,7 @@ def test_order_and_codes_depend_on_rows_and_signals_alone(some, k, tokens, seed)
     shuffled = rows_of(some)
     seed.shuffle(shuffled)
     ranked = sort_rows(shuffled, 0.18)
-    given_rows, left = cut([row for row in ranked if row.relevant], k, TokenBudget(tokens), write)
+    given_rows, left = take_within_budget([row for row in ranked if row.relevant], k, TokenBudget(tokens), write)
     assert [row.version_id for row in given_rows] == [row.version_id for row in together.given]
     codes = {each.row.version_id: each.code for each in together.rejected}
     assert {each.row.version_id: each.code for each in left}.items() <= codes.items()

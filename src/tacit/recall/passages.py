@@ -33,7 +33,8 @@ from tacit.recall.signals import (
 )
 from tacit.store.lexical_search import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
 from tacit.text.similarity import jaccard
-from tacit.text.words import query_terms, terms
+from tacit.text.words import query_terms as terms_of_query
+from tacit.text.words import terms
 
 TEXT_DIGEST = "document.text_digest"
 """Key of the metadata that only documents have."""
@@ -84,7 +85,7 @@ class _Weighed:
     stored: StoredVersion
     passage: Passage
     relevance: float
-    words: float
+    word_score: float
     matched: tuple[str, ...]
 
     @property
@@ -103,43 +104,43 @@ class _Weighed:
 def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> tuple[list[Item], dict[str, float]]:
     """What is quoted for a question, one item for each document, best first; and how relevant each document was at best."""
     kept = [each for each in found if each.passage.section != REFERENCES]
-    asked = _asked(text, kept)
-    weighed = [_weigh(asked, each) for each in kept]
+    query_terms = _query_terms(text, kept)
+    weighed = [_weigh(query_terms, each) for each in kept]
     best: dict[str, float] = {}
     for each in weighed:
-        known = each.stored.version.id
-        best[known] = max(best.get(known, 0.0), each.relevance)
+        version_id = each.stored.version.id
+        best[version_id] = max(best.get(version_id, 0.0), each.relevance)
     least = max(
         min(PASSAGE_RELEVANCE_CAP, PASSAGE_RELEVANCE_FACTOR * min_relevance),
         SHARE_OF_BEST_MIN * max(best.values(), default=0.0),
     )
     much = PASSAGE_RELEVANCE_FACTOR * CLEAR_MATCH_NATS * min_relevance
-    chosen = _diverse([each for each in weighed if each.relevance >= least or each.words >= much])
+    chosen = _diverse([each for each in weighed if each.relevance >= least or each.word_score >= much])
     documents: dict[str, list[_Weighed]] = {}
     for each in chosen:
         documents.setdefault(each.stored.version.id, []).append(each)
     spelling = {term: word.strip(punctuation) for word in reversed(text.split()) for term in terms(word)}
-    return [_item(asked, quoted, spelling) for quoted in documents.values()], best
+    return [_item(query_terms, quoted, spelling) for quoted in documents.values()], best
 
 
-def _asked(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
+def _query_terms(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
     """Return the question's terms. Rarity among skills does not apply to papers: all but everyday words are rare."""
-    wanted = query_terms(text)
+    wanted = terms_of_query(text)
     covered = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
     frequency = {term: 1 for term in wanted if term in covered}
     return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), names=identifiers_in(text))
 
 
-def _weigh(asked: QueryTerms, found: FoundPassage) -> _Weighed:
+def _weigh(query_terms: QueryTerms, found: FoundPassage) -> _Weighed:
     section, text = _words(found.passage)
     title = _title_terms(found.stored)
-    share, matched = term_overlap(asked, SkillTerms(title, [*section, *text]))
-    nats = score(asked.worth, ([*title, *section], text), weights=PASSAGE_WEIGHTS)
+    share, matched = term_overlap(query_terms, SkillTerms(title, [*section, *text]))
+    nats = score(query_terms.worth, ([*title, *section], text), weights=PASSAGE_WEIGHTS)
     return _Weighed(
         found.stored,
         found.passage,
         relevance=relevance_of(share, nats),
-        words=beyond_chance(nats, asked.chance),
+        word_score=beyond_chance(nats, query_terms.chance),
         matched=tuple(matched),
     )
 
@@ -161,10 +162,10 @@ def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
     return chosen
 
 
-def _item(asked: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
+def _item(query_terms: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
     """A document with its quotations; `spelling` has the question's own words for its terms."""
     first, metadata = quoted[0], quoted[0].content.metadata
-    signals = {"relevance": first.relevance, "words": first.words, "esteem": document_prior(first.content)}
+    signals = {"relevance": first.relevance, "words": first.word_score, "esteem": document_prior(first.content)}
     sort = metadata.get("document.evidence_type") or "informal"
     cited = _number(metadata.get("document.citations", ""))
     reasons = (
@@ -180,17 +181,17 @@ def _item(asked: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, 
         reasons=reasons,
         text="",
         tokens=0,
-        passages=tuple(excerpt(each.passage, asked) for each in quoted),
+        passages=tuple(excerpt(each.passage, query_terms) for each in quoted),
     )
 
 
-def excerpt(passage: Passage, asked: QueryTerms) -> Passage:
+def excerpt(passage: Passage, query_terms: QueryTerms) -> Passage:
     """A passage cut to whole sentences around what was asked for; what was left out is marked."""
     text = passage.text.strip()
     if len(text) <= MAX_QUOTE_CHARACTERS:
         return dataclasses.replace(passage, text=text)
     sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
-    start, end = _window(sentences, asked)
+    start, end = _window(sentences, query_terms)
     quoted = " ".join(sentences[start:end])
     if len(quoted) > MAX_QUOTE_CHARACTERS:  # one endless sentence
         quoted, end = quoted[:MAX_QUOTE_CHARACTERS].rsplit(" ", 1)[0], -1
@@ -203,9 +204,9 @@ def abstract_excerpt(passage: Passage) -> Passage:
     return excerpt(passage, QueryTerms((), Rarity(frequency={}, corpus_size=0)))
 
 
-def _window(sentences: Sequence[str], asked: QueryTerms) -> tuple[int, int]:
+def _window(sentences: Sequence[str], query_terms: QueryTerms) -> tuple[int, int]:
     """The sentences in a row, as many as have room, that say most of what was asked; the earliest of several."""
-    worth = [{term: asked.worth[term] for term in terms(each) if term in asked.worth} for each in sentences]
+    worth = [{term: query_terms.worth[term] for term in terms(each) if term in query_terms.worth} for each in sentences]
     best, place = -1.0, (0, 1)
     for start in range(len(sentences)):
         size, end, covered = len(sentences[start]), start + 1, dict(worth[start])

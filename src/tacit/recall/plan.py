@@ -45,38 +45,41 @@ STRENGTH_SHARE_OF_BEST_MIN = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanOption:
     """A recalled skill version that may become part of a plan."""
 
     version_id: str
     content: SkillContent
-    near: bool = False
+    close_in_meaning: bool = False
     """Whether it is close in meaning to the task, whatever the words."""
-    seen: bool = True
-    """Whether its surroundings were observed in attempts; surroundings that a person only wrote down block no other skill."""
+    surroundings_observed: bool = True
+    """Whether attempts showed its surroundings; surroundings that were only written down block no other skill."""
 
     @property
     def observed_content(self) -> SkillContent:
         """The content, without surroundings that were not observed."""
-        return self.content if self.seen else replace(self.content, surroundings=())
+        return self.content if self.surroundings_observed else replace(self.content, surroundings=())
 
 
-def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None = None) -> Plan:
+def compose(text: str, options: Sequence[PlanOption], *, tools: Collection[str] | None = None) -> Plan:
     """Choose, repeat and order the parts that a task calls for; `tools`, where given, are the only ones that exist."""
     present = features(text)
-    cued = [part for part in parts if part.content.cues]
+    cued = [option for option in options if option.content.cues]
     weighed = [
-        (strength(part.content.cues, present) if spoken(part.content.cues, present) >= TASK_WORDS_MIN else 0.0, part)
-        for part in cued
+        (
+            strength(option.content.cues, present) if spoken(option.content.cues, present) >= TASK_WORDS_MIN else 0.0,
+            option,
+        )
+        for option in cued
     ]
     weighed.sort(key=lambda each: (-each[0], each[1].content.name, each[1].version_id))
-    strengths = {part.version_id: round(value, 4) for value, part in weighed}
-    usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
+    strengths = {option.version_id: round(value, 4) for value, option in weighed}
+    usable = [(value, option) for value, option in weighed if not missing_tools(option.content, tools)]
     if not weighed or weighed[0][0] < BEST_STRENGTH_MIN:
         return _unexplained(usable, cued, strengths, tools)
     if beyond := _first_blocked_skill(weighed, usable, tools):
         return _blocked_plan(*beyond, strengths, tools)
-    if tools is not None and (named := expected_tool_named(text, [part.observed_content for part in cued], tools)):
+    if tools is not None and (named := expected_tool_named(text, [option.observed_content for option in cued], tools)):
         return Plan(
             strengths=strengths,
             lacking=(named,),
@@ -90,18 +93,22 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     ):  # what the words fit best is done in other places
         return _unexplained(usable, cued, strengths, tools)
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * usable[0][0])
-    taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
-    covered = {name for _, part in taken for name in part.content.sub_skills}
-    kept = [(value, part) for value, part in taken if part.content.name not in covered]
+    taken = [(value, option) for at, (value, option) in enumerate(usable) if at == 0 or value >= needed]
+    covered = {name for _, option in taken for name in option.content.sub_skills}
+    kept = [(value, option) for value, option in taken if option.content.name not in covered]
     chosen = tuple(
-        Chosen(version_id=part.version_id, name=part.content.name, times=_times(text, part), strength=round(value, 4))
-        for value, part in _in_order(text, kept)
+        Chosen(
+            version_id=option.version_id, name=option.content.name, times=_times(text, option), strength=round(value, 4)
+        )
+        for value, option in _in_order(text, kept)
     )
-    return Plan(chosen=chosen, steps=_steps(chosen, parts), strengths=strengths)
+    return Plan(chosen=chosen, steps=_steps(chosen, options), strengths=strengths)
 
 
 def _first_blocked_skill(
-    weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
+    weighed: Sequence[tuple[float, PlanOption]],
+    usable: Sequence[tuple[float, PlanOption]],
+    tools: Collection[str] | None,
 ) -> tuple[SkillContent, ToolEnvironment] | None:
     """Return the first skill that is called for but lacks a tool, and its environment; none if everything needed can be done.
 
@@ -111,34 +118,36 @@ def _first_blocked_skill(
         return None
     best = usable[0][0] if usable else 0.0
     needed = max(CALLED_MIN, STRENGTH_SHARE_OF_BEST_MIN * best) if best >= BEST_STRENGTH_MIN else inf
-    common = common_tools(part.observed_content.surroundings for _, part in weighed)
-    for at, (value, part) in enumerate(weighed):
+    common = common_tools(option.observed_content.surroundings for _, option in weighed)
+    for at, (value, option) in enumerate(weighed):
         # Readings decide whether a skill with cases is needed, not words.
-        if value < BEST_STRENGTH_MIN or part.content.cases or not missing_tools(part.content, tools):
+        if value < BEST_STRENGTH_MIN or option.content.cases or not missing_tools(option.content, tools):
             continue
-        where = tool_environment(part.content.surroundings, tools, common=common)
-        if where is ToolEnvironment.HOME and not part.seen:
+        where = tool_environment(option.content.surroundings, tools, common=common)
+        if where is ToolEnvironment.HOME and not option.surroundings_observed:
             # Surroundings that were only written down may show that it belongs elsewhere, not that it is missing here.
             where = ToolEnvironment.UNKNOWN
         if where is ToolEnvironment.ELSEWHERE and best >= STRENGTH_SHARE_OF_BEST_MIN * value:
             continue  # a usable skill matches the same words about as well
         strongest = at == 0 and (value >= CALLED_MIN or where is not ToolEnvironment.ELSEWHERE)
         if strongest or where is ToolEnvironment.HOME or (where is ToolEnvironment.UNKNOWN and value >= needed):
-            return part.content, where
+            return option.content, where
     return None
 
 
 def _unexplained(
-    usable: Sequence[tuple[float, Part]],
-    cued: Sequence[Part],
+    usable: Sequence[tuple[float, PlanOption]],
+    cued: Sequence[PlanOption],
     strengths: Mapping[str, float],
     tools: Collection[str] | None,
 ) -> Plan:
     """Return an empty plan: no skill is called for. Expected tools that are missing are named, unless a usable skill
     fits by readings or by meaning."""
-    explained = any(part.near or part.content.cases for _, part in usable)
+    explained = any(option.close_in_meaning or option.content.cases for _, option in usable)
     missed = (
-        [] if tools is None or explained else ToolCooccurrence([part.observed_content for part in cued], tools).missed()
+        []
+        if tools is None or explained
+        else ToolCooccurrence([option.observed_content for option in cued], tools).missed()
     )
     code = ReasonCode.EXPECTED_TOOLS_MISSING if missed else ReasonCode.NOT_CALLED
     reason = reasons.no_skill_called(missed, most=MAX_NAMED_TOOLS)
@@ -153,12 +162,12 @@ def _blocked_plan(
     return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
 
 
-def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:
+def _in_order(text: str, kept: Sequence[tuple[float, PlanOption]]) -> list[tuple[float, PlanOption]]:
     """Sort by the known order of skills (`after`); where that leaves a choice, as the task names them."""
     waiting = sorted(kept, key=lambda each: (place(each[1].content.cues, text), -each[0], each[1].content.name))
-    done: list[tuple[float, Part]] = []
+    done: list[tuple[float, PlanOption]] = []
     while waiting:
-        names = {part.content.name for _, part in waiting}
+        names = {option.content.name for _, option in waiting}
         free = (each for each in waiting if not names.intersection(each[1].content.after) - {each[1].content.name})
         following = next(free, waiting[0])  # a cycle in hand-written `after` is cut at the part named first
         waiting.remove(following)
@@ -166,10 +175,10 @@ def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float
     return done
 
 
-def _times(text: str, part: Part) -> int:
+def _times(text: str, option: PlanOption) -> int:
     """Return how often a skill is done: once for each identifier of one shape (such as order numbers) that comes first in a
     clause with its cues."""
-    cues = [cue for cue in part.content.cues if cue.term]
+    cues = [cue for cue in option.content.cues if cue.term]
     named = {
         number
         for clause in clauses(text)
@@ -180,9 +189,9 @@ def _times(text: str, part: Part) -> int:
     return min(max(sorts.values(), default=1), MAX_REPEATS)
 
 
-def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep, ...]:
+def _steps(chosen: Sequence[Chosen], options: Sequence[PlanOption]) -> tuple[PlannedStep, ...]:
     """Return all steps in order; a reading that one part took is not taken again for another."""
-    contents = {part.version_id: part.content for part in parts}
+    contents = {option.version_id: option.content for option in options}
     looked_up: set[str] = set()
     planned: list[PlannedStep] = []
     for each in chosen:
@@ -190,10 +199,10 @@ def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep
         readings = _readings(content)
         for turn in range(each.times):
             for number, step in enumerate(content.steps):
-                asked = f"{step.tool} {sorted(step.arguments.items(), key=str)}"
-                if step.tool in readings and asked in looked_up:
+                call = f"{step.tool} {sorted(step.arguments.items(), key=str)}"
+                if step.tool in readings and call in looked_up:
                     continue
-                looked_up.add(asked)
+                looked_up.add(call)
                 planned.append(PlannedStep(version_id=each.version_id, step=number, tool=step.tool, turn=turn))
     return tuple(planned)
 
@@ -220,20 +229,20 @@ class ToolEnvironment(Enum):
     ELSEWHERE = "elsewhere"
 
 
-def common_tools(surroundings: Iterable[Collection[str]]) -> frozenset[str]:
+def common_tools(co_available_tools: Iterable[Collection[str]]) -> frozenset[str]:
     """Return the tools that are in all known surroundings: they distinguish no environment from another."""
-    found = [frozenset(each) for each in surroundings if each]
+    found = [frozenset(each) for each in co_available_tools if each]
     return frozenset.intersection(*found) if len(found) > 1 else frozenset()
 
 
 def tool_environment(
-    surroundings: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
+    co_available_tools: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
 ) -> ToolEnvironment:
     """Return where a skill belongs, by the share of its surroundings that is available.
 
     Tools in `common` count only if it has no others.
     """
-    telling = set(surroundings) - common or set(surroundings)
+    telling = set(co_available_tools) - common or set(co_available_tools)
     if not telling:
         return ToolEnvironment.UNKNOWN
     return (
@@ -260,15 +269,15 @@ class ToolCooccurrence:
         with_all = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
         listed = [_bits(bool(mine) and mine <= theirs for theirs in around) for mine in own]
         self._here = _bits(
-            bool(mine) and mine <= at_hand and tool_environment(near, at_hand) is ToolEnvironment.HOME
-            for mine, near in zip(own, around, strict=True)
+            bool(mine) and mine <= at_hand and tool_environment(others, at_hand) is ToolEnvironment.HOME
+            for mine, others in zip(own, around, strict=True)
         )
         self._seen_with: dict[str, int] = {}
         """Absent tool → the skills that were used where it was available."""
         self._expected_with: dict[str, int] = {}
         """Absent tool → the skills that would have seen it if it always came with its neighbours, and those that did."""
-        for at, (mine, near) in enumerate(zip(own, around, strict=True)):
-            for tool in near - at_hand:
+        for at, (mine, others) in enumerate(zip(own, around, strict=True)):
+            for tool in others - at_hand:
                 self._seen_with[tool] = self._seen_with.get(tool, 0) | 1 << at
                 self._expected_with[tool] = self._expected_with.get(tool, 0) | 1 << at | with_all[at] & listed[at]
             for tool in mine - at_hand:
@@ -291,12 +300,12 @@ class ToolCooccurrence:
 def expected_tool_named(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
     """Return a tool that no skill uses, that is expected here and absent, and that the task names; empty if there is none."""
     at_hand = frozenset(tools)
-    known = at_hand.union(step.tool for content in contents for step in content.steps)
+    used_or_available = at_hand.union(step.tool for content in contents for step in content.steps)
     neighbours: dict[str, set[str]] = {}
     for content in contents:
         own = {step.tool for step in content.steps if step.tool}
         for tool in content.surroundings:
-            if tool not in known:
+            if tool not in used_or_available:
                 neighbours.setdefault(tool, set()).update(own)
     expected = [
         tool for tool in sorted(neighbours) if tool_environment(neighbours[tool], at_hand) is ToolEnvironment.HOME

@@ -132,8 +132,8 @@ def store_usage_signals(store: Store, usage_signals: Sequence[UsageSignal]) -> i
     with store.transaction():
         for each in usage_signals:
             held = store.version(each.key)
-            known, evidence = store.entries(UsageSignal, key=each.key), store.evidence([each.key])[each.key]
-            if changes_prominence(held.version, evidence, known, each) and store.add(each):
+            earlier, evidence = store.entries(UsageSignal, key=each.key), store.evidence([each.key])[each.key]
+            if changes_prominence(held.version, evidence, earlier, each) and store.add(each):
                 kept += 1
                 if held.status in RECALLABLE:
                     _render(store, [held])
@@ -174,7 +174,7 @@ def index(
 def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None:
     """Give versions their vectors; those that stopped being recallable meanwhile are passed over."""
     versions = [store.version(version_id) for version_id in version_ids]
-    texts = [passages(stored.version.content) for stored in versions]
+    texts = [embedding_texts(stored.version.content) for stored in versions]
     vectors = iter(embedder.embed([text for each in texts for group in each for text in group]))
     with store.transaction():
         for stored, each in zip(versions, texts, strict=True):
@@ -183,7 +183,7 @@ def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None
                 store.vectors.put(stored.version.id, own, space=embedder.identity)
 
 
-def passages(content: SkillContent) -> list[list[str]]:
+def embedding_texts(content: SkillContent) -> list[list[str]]:
     """Return the texts that a skill is embedded by, in groups that share a vector.
 
     The first group is its description, alone and with its instructions; the others are the tasks that it was learned from.

@@ -153,7 +153,7 @@ def sort_rows(rows: Iterable[Row], min_relevance: float) -> list[Row]:
     return ranked
 
 
-def cut(
+def take_within_budget(
     rows: Iterable[Row],
     k: int,
     budget: TokenBudget,
@@ -214,7 +214,7 @@ def decide(
 ) -> RecallDecision:
     """Rank, cut, and explain in one call, for callers with nothing to add between the steps."""
     ranked = sort_rows(rows, min_relevance)
-    given, rejected = cut([row for row in ranked if row.relevant], k, budget, write, shown=shown)
+    given, rejected = take_within_budget([row for row in ranked if row.relevant], k, budget, write, shown=shown)
     code = None if given else why_nothing(ranked, rejected, k=k)
     below = [Rejected(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
     return RecallDecision(given, rejected + below, code)

@@ -1,4 +1,5 @@
-"""English for the codes of recall: why a skill fits, why one is left out, and why nothing is given. The only place for it."""
+"""English for recall: why a skill fits, why one is left out, and why nothing is given. `weighing` and `passages` add a skill's
+kind, scope and status to it."""
 
 from __future__ import annotations
 

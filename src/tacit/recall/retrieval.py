@@ -7,9 +7,9 @@ where it was used (see `recall.plan`). `selection` decides; this module only rea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tacit import render
@@ -24,7 +24,7 @@ from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.evidence.reliability import confirmed_at, reinforced, reliability
 from tacit.recall.filters import beyond_allowance, current_only, filter_reason, missing_tools, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
-from tacit.recall.plan import Part, compose
+from tacit.recall.plan import PlanOption, compose
 from tacit.recall.selection import select
 from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
 from tacit.recall.weighing import CLOSE_MEANING_MIN, RecallContext, read_situation
@@ -36,13 +36,13 @@ from tacit.text.words import estimate_tokens, joined_words, query_terms
 PLANNED_HITS = 100
 """How many hits a plan is made from: a skill that is called for may rank low by words."""
 MAX_WEIGHED_NORMS = 20
-"""How many norms are weighed; of those beyond, up to `KNOWN_NORMS` are named."""
+"""How many norms are weighed; of those beyond, up to `MAX_KNOWN_NORMS` in all are named."""
 MAX_KNOWN_NORMS = 100
 MAX_FOUND_PASSAGES = 30
 MAX_TITLE_ONLY_DOCUMENTS = 5
 """How many documents are considered of which only the title matched: each costs a query for its abstract."""
 MAX_TASK_CHARACTERS = 50_000
-"""Of a task; the rest is ignored."""
+"""How many characters of a task are read."""
 
 
 def choose(
@@ -61,7 +61,13 @@ def choose(
     cited, papers = cite(query.text, passages, min_relevance=min_relevance)
     results = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(store, query, hits)
-    known = RecallContext(
+    composites = {hit.stored.version.id: hit.stored.version for hit in hits if hit.stored.version.content.sub_skills}
+
+    @cache
+    def parts(version_id: str) -> Sequence[SkillVersion]:
+        return parts_of(store, composites[version_id]) if version_id in composites else ()
+
+    context = RecallContext(
         rarity=Rarity.for_query(query.text, frequency, corpus_size),
         reliability={
             version_id: reliability(items, model=query.model, scope=str(query.scope))
@@ -71,19 +77,17 @@ def choose(
         signature=signature,
         situation=situation,
         plan=plan,
-        missing_part_tools=_missing_part_tools(
-            store, query, [hit.stored.version for hit in hits], called_for=plan.lacking
-        ),
-        disallowed_parts=_disallowed_parts(store, query, [hit.stored.version for hit in hits]),
+        missing_part_tools=_missing_part_tools(query, composites.values(), parts, called_for=plan.lacking),
+        disallowed_parts=_disallowed_parts(query, composites, parts),
         cited=cited,
         documents=papers,
         unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - render.frame_tokens())
-    write = partial(_write, store, _elsewhere(store, hits))
-    selection = select(framed, hits, known, render=write, now=now, min_relevance=min_relevance)
+    write = partial(_write, store, _elsewhere(store, hits), parts)
+    selection = select(framed, hits, context, render=write, now=now, min_relevance=min_relevance)
     items = tuple(
-        dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
+        dataclasses.replace(item, parts=_usable(parts(item.version_id), query.tools)) for item in selection.items
     )
     return dataclasses.replace(selection, query=query, items=items, note=note)
 
@@ -95,8 +99,8 @@ def _usage(
     versions = {hit.stored.version.id: hit.stored.version for hit in hits}
     rendered = store.renderings.get(versions)
     return {
-        key: (known.reinforced, known.fresh_at)
-        if (known := rendered.get(key))
+        key: (rendering.reinforced, rendering.fresh_at)
+        if (rendering := rendered.get(key))
         else (reinforced(version, results[key]), confirmed_at(version, results[key]))
         for key, version in versions.items()
     }
@@ -107,13 +111,13 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
     anywhere = dataclasses.replace(query, tools=None)
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not filter_reason(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
-    near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE_MEANING_MIN}
+    close = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE_MEANING_MIN}
     parts = [
-        Part(
+        PlanOption(
             item.version.id,
             item.version.content,
-            near=item.version.id in near,
-            seen=query.tools is None or _saw_surroundings(store, item.version),
+            close_in_meaning=item.version.id in close,
+            surroundings_observed=query.tools is None or _saw_surroundings(store, item.version),
         )
         for item in current
     ]
@@ -156,30 +160,33 @@ def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
     found: dict[str, SkillVersion] = {}
     for name in content.sub_skills:
         named = [held for held in store.catalogue(statuses=RECALLABLE, name=name) if held.skill.scope.contains(scope)]
-        seen, _ = unshadowed(current_only(held for held in named if held.version.id != composite.id))
-        alike = [held for held in seen if held.version.content.kind is content.kind] or seen
+        visible, _ = unshadowed(current_only(held for held in named if held.version.id != composite.id))
+        alike = [held for held in visible if held.version.content.kind is content.kind] or visible
         for part in sorted(alike, key=lambda held: -held.sequence)[:1]:
             found[part.version.id] = part.version
     return tuple(found.values())
 
 
+Parts = Callable[[str], Sequence[SkillVersion]]
+"""Returns the versions of a composite's parts, by the composite's version id."""
+
+
 def _missing_part_tools(
-    store: Store, query: Query, versions: Sequence[SkillVersion], *, called_for: Collection[str]
+    query: Query, composites: Iterable[SkillVersion], parts: Parts, *, called_for: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """Return composites that cannot be done here, with the missing tools: of a required part, or of all parts.
 
     A part that the task is known to call for is required.
     """
     found: dict[str, tuple[str, ...]] = {}
-    for version in versions if query.tools is not None else ():
+    for version in composites if query.tools is not None else ():
         content = version.content
         optional = {
             name
             for name, step in zip(content.sub_skills, content.steps, strict=False)
             if step.optional and len(content.steps) == len(content.sub_skills)
         }
-        parts = parts_of(store, version)
-        missing = {part.name: missing_tools(part.content, query.tools) for part in parts}
+        missing = {part.name: missing_tools(part.content, query.tools) for part in parts(version.id)}
         needed = [tools for name, tools in missing.items() if name not in optional or set(tools) & set(called_for)]
         if any(needed) or (missing and all(missing.values())):
             lacking = (tool for tools in (needed if any(needed) else missing.values()) for tool in tools)
@@ -187,13 +194,13 @@ def _missing_part_tools(
     return found
 
 
-def _disallowed_parts(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
+def _disallowed_parts(query: Query, composites: Iterable[str], parts: Parts) -> dict[str, str]:
     """Return composites with a part that touches more than the caller may, with what that is."""
     found: dict[str, str] = {}
-    for version in versions if query.allowed is not None else ():
-        more = [text for part in parts_of(store, version) if (text := beyond_allowance(part, query))]
+    for version_id in composites if query.allowed is not None else ():
+        more = [text for part in parts(version_id) if (text := beyond_allowance(part, query))]
         if more:
-            found[version.id] = "; ".join(dict.fromkeys(more))
+            found[version_id] = "; ".join(dict.fromkeys(more))
     return found
 
 
@@ -245,8 +252,8 @@ def _with_passages(
     if query.kinds is not None and Kind.REFERENCE not in query.kinds:
         return list(hits), []
     found = store.passages.search(wanted, limit=MAX_FOUND_PASSAGES) if wanted else []
-    known = {hit.stored.version.id for hit in hits}
-    new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
+    already_found = {hit.stored.version.id for hit in hits}
+    new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in already_found}
     inside = {each.stored.version.id for each in found}
     titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
     for stored in [each for each in titled if each.version.id not in inside][:MAX_TITLE_ONLY_DOCUMENTS]:
@@ -269,9 +276,9 @@ def with_rendered_block(selection: Selection) -> Selection:
 def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
     """Add what is near in meaning, and give every hit its similarity."""
     (vector,) = embedder.embed([query.text])
-    near = store.vectors.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
-    alike = {hit.stored.version.id: hit.semantic for hit in near}
-    together = {hit.stored.version.id: hit for hit in near} | dict(found)
+    nearest = store.vectors.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+    alike = {hit.stored.version.id: hit.semantic for hit in nearest}
+    together = {hit.stored.version.id: hit for hit in nearest} | dict(found)
     alike |= store.vectors.similarities(vector, together.keys() - alike.keys(), space=embedder.identity)
     return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
 
@@ -287,9 +294,11 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     )
     situation = read_situation(query.state).words
     if situation:
-        known = {hit.stored.version.id for hit in found}
+        already_found = {hit.stored.version.id for hit in found}
         by_situation = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
-        found += [dataclasses.replace(hit, lexical=0.0) for hit in by_situation if hit.stored.version.id not in known]
+        found += [
+            dataclasses.replace(hit, lexical=0.0) for hit in by_situation if hit.stored.version.id not in already_found
+        ]
     return found
 
 
@@ -306,7 +315,7 @@ def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str] | None:
     return {skill_id: record_elsewhere(remarks) for skill_id, remarks in noted.items()}
 
 
-def _write(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_tokens: int) -> str:
+def _write(store: Store, elsewhere: Mapping[str, str] | None, parts: Parts, item: Item, max_tokens: int) -> str:
     content = item.version.content
     if is_document(content):
         source = render.source_line(item.version)
@@ -315,18 +324,14 @@ def _write(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_to
         there = record_elsewhere(store.remarks(item.version.skill_id, about=About.PROMOTION))
     else:
         there = elsewhere.get(item.version.skill_id, "")
-    render_item = partial(
-        render.render_item,
+    return render.render_item(
         content,
         status=item.status,
         reliability=item.reliability,
         source=render.source_line(item.version, there),
         max_tokens=min(max_tokens, render.ITEM_TOKENS_MAX),
+        parts={part.name: part.content for part in parts(item.version_id)},
     )
-    text = render_item()
-    if not text or not content.sub_skills:
-        return text  # if it does not fit without its parts, they need not be fetched
-    return render_item(parts={part.name: part.content for part in parts_of(store, item.version)})
 
 
 def offered(

@@ -23,9 +23,9 @@ from tacit.recall.ranking import (
     Rejected,
     Row,
     TokenBudget,
-    cut,
     replaces_parts,
     sort_rows,
+    take_within_budget,
     why_nothing,
 )
 from tacit.recall.signals import SHARE_OF_BEST_MIN, best_of, sort_key
@@ -49,14 +49,16 @@ SAME_CONTENT_MIN = 0.9
 
 
 def select(
-    query: Query, hits: Sequence[Hit], known: RecallContext, *, render: Render, now: datetime, min_relevance: float
+    query: Query, hits: Sequence[Hit], context: RecallContext, *, render: Render, now: datetime, min_relevance: float
 ) -> Selection:
     """Choose what to give for a query."""
     by_id = {hit.stored.version.id: hit for hit in hits}
-    eligible, filtered, elsewhere = _eligible(query, by_id, known)
+    eligible, filtered, elsewhere = _eligible(query, by_id, context)
     filtered.sort(key=lambda left: -by_id[left.version_id].lexical)
-    weigher = Weigher(query, known, now=now)
-    rows = [_row(weigher, by_id[each.version.id], known) for each in eligible if not is_document(each.version.content)]
+    weigher = Weigher(query, context, now=now)
+    rows = [
+        _row(weigher, by_id[each.version.id], context) for each in eligible if not is_document(each.version.content)
+    ]
     best = best_of(row.signals for row in rows)["relevance"]
     ranked = sort_rows(rows, min_relevance)
 
@@ -65,22 +67,22 @@ def select(
 
     def fitting(some: Sequence[Row]) -> list[Row]:
         """Try which rows fit. This writes `text` into the rows; the final cut below replaces it."""
-        return cut(some, query.k, TokenBudget(query.budget_tokens), write, repeats=_repeats)[0]
+        return take_within_budget(some, query.k, TokenBudget(query.budget_tokens), write, repeats=_repeats)[0]
 
-    planned = {chosen.version_id for chosen in known.plan.chosen}
+    planned = {chosen.version_id for chosen in context.plan.chosen}
     relevant, parts = replace_parts([row for row in ranked if row.relevant], fitting, planned=planned)
-    cited, unquoted = _cited(eligible, known, best)
+    cited, unquoted = _cited(eligible, context, best)
     budget = TokenBudget(query.budget_tokens)
     _mark_ties(query, relevant, planned)
-    given, over = cut([*relevant, *cited], query.k, budget, write, repeats=_repeats)
+    given, over = take_within_budget([*relevant, *cited], query.k, budget, write, repeats=_repeats)
     standing, norms_left_out = _always_on_norms(ranked, given, budget, write)
-    unweighed = _unweighed(known, budget)
+    unweighed = _unweighed(context, budget)
     crowded = [left.row.name for left in norms_left_out if left.code is ReasonCode.OVER_BUDGET]
     answer = Selection(
         query=query,
         items=tuple(_item(row) for row in given),
         standing=tuple(_item(row) for row in standing),
-        confidence=max((best, *known.documents.values())),
+        confidence=max((best, *context.documents.values())),
         tokens=sum(row.tokens for row in (*given, *standing)),
         budgets=tuple(Budget(kind, *budget.account(kind)) for kind in Kind),
         crowded_out=(*crowded, *(left.name for left in unweighed)),
@@ -95,7 +97,7 @@ def select(
         elsewhere=elsewhere,
         hits=by_id,
     )
-    return _explained(answer, left, known)
+    return _explained(answer, left, context)
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,15 @@ class _Considered:
         return [*self.filtered, *(each for each in foreign if each is not None)]
 
 
-def _row(weigher: Weigher, hit: Hit, known: RecallContext) -> Row:
+def _row(weigher: Weigher, hit: Hit, context: RecallContext) -> Row:
     """Weigh one hit; a plan decides over its place and relevance before the signals do."""
     item = weigher.weigh(hit)
     row = Row(
         item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals}
     )
-    places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
+    places = {chosen.version_id: place for place, chosen in enumerate(context.plan.chosen)}
     row.priority = places.get(row.version_id, len(places))
-    if known.plan.lacking and row.version_id in known.plan.strengths:
+    if context.plan.lacking and row.version_id in context.plan.strengths:
         row.relevant = False  # the task needs a tool that is missing, and the next best skill would do something else
     elif row.version_id in places:
         row.relevant = True
@@ -155,13 +157,13 @@ def _left_out(left: Rejected) -> LeftOut:
     )
 
 
-def _explained(answer: Selection, left: _Considered, known: RecallContext) -> Selection:
+def _explained(answer: Selection, left: _Considered, context: RecallContext) -> Selection:
     """Add everything that is not given, and, where that is everything, why."""
     shown = {item.version_id for item in answer.standing}
     over = [_left_out(each) for each in left.over]
     if not answer.items:
-        code, reason, near = _why_nothing(answer.query, left, known)
-        rest = (*(near or over), *left.norms_left_out, *left.unquoted, *left.all_filtered(answer.query))
+        code, reason, near_misses = _why_nothing(answer.query, left, context)
+        rest = (*(near_misses or over), *left.norms_left_out, *left.unquoted, *left.all_filtered(answer.query))
         named = [each for each in rest if each.version_id not in shown]
         reason += reasons.norms_only(len(answer.standing), len(answer.crowded_out))
         return dataclasses.replace(answer, left_out=_once(named), code=code, reason=reason)
@@ -169,31 +171,31 @@ def _explained(answer: Selection, left: _Considered, known: RecallContext) -> Se
     below = [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in left.ranked if row.version_id not in given]
     norms_left_out = [each for each in left.norms_left_out if each.version_id not in given]
     every = _once([*over, *norms_left_out, *below, *left.unquoted, *left.all_filtered(answer.query)])
-    return dataclasses.replace(answer, left_out=every, plan=_given_plan(known.plan, answer.items))
+    return dataclasses.replace(answer, left_out=every, plan=_given_plan(context.plan, answer.items))
 
 
-def _cited(eligible: Sequence[StoredVersion], known: RecallContext, best: float) -> tuple[list[Row], list[LeftOut]]:
+def _cited(eligible: Sequence[StoredVersion], context: RecallContext, best: float) -> tuple[list[Row], list[LeftOut]]:
     """Return the documents that are quoted, in their order, and the others; `best` is how well anything else fits."""
     documents = {each.version.id: each for each in eligible if is_document(each.version.content)}
     quoted = [
         Row(item, version_id=item.version_id, name=item.name, kind=item.version.content.kind, signals={**item.signals})
-        for item in known.cited
+        for item in context.cited
         if item.version_id in documents and item.signals["relevance"] >= SHARE_OF_BEST_MIN * best
     ]
     given = {row.version_id for row in quoted}
     unquoted = [
-        stored_left_out(each, ReasonCode.NO_CLOSE_PASSAGE, relevance=known.documents.get(version_id, 0.0))
+        stored_left_out(each, ReasonCode.NO_CLOSE_PASSAGE, relevance=context.documents.get(version_id, 0.0))
         for version_id, each in documents.items()
         if version_id not in given
     ]
     return quoted, unquoted
 
 
-def _unweighed(known: RecallContext, budget: TokenBudget) -> list[LeftOut]:
+def _unweighed(context: RecallContext, budget: TokenBudget) -> list[LeftOut]:
     """Return the norms that hold and were not even weighed."""
-    for each in known.unweighed:
+    for each in context.unweighed:
         budget.refuse(Kind.NORM, each.version.id)
-    return [stored_left_out(each, ReasonCode.NOT_WEIGHED) for each in known.unweighed]
+    return [stored_left_out(each, ReasonCode.NOT_WEIGHED) for each in context.unweighed]
 
 
 def _always_on_norms(
@@ -202,7 +204,7 @@ def _always_on_norms(
     """Norms hold whatever the task is: return all that fit into their share of the budget, the best first."""
     shown = {row.version_id for row in given}
     norms = [row for row in ranked if row.kind == Kind.NORM and row.version_id not in shown]
-    return cut(norms, len(norms), budget, write, repeats=_repeats)
+    return take_within_budget(norms, len(norms), budget, write, repeats=_repeats)
 
 
 def _once(left: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
@@ -241,7 +243,7 @@ def _given_plan(plan: Plan, items: Sequence[Item]) -> Plan:
 
 
 def _eligible(
-    query: Query, hits: Mapping[str, Hit], known: RecallContext
+    query: Query, hits: Mapping[str, Hit], context: RecallContext
 ) -> tuple[list[StoredVersion], list[LeftOut], list[Hit]]:
     """Return what may be given, what may not be used here and why, and what matches and belongs to another scope."""
     recallable = [hit.stored for hit in hits.values() if hit.stored.status in RECALLABLE]
@@ -250,10 +252,10 @@ def _eligible(
     elsewhere: list[Hit] = []
     for item in current_only(recallable):
         if not item.skill.scope.contains(query.scope):
-            if _matches(hits[item.version.id], known):
+            if _matches(hits[item.version.id], context):
                 elsewhere.append(hits[item.version.id])
             continue
-        why = filter_reason(item, query) or _unmet_requirement(item, known) or _too_unreliable(item, query, known)
+        why = filter_reason(item, query) or _unmet_requirement(item, context) or _too_unreliable(item, query, context)
         if why:
             filtered.append(why)
         else:
@@ -263,34 +265,35 @@ def _eligible(
     return passed, [*filtered, *shadowed], elsewhere
 
 
-def _matches(hit: Hit, known: RecallContext) -> bool:
-    """Return whether a hit has to do with the query, as far as that shows unweighed; something is always nearest in meaning."""
+def _matches(hit: Hit, context: RecallContext) -> bool:
+    """Return whether a hit that is not weighed has to do with the query: by words, by a close meaning, by its error, or as a
+    document. The nearest in meaning alone is no sign: something is always nearest."""
     content = hit.stored.version.content
-    answers = bool(known.signature) and content.signature == known.signature
+    answers = bool(context.signature) and content.signature == context.signature
     return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE_MEANING_MIN or answers or is_document(content)
 
 
-def _unmet_requirement(stored: StoredVersion, known: RecallContext) -> LeftOut | None:
-    lacking = known.missing_part_tools.get(stored.version.id)
+def _unmet_requirement(stored: StoredVersion, context: RecallContext) -> LeftOut | None:
+    lacking = context.missing_part_tools.get(stored.version.id)
     if lacking:
         return stored_left_out(stored, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(lacking))
-    if stored.version.id in known.disallowed_parts:
-        return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=known.disallowed_parts[stored.version.id])
-    false = violated_precondition(known.situation, stored.version.content)
+    if stored.version.id in context.disallowed_parts:
+        return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=context.disallowed_parts[stored.version.id])
+    false = violated_precondition(context.situation, stored.version.content)
     return stored_left_out(stored, ReasonCode.PRECONDITION_FALSE, condition=false) if false else None
 
 
-def _too_unreliable(stored: StoredVersion, query: Query, known: RecallContext) -> LeftOut | None:
+def _too_unreliable(stored: StoredVersion, query: Query, context: RecallContext) -> LeftOut | None:
     if query.min_reliability is None:
         return None
-    measured = known.reliability.get(stored.version.id, Reliability())
+    measured = context.reliability.get(stored.version.id, Reliability())
     if measured.low >= query.min_reliability:
         return None
     known_value = reasons.measured_at_least(measured)
     return stored_left_out(stored, ReasonCode.LOW_RELIABILITY, measured=known_value, wanted=query.min_reliability)
 
 
-def _why_nothing(query: Query, left: _Considered, known: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
+def _why_nothing(query: Query, left: _Considered, context: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
     """Return why nothing is given, by code and in English, and what came nearest where nothing was relevant."""
     matched = [
         row for row in left.ranked if row.kind != Kind.NORM
@@ -299,19 +302,23 @@ def _why_nothing(query: Query, left: _Considered, known: RecallContext) -> tuple
     if left.relevant:
         return code, reasons.nothing_given(code), []
     matched.sort(key=lambda row: (-row.relevance, row.version_id))
-    near = [row for row in matched if row.relevance >= VISIBLE_RELEVANCE_MIN][:MAX_NEAR_MISSES]
-    named = [_left_out(Rejected(row, ReasonCode.NEAREST_MISS, relevance=row.relevance)) for row in near]
-    named += [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in matched if row not in near]
-    if known.plan.lacking:
-        return ReasonCode.MISSING_TOOLS, known.plan.reason, named
+    near_misses = [row for row in matched if row.relevance >= VISIBLE_RELEVANCE_MIN][:MAX_NEAR_MISSES]
+    named = [_left_out(Rejected(row, ReasonCode.NEAREST_MISS, relevance=row.relevance)) for row in near_misses]
+    named += [_left_out(Rejected(row, ReasonCode.BELOW_THRESHOLD)) for row in matched if row not in near_misses]
+    if context.plan.lacking:
+        return ReasonCode.MISSING_TOOLS, context.plan.reason, named
     away = _elsewhere_reason(query, left.elsewhere)
-    if near:
-        words = left.hits[near[0].version_id].lexical
+    if near_misses:
+        words = left.hits[near_misses[0].version_id].lexical
         better = any(hit.lexical > words for hit in left.elsewhere)  # else what is near here is as near as what is not
-        return code, reasons.nothing_close(near[0].name, near[0].relevance) + (away if better else ""), named
+        return (
+            code,
+            reasons.nothing_close(near_misses[0].name, near_misses[0].relevance) + (away if better else ""),
+            named,
+        )
     if left.filtered:
         return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.filtered[0].name, left.filtered[0].reason), named
-    quoted = {each.name: known.documents.get(each.version_id, 0.0) for each in left.unquoted}
+    quoted = {each.name: context.documents.get(each.version_id, 0.0) for each in left.unquoted}
     if quoted and max(quoted.values()) >= VISIBLE_RELEVANCE_MIN:
         nearest = max(quoted, key=lambda name: quoted[name])
         return ReasonCode.BELOW_THRESHOLD, reasons.nothing_close(nearest, quoted[nearest]) + away, named

@@ -2,8 +2,8 @@
 
 `term_overlap` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject
 found in the query. An error matches by its signature: the same one, or one that shares most of its rare words. `match_score`
-adds all signals in nats, by `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed"). The signal
-`words` is a score in nats, not a list of words; its name is part of `--json`.
+adds all signals by `WEIGHTS` (decision 26; docs/lab.md, "how are words, examples and meaning weighed"). The signal `words` is
+the word score, the information in the matched words in nats, and not a list of words; its name is part of `--json`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from itertools import islice
 
 from tacit.domain.reach import breadth
 from tacit.store import lexical_search
-from tacit.text.words import joined_words, query_terms, terms
+from tacit.text.words import joined_words, terms
+from tacit.text.words import query_terms as terms_of_query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ class QueryTerms:
 
     __slots__ = ("chance", "names", "rarity", "telling", "terms", "total", "worth")
 
-    def __init__(self, asked: Iterable[str], rarity: Rarity, *, names: AbstractSet[str] = frozenset()) -> None:
-        self.terms = frozenset(asked)
+    def __init__(self, found: Iterable[str], rarity: Rarity, *, names: AbstractSet[str] = frozenset()) -> None:
+        self.terms = frozenset(found)
         self.names = self.terms & names
         self.chance = chance_nats(len(self.terms))
         self.rarity = rarity
@@ -128,9 +129,9 @@ class QueryTerms:
         self.total = math.fsum(self.worth.values())
 
 
-def known_query_terms(text: str, known: Mapping[str, int]) -> list[str]:
-    """The terms of a request, and what two of its words make written together, where some skill has that ("back up")."""
-    return [*query_terms(text), *(term for term in joined_words(text) if known.get(term))]
+def known_query_terms(text: str, frequencies: Mapping[str, int]) -> list[str]:
+    """Return the terms of a request, and pairs of its words written as one ("back up" → "backup") where some skill has that."""
+    return [*terms_of_query(text), *(term for term in joined_words(text) if frequencies.get(term))]
 
 
 def identifiers_in(text: str) -> frozenset[str]:
@@ -162,31 +163,31 @@ class SkillTerms:
         return [example for example in self.examples if len(example) >= MIN_EXAMPLE_TERMS]
 
 
-def term_overlap(asked: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
+def term_overlap(query_terms: QueryTerms, skill: SkillTerms) -> tuple[float, list[str]]:
     """Return how well the words match, from 0 to 1, and the shared words, rarest first."""
-    if not asked.telling:
+    if not query_terms.telling:
         return 0.0, []
-    idf, subject, rest = asked.rarity.idf, skill.subject, skill.rest
-    found = sum(idf(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in asked.telling)
-    query_share = found / sum(idf(term) for term in asked.telling)
-    subject_share = max(_covered(part, asked) for part in (skill.name, subject, *skill.examples))
-    words = [term for term in asked.telling if term in subject or term in rest]
+    idf, subject, rest = query_terms.rarity.idf, skill.subject, skill.rest
+    found = sum(idf(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in query_terms.telling)
+    query_share = found / sum(idf(term) for term in query_terms.telling)
+    subject_share = max(_covered(part, query_terms) for part in (skill.name, subject, *skill.examples))
+    words = [term for term in query_terms.telling if term in subject or term in rest]
     if not words:  # a long request, of which the rarest words alone were looked at
-        words = sorted((subject | rest) & asked.terms, key=lambda term: (-asked.worth[term], term))
+        words = sorted((subject | rest) & query_terms.terms, key=lambda term: (-query_terms.worth[term], term))
     return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), words
 
 
-def word_signals(asked: QueryTerms, found: float, words: Sequence[Sequence[str]]) -> dict[str, float]:
+def word_signals(query_terms: QueryTerms, found: float, words: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return the signals of matched words that are worth `found` nats: identifiers count fully, words beyond chance."""
-    names = {term: asked.worth[term] for term in asked.names}
+    names = {term: query_terms.worth[term] for term in query_terms.names}
     named = lexical_search.score(names, words, weights=lexical_search.VERSION_WEIGHTS) if names else 0.0
-    found_words = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
+    found_words = {"words": beyond_chance(max(0.0, found - named), query_terms.chance)}
     return {**found_words, "names": named} if named else found_words
 
 
-def example_similarity(asked: QueryTerms, skill: SkillTerms) -> float:
+def example_similarity(query_terms: QueryTerms, skill: SkillTerms) -> float:
     """Return how similar the query and the nearest of a skill's example queries are: the shared part of their information."""
-    return max((_alike(asked, request) for request in skill.requests()), default=0.0)
+    return max((_alike(query_terms, request) for request in skill.requests()), default=0.0)
 
 
 def error_similarity(signature: str, other: str, rarity: Rarity) -> float:
@@ -225,9 +226,9 @@ def prominence(kind: str, last_at: float, now: float, *, reinforced: int = 0) ->
     return IMPORTANCE.get(kind, USUAL_IMPORTANCE) * recency(last_at, now) * (1.0 + math.log2(1 + max(0, reinforced)))
 
 
-def scope_proximity(kept: str, asked: str) -> float:
+def scope_proximity(skill_scope: str, query_scope: str) -> float:
     """1 for a skill of the very scope that is asked from, less the further it has come."""
-    return max(0.0, 1.0 - 0.25 * abs(breadth(kept)[0] - breadth(asked)[0]))
+    return max(0.0, 1.0 - 0.25 * abs(breadth(skill_scope)[0] - breadth(query_scope)[0]))
 
 
 def is_relevant(
@@ -262,14 +263,14 @@ def sort_key(signals: Mapping[str, float], identity: str) -> tuple[bool, float, 
     return signals.get("signature", 0.0) < 1.0, -match_score(signals), identity
 
 
-def _alike(asked: QueryTerms, example: frozenset[str]) -> float:
-    both = math.fsum(asked.worth[term] for term in example & asked.terms)
-    return both / (asked.total + UNMATCHED_TERM_NATS * len(example - asked.terms)) if both else 0.0
+def _alike(query_terms: QueryTerms, example: frozenset[str]) -> float:
+    both = math.fsum(query_terms.worth[term] for term in example & query_terms.terms)
+    return both / (query_terms.total + UNMATCHED_TERM_NATS * len(example - query_terms.terms)) if both else 0.0
 
 
-def _covered(part: frozenset[str], asked: QueryTerms) -> float:
-    total = asked.rarity.total(part)
-    return asked.rarity.total(part & asked.terms) / total if total else 0.0
+def _covered(part: frozenset[str], query_terms: QueryTerms) -> float:
+    total = query_terms.rarity.total(part)
+    return query_terms.rarity.total(part & query_terms.terms) / total if total else 0.0
 
 
 WEIGHTS = {
@@ -282,45 +283,47 @@ WEIGHTS = {
     "prominence": 1.5,
     "scope": 1.0,
 }
-"""Nats for one unit of each signal: `words` and `names` come in nats, the others from 0 to 1 (a prominence may be more)."""
+"""What one unit of each signal adds to the match score. `words` and `names` come in nats, the others go from 0 to 1 (a
+prominence may be more)."""
 CHANCE_NATS_RANGE = (10.0, 50.0)
 """Nats by words that may be chance, for long and for short queries. Where so many are found, half of them count."""
 SHORT_QUERY_TERMS = 10
 """Up to so many terms one vector represents a query; beyond that the weight of meaning falls (measured in docs/lab.md)."""
 SCALE = 50.0
-"""A match score of so many nats is shown as 0.63 (1 − 1/e)."""
+"""This match score is shown as 0.63 (1 − 1/e)."""
 WORD_LOG_ODDS = (-2.77, 4.06, 0.17)
-"""Log odds by words: a constant, for the share of what both say that they share, for the logarithm of nats by words."""
+"""How likely a skill fits by its words, as log odds: a constant, the weight of the term overlap, and the weight of the
+logarithm of the word score."""
 FULL_SHARE_NATS = 5.0
 """Below so many nats a shared part counts proportionally less: one rare word has more, three everyday words have less."""
 MEANING_LOG_ODDS = (-4.2, 10.0)
-"""Log odds by meaning: a constant, and for the cosine."""
+"""How likely a skill fits by its meaning, as log odds: a constant, and the weight of the cosine."""
 
 
 def contributions(signals: Mapping[str, float]) -> dict[str, float]:
-    """Return what each signal adds to the match score, in nats, the most first; signals that add nothing are omitted."""
+    """Return what each signal adds to the match score, the most first; signals that add nothing are omitted."""
     given = {name: weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items()}
-    return dict(sorted(((name, nats) for name, nats in given.items() if nats), key=lambda each: -each[1]))
+    return dict(sorted(((name, added) for name, added in given.items() if added), key=lambda each: -each[1]))
 
 
-def vector_weight(asked: int) -> float:
+def vector_weight(term_count: int) -> float:
     """Return how much of a query's meaning one vector can represent, from 0 to 1, by the number of its terms."""
-    return min(1.0, SHORT_QUERY_TERMS / max(1, asked))
+    return min(1.0, SHORT_QUERY_TERMS / max(1, term_count))
 
 
-def chance_nats(asked: int) -> float:
+def chance_nats(term_count: int) -> float:
     """Return how many nats by words may be chance, for a query of so many terms."""
     least, most = CHANCE_NATS_RANGE
-    return max(least, most * vector_weight(asked) ** 2)
+    return max(least, most * vector_weight(term_count) ** 2)
 
 
-def beyond_chance(words: float, by_chance: float) -> float:
-    """Return what counts of the nats by words: about all of many, little of few."""
-    return words * words / (words + by_chance)
+def beyond_chance(word_score: float, by_chance: float) -> float:
+    """Return how much of a word score counts: nearly all of a high one, little of a low one, which may be chance."""
+    return word_score * word_score / (word_score + by_chance)
 
 
 def match_score(signals: Mapping[str, float]) -> float:
-    """Return the sum of all signals, in nats; a missing signal adds nothing."""
+    """Return the weighted sum of all signals; a missing signal adds nothing."""
     return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
 
 
@@ -329,11 +332,11 @@ def combined_score(signals: Mapping[str, float]) -> float:
     return -math.expm1(-max(0.0, match_score(signals)) / SCALE)
 
 
-def relevance_of(share: float, words: float, *, meaning: float | None = None) -> float:
-    """Return how likely a skill fits: from the term overlap, the nats by words, and the cosine."""
+def relevance_of(share: float, word_score: float, *, meaning: float | None = None) -> float:
+    """Return how likely a skill fits: from the term overlap, the word score, and the cosine."""
     constant, of_share, of_words = WORD_LOG_ODDS
-    enough = min(1.0, words / FULL_SHARE_NATS)  # a large part of a request of everyday words is little
-    by_words = enough * _likely(constant + of_share * share + of_words * math.log1p(words))
+    enough = min(1.0, word_score / FULL_SHARE_NATS)  # a large part of a request of everyday words is little
+    by_words = enough * _likely(constant + of_share * share + of_words * math.log1p(word_score))
     constant, of_cosine = MEANING_LOG_ODDS
     by_meaning = 0.0 if meaning is None else _likely(constant + of_cosine * meaning)
     return 1.0 - (1.0 - by_words) * (1.0 - by_meaning)

@@ -55,7 +55,7 @@ MAX_INTEGER_BITS = 256
 
 @dataclass(frozen=True)
 class Situation:
-    """A query's state, read."""
+    """A query's state after reading: its known fields, with values of the expected types."""
 
     error: str = ""
     command: str = ""
@@ -63,7 +63,8 @@ class Situation:
     files: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
-    known: Mapping[str, bool] = field(default_factory=dict)
+    conditions: Mapping[str, bool] = field(default_factory=dict)
+    """A condition's text or check → whether it holds."""
 
     @cached_property
     def features(self) -> dict[str, frozenset[str]]:
@@ -94,7 +95,7 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
         files=tuple(filter(None, map(_text, files[:MOST_FILES]))) if isinstance(files, Sequence) else (),
         environment={key: _text(value) for key, value in _mapping(state.get("environment")).items()},
         readings={key: _text(value) for key, value in _mapping(state.get("readings")).items()},
-        known={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
+        conditions={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
     )
 
 
@@ -106,10 +107,10 @@ def situation_match(situation: Situation, content: SkillContent, words: frozense
     features = situation.features
     met = [name for name, found in features.items() if found & words]
     held = [condition for condition in content.preconditions if _state_of(condition, situation) is True]
-    asked = len(features) + bool(held)
-    if not asked:
+    compared = len(features) + bool(held)
+    if not compared:
         return 0.0, []
-    return (len(met) + bool(held)) / asked, [*met, *(["what must hold"] if held else [])]
+    return (len(met) + bool(held)) / compared, [*met, *(["what must hold"] if held else [])]
 
 
 def violated_precondition(situation: Situation, content: SkillContent) -> str:
@@ -123,8 +124,8 @@ def violated_precondition(situation: Situation, content: SkillContent) -> str:
 
 def _state_of(condition: Condition, situation: Situation) -> bool | None:
     for name in (condition.check, condition.text):
-        if name and name in situation.known:
-            return situation.known[name]
+        if name and name in situation.conditions:
+            return situation.conditions[name]
     if not condition.reading or not situation.readings or condition.when:
         return None
     answers = ((tool, "", answer) for tool, answer in situation.readings.items())
@@ -181,14 +182,14 @@ class RecallContext:
 class Weigher:
     """Weighs the hits of one query."""
 
-    def __init__(self, query: Query, known: RecallContext, *, now: datetime) -> None:
+    def __init__(self, query: Query, context: RecallContext, *, now: datetime) -> None:
         self._query = query
-        self._known = known
+        self._context = context
         self._now = now.timestamp()
         self._scope = str(query.scope)
-        found = known_query_terms(query.text, known.rarity.frequency)
-        self.asked = QueryTerms(found, known.rarity, names=identifiers_in(query.text))
-        self._vector_weight = vector_weight(len(self.asked.terms))
+        found = known_query_terms(query.text, context.rarity.frequency)
+        self.query_terms = QueryTerms(found, context.rarity, names=identifiers_in(query.text))
+        self._vector_weight = vector_weight(len(self.query_terms.terms))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -201,31 +202,31 @@ class Weigher:
 
     def weigh(self, hit: Hit) -> Item:
         """Return one hit with all its signals."""
-        version, known = hit.stored.version, self._known
+        version, context = hit.stored.version, self._context
         words = hit.words or version_words(version.content)
         skill_words = skill_terms(version.content, words)
-        share, found = term_overlap(self.asked, skill_words)
-        found_nats = hit.lexical or score(self.asked.worth, words, weights=VERSION_WEIGHTS)
-        alike = example_similarity(self.asked, skill_words)
-        near = error_similarity(known.signature, version.content.signature, known.rarity)
-        measured = known.reliability.get(version.id, Reliability())
-        called = known.plan.strengths.get(version.id, 0.0)
+        share, found = term_overlap(self.query_terms, skill_words)
+        word_score = hit.lexical or score(self.query_terms.worth, words, weights=VERSION_WEIGHTS)
+        alike = example_similarity(self.query_terms, skill_words)
+        error_alike = error_similarity(context.signature, version.content.signature, context.rarity)
+        measured = context.reliability.get(version.id, Reliability())
+        called = context.plan.strengths.get(version.id, 0.0)
         placed, features = self._situation_match(version.content, words)
-        by_match = relevance_of(share, found_nats, meaning=hit.semantic)
+        by_match = relevance_of(share, word_score, meaning=hit.semantic)
         signals = {
-            "relevance": max(by_match, near, min(1.0, called), self._task_similarity(version.content)),
-            **word_signals(self.asked, found_nats, words),
+            "relevance": max(by_match, error_alike, min(1.0, called), self._task_similarity(version.content)),
+            **word_signals(self.query_terms, word_score, words),
             "reliability": reliability_score(measured),
             "prominence": self._prominence(version),
             "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._vector_weight * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
             **({"state": placed} if placed else {}),
-            **({"signature": near} if near else {}),
+            **({"signature": error_alike} if error_alike else {}),
             **({"cues": called} if called else {}),
         }
         why = (
-            reasons.error_match(near) if near else self._match_reason(found, hit.semantic),
+            reasons.error_match(error_alike) if error_alike else self._match_reason(found, hit.semantic),
             *([f"fits the situation: {', '.join(features)}"] if features else []),
             reasons.reliability_reason(measured),
             f"{version.content.kind} at {hit.stored.skill.scope}, {hit.stored.status}",
@@ -246,13 +247,13 @@ class Weigher:
         return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE_MEANING_MIN else None)
 
     def _situation_match(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
-        if self._known.situation == Situation():
+        if self._context.situation == Situation():
             return 0.0, []
         tools = terms(" ".join(step.tool for step in content.steps))
-        return situation_match(self._known.situation, content, frozenset(tools).union(*words))
+        return situation_match(self._context.situation, content, frozenset(tools).union(*words))
 
     def _prominence(self, version: SkillVersion) -> float:
-        reinforced, last_at = self._known.usage.get(version.id, (0, version.created_at))
+        reinforced, last_at = self._context.usage.get(version.id, (0, version.created_at))
         return prominence(version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced)
 
     def _task_similarity(self, content: SkillContent) -> float:

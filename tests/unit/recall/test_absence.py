@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
 from tacit.recall.plan import (
-    Part,
+    PlanOption,
     ToolCooccurrence,
     ToolEnvironment,
     common_tools,
@@ -22,7 +22,7 @@ GARDEN = ("dig_bed", "water_bed", "prune_rose", "sow_seed")
 OFFICE = ("file_letter", "print_letter", "book_room", "lock_safe")
 
 
-def part(tool: str, word: str, *, weight: float = 1.6, beside: tuple[str, ...] = ()) -> Part:
+def part(tool: str, word: str, *, weight: float = 1.6, beside: tuple[str, ...] = ()) -> PlanOption:
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=tool.replace("_", "-"),
@@ -31,7 +31,7 @@ def part(tool: str, word: str, *, weight: float = 1.6, beside: tuple[str, ...] =
         steps=(SkillStep(text=f"run {tool}", tool=tool),),
         surroundings=tuple(each for each in beside if each != tool),
     )
-    return Part(f"v-{tool}", content)
+    return PlanOption(f"v-{tool}", content)
 
 
 WATER = part("water_bed", "water", beside=GARDEN)
@@ -186,7 +186,7 @@ def test_half_a_name_is_not_enough_where_neighbours_do_not_know_the_tool() -> No
     ],
 )
 def test_what_is_missed_is_told_by_the_skills_that_are_at_home_here_together(
-    skills: list[Part], tools: tuple[str, ...], missed: list[str]
+    skills: list[PlanOption], tools: tuple[str, ...], missed: list[str]
 ) -> None:
     assert ToolCooccurrence([each.content for each in skills], tools).missed() == missed
 
@@ -212,7 +212,7 @@ def test_what_nothing_at_hand_explains_is_taken_to_call_for_what_is_missed() -> 
 
 def test_what_readings_decide_is_not_taken_to_call_for_what_is_missed() -> None:
     by_reading = (Case(conditions=(Condition(text="the bed is dry", reading="dig_bed"),)),)
-    decided = Part("v-decided", dataclasses.replace(DIG.content, cases=by_reading))
+    decided = PlanOption("v-decided", dataclasses.replace(DIG.content, cases=by_reading))
     strange = "kindly see to the hedge at the far end of the lane"
     assert compose(strange, [WATER, decided], tools=GARDEN[:3]).lacking == ()
     assert compose(strange, [WATER, DIG], tools=GARDEN[:3]).lacking == ("sow_seed",)
@@ -220,7 +220,7 @@ def test_what_readings_decide_is_not_taken_to_call_for_what_is_missed() -> None:
 
 def test_what_is_near_in_meaning_is_not_taken_to_call_for_what_is_missed() -> None:
     strange = "kindly see to the hedge at the far end of the lane"
-    assert compose(strange, [WATER, dataclasses.replace(DIG, near=True)], tools=GARDEN[:3]).lacking == ()
+    assert compose(strange, [WATER, dataclasses.replace(DIG, close_in_meaning=True)], tools=GARDEN[:3]).lacking == ()
 
 
 def test_a_reason_names_only_a_few_of_what_is_missed() -> None:
@@ -249,8 +249,8 @@ LEARNED = [part("file_letter", "file", beside=DESK), part("print_letter", "print
 )
 def test_surroundings_that_somebody_only_wrote_silence_nobody(text: str, beside: tuple[str, ...], lacking: str) -> None:
     claims = part("file_letter", "zzz", weight=0.3, beside=beside)
-    claims = Part("v-claims", dataclasses.replace(claims.content, surroundings=beside))
-    written = dataclasses.replace(claims, seen=False)
+    claims = PlanOption("v-claims", dataclasses.replace(claims.content, surroundings=beside))
+    written = dataclasses.replace(claims, surroundings_observed=False)
     assert compose(text, [*LEARNED, claims], tools=DESK).lacking == (lacking,)
     plan = compose(text, [*LEARNED, written], tools=DESK)
     assert (plan.lacking, plan.chosen) == ((), compose(text, LEARNED, tools=DESK).chosen)
@@ -258,9 +258,9 @@ def test_surroundings_that_somebody_only_wrote_silence_nobody(text: str, beside:
 
 def test_what_is_only_said_to_belong_here_holds_back_no_more_than_what_says_nothing() -> None:
     claims = part("shred_letter", "print", weight=0.3, beside=DESK)
-    silent = Part(claims.version_id, dataclasses.replace(claims.content, surroundings=()))
+    silent = PlanOption(claims.version_id, dataclasses.replace(claims.content, surroundings=()))
     assert compose("print it", [*LEARNED, claims], tools=DESK).lacking == ("shred_letter",)
-    plan = compose("print it", [*LEARNED, dataclasses.replace(claims, seen=False)], tools=DESK)
+    plan = compose("print it", [*LEARNED, dataclasses.replace(claims, surroundings_observed=False)], tools=DESK)
     assert [chosen.name for chosen in plan.chosen] == ["print-letter"]
     assert plan == compose("print it", [*LEARNED, silent], tools=DESK)
 
@@ -269,16 +269,16 @@ def test_what_is_only_written_does_not_make_the_tools_of_every_place_tell_one() 
     shell = ("read", "write", "run")
     both = [part("dig_bed", "dig", beside=(*shell, *GARDEN)), part("print_letter", "print", beside=(*shell, *OFFICE))]
     tools = (*shell, *OFFICE)
-    written = dataclasses.replace(part("book_room", "zzz", beside=("lock_safe",)), seen=False)
+    written = dataclasses.replace(part("book_room", "zzz", beside=("lock_safe",)), surroundings_observed=False)
     assert compose("dig or print", both, tools=tools).lacking == ()
     assert compose("dig or print", [*both, written], tools=tools).lacking == ()
-    assert compose("dig or print", [*both, dataclasses.replace(written, seen=True)], tools=tools).lacking == (
-        "dig_bed",
-    )
+    assert compose(
+        "dig or print", [*both, dataclasses.replace(written, surroundings_observed=True)], tools=tools
+    ).lacking == ("dig_bed",)
 
 
 def test_what_is_said_to_belong_elsewhere_may_hold_back_less() -> None:
-    letters = dataclasses.replace(part("print_letter", "water", weight=1.6, beside=OFFICE), seen=False)
+    letters = dataclasses.replace(part("print_letter", "water", weight=1.6, beside=OFFICE), surroundings_observed=False)
     assert compose("water", [WATER, letters], tools=GARDEN).lacking == ()
     letters = dataclasses.replace(letters, content=dataclasses.replace(letters.content, surroundings=()))
     assert compose("water", [WATER, letters], tools=GARDEN).lacking == ("print_letter",)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Parameter, SkillContent, SkillStep
-from tacit.recall.plan import Part, compose
+from tacit.recall.plan import PlanOption, compose
 
 TOOLS = {"stop_server", "copy_files", "start_server", "write_report"}
 
 
-def part(name: str, word: str, *, tools: tuple[str, ...] = (), after: tuple[str, ...] = (), bias: float = 0.1) -> Part:
+def part(
+    name: str, word: str, *, tools: tuple[str, ...] = (), after: tuple[str, ...] = (), bias: float = 0.1
+) -> PlanOption:
     cues = (Cue(term="", weight=bias), Cue(term=word, weight=1.6))
     steps = tuple(SkillStep(text=f"run {tool}", tool=tool) for tool in tools or (name,))
     content = SkillContent(kind=Kind.PROCEDURE, name=name, description=name, cues=cues, after=after, steps=steps)
-    return Part(f"v-{name}", content)
+    return PlanOption(f"v-{name}", content)
 
 
 STOP = part("stop_server", "stop")
@@ -23,7 +25,7 @@ REPORT = part("write_report", "report")
 ALL = [REPORT, START, COPY, STOP]
 
 
-def names(text: str, parts: list[Part] | None = None, tools: set[str] | None = None) -> list[str]:
+def names(text: str, parts: list[PlanOption] | None = None, tools: set[str] | None = None) -> list[str]:
     return [step.tool for step in compose(text, ALL if parts is None else parts, tools=tools).steps]
 
 
@@ -46,7 +48,7 @@ def test_a_circle_of_relations_still_gives_every_part_once() -> None:
 
 
 def test_a_weak_part_is_not_taken_beside_a_strong_one() -> None:
-    weak = Part("v-weak", part("weak", "copy").content)
+    weak = PlanOption("v-weak", part("weak", "copy").content)
     faint = SkillContent(
         kind=Kind.PROCEDURE,
         name="faint",
@@ -54,7 +56,7 @@ def test_a_weak_part_is_not_taken_beside_a_strong_one() -> None:
         cues=(Cue(term="copy", weight=0.7),),
         steps=(SkillStep(text="run", tool="faint"),),
     )
-    assert names("copy it all", [weak, Part("v-faint", faint)]) == ["weak"]
+    assert names("copy it all", [weak, PlanOption("v-faint", faint)]) == ["weak"]
 
 
 def test_each_thing_named_repeats_the_part() -> None:
@@ -110,7 +112,7 @@ def test_a_composite_stands_for_its_parts() -> None:
         sub_skills=("stop_server", "start_server"),
         steps=(SkillStep(text="stop", tool="stop_server"), SkillStep(text="start", tool="start_server")),
     )
-    assert names("stop and start", [STOP, START, Part("v-restart", whole)]) == ["stop_server", "start_server"]
+    assert names("stop and start", [STOP, START, PlanOption("v-restart", whole)]) == ["stop_server", "start_server"]
 
 
 def test_the_order_of_the_parts_does_not_matter() -> None:
@@ -126,7 +128,7 @@ def test_a_task_without_words_calls_for_nothing() -> None:
 
 
 def test_what_is_looked_up_for_one_part_is_not_looked_up_again_for_another() -> None:
-    def using(name: str, word: str) -> Part:
+    def using(name: str, word: str) -> PlanOption:
         cues = (Cue(term=word, weight=1.6),)
         steps = (
             SkillStep(text="look", tool="find_user", arguments={"mail": "{mail}"}),
@@ -136,7 +138,7 @@ def test_what_is_looked_up_for_one_part_is_not_looked_up_again_for_another() -> 
         content = SkillContent(
             kind=Kind.PROCEDURE, name=name, description="", cues=cues, steps=steps, parameters=(parameter,)
         )
-        return Part(f"v-{name}", content)
+        return PlanOption(f"v-{name}", content)
 
     both = [using("lock", "lock"), using("notify", "notify")]
     assert names("lock, then notify", both) == ["find_user", "lock", "notify"]
@@ -147,7 +149,7 @@ def test_an_optional_step_needs_no_tool() -> None:
     content = SkillContent(
         kind=Kind.PROCEDURE, name="copy", description="", cues=(Cue(term="copy", weight=1.6),), steps=steps
     )
-    plan = compose("copy it", [Part("v-copy", content)], tools={"copy_files"})
+    plan = compose("copy it", [PlanOption("v-copy", content)], tools={"copy_files"})
     assert [chosen.name for chosen in plan.chosen] == ["copy"]
     assert plan.lacking == ()
 
@@ -161,7 +163,7 @@ def test_a_name_that_is_not_in_the_plan_orders_nothing() -> None:
 
 
 def test_two_versions_with_one_name_are_both_told_apart_by_id() -> None:
-    twice = [Part("v-1", STOP.content), Part("v-2", STOP.content)]
+    twice = [PlanOption("v-1", STOP.content), PlanOption("v-2", STOP.content)]
     assert [step.version_id for step in compose("stop", twice).steps] == ["v-1", "v-2"]
 
 

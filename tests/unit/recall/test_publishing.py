@@ -252,7 +252,8 @@ def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -
 def test_without_a_body_the_steps_are_told_and_without_steps_nothing() -> None:
     steps = (SkillStep(text="Stop it."), SkillStep(text="Start it."))
     assert (
-        embedding_texts(content("restart", description="Restart", steps=steps))[0][1] == "restart: Restart Stop it. Start it."
+        embedding_texts(content("restart", description="Restart", steps=steps))[0][1]
+        == "restart: Restart Stop it. Start it."
     )
     assert embedding_texts(content("restart", description="Restart", steps=())) == [["restart: Restart"]]
 

@@ -300,7 +300,7 @@ _STANDING_ORDER = re.compile(
     r"|before (?:finali[sz]ing|finishing|answering|responding|you finish))\b",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+_NON_ENGLISH_OVERRIDES = re.compile(
     r"ignora (?:todas )?las instrucciones|ignore[zr]? (?:toutes )?les instructions"
     r"|ignorier\w* (?:alle |die )?(?:vorherigen |bisherigen )?anweisungen|ignore (?:todas )?as instru[çc][õo]es"
     r"|ignora (?:tutte )?le istruzioni|игнорируй\w* (?:все )?(?:предыдущие )?инструкции"
@@ -321,7 +321,7 @@ class ProseCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """Yield the sentences that a careful person would refuse."""
+        """Yield the sentences that order an agent to act against its user, and texts that were too long to read whole."""
         for segment, reduction in prose_segments(content):
             yield from _segment_findings(segment, reduction if segment.path else INSTRUCTION)
         for segment in unread_segments(content):
@@ -333,7 +333,7 @@ def _segment_findings(segment: TextSegment, reduction: int) -> Iterator[Finding]
     request = segment.field.partition(".")[0] in REQUESTS
     for sentence in sentences_in(segment.text, code=segment.is_code):
         span = (sentence.start, sentence.end)
-        if _ELSEWHERE.search(sentence.text):
+        if _NON_ENGLISH_OVERRIDES.search(sentence.text):
             reason = "tells the agent to ignore its instructions, or to hide something from the user"
             yield segment.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":

@@ -158,7 +158,7 @@ class UnicodeCheck:
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """Yield what a person does not see as a model does."""
+        """Yield characters that a person does not see, or reads as others, while a model reads them."""
         for segment in text_segments(content):
             if not segment.is_block:
                 yield from _hidden(segment)

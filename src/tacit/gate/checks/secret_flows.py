@@ -1,4 +1,4 @@
-"""Text that reads secrets (keys, logins, the whole environment) and also sends something. Pieces → findings.
+"""Text that reads secrets (keys, logins, the whole environment) and also sends something. Text segments → findings.
 
 Each alone is ordinary; both in one script, block or line mean theft. `features/scan` follows values through Python code;
 here it is enough that both occur together. Hosts are classified by built-in lists; no name is resolved, nothing fetched.
