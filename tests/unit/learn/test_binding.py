@@ -86,7 +86,7 @@ def test_a_value_that_the_person_names_comes_from_the_task() -> None:
     calls = [Occurrence(one.trajectory, one.trajectory.actions[0]) for one in ACCOUNTS]
     bound = generalise_call(calls)
     assert the(bound, "phone") == ("task", "<phone>")
-    assert bound.support["phone"].explained == bound.support["phone"].of == len(calls)
+    assert {span.trajectory_id for span in bound.spans["phone"]} == {one.trajectory.id for one in calls}
 
 
 def test_a_list_is_bound_as_a_whole_and_hangs_on_what_is_bound_before() -> None:
@@ -121,7 +121,7 @@ def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> 
     (reason,) = (one for one in bound.parameters if one.name == "reason")
     assert (reason.reading, reason.key) == ("", "")
     assert "broken, worn out" in reason.description
-    assert bound.support["reason"].explained == 0
+    assert {span.part for span in bound.spans["reason"]} == {"arguments"}
 
 
 def test_personal_values_are_not_written_down() -> None:
@@ -235,10 +235,10 @@ def test_calls_recorded_without_arguments_do_not_count() -> None:
 def test_every_parameter_rests_on_spans_that_hold_its_values() -> None:
     by_id = {one.trajectory.id: one.trajectory for one in ACCOUNTS}
     bound = generalise_call(ACCOUNTS)
-    assert set(bound.support) == {one.name for one in bound.parameters}
-    for name, support in bound.support.items():
-        assert support.spans
-        for span in support.spans:
+    assert set(bound.spans) == {one.name for one in bound.parameters}
+    for name, spans in bound.spans.items():
+        assert spans
+        for span in spans:
             run = by_id[span.trajectory_id]
             step = run.steps[span.step]
             assert span == Span(run.id, step.index, "observation")

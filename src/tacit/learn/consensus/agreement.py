@@ -1,4 +1,4 @@
-"""Merges the drafts of one kind of task into one procedure: required steps, optional steps, and nothing only one did.
+"""Merges the drafts of one kind of task into one procedure of required and optional steps; steps of a single draft are left out.
 
 Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. Failed
 attempts show which steps matter and what to avoid; they never add a step. The order of the drafts does not matter.
@@ -59,7 +59,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHARED = 0.4
 """Sentences of two tasks at least this similar count as the same. Larger: fewer sentences stay in the description."""
 _MIN_WORDS = 2
-"""Words of a name; where tasks share fewer, it takes words of the newest title."""
+"""Words of a name; where tasks share fewer, it keeps the words of the title and adds those of its parameters."""
 _MIN_SAME_LETTERS = 8
 """Letters outside parameters that two requests must share. Smaller: `{name}` would match any task."""
 
@@ -277,7 +277,7 @@ class _ProcedureBuilder:
     def _steps(self) -> list[_Step]:
         steps: list[_Step] = []
         for at, (column, template) in enumerate(zip(self.columns, self.templates, strict=True)):
-            arguments = self.parameters.call(template)
+            arguments = self.parameters.arguments_of(template)
             text = step_text(template.model.action, arguments)
             if template.open_ended:
                 place = self._with_parameters(template.model.path, template.model.source)

@@ -41,13 +41,13 @@ class FailedSource:
     timeline: Timeline
     steps: tuple[AttemptStep, ...]
 
-    def at(self, column: StepColumn) -> tuple[int, ...]:
+    def positions_of(self, column: StepColumn) -> tuple[int, ...]:
         """Return the positions of the calls that are this step."""
         return tuple(at for at, step in enumerate(self.steps) if column.similarity(step) >= _SHOWN)
 
     def took(self, column: StepColumn) -> bool:
         """Whether the step was taken and worked."""
-        return any(self.steps[at].action.worked for at in self.at(column))
+        return any(self.steps[at].action.worked for at in self.positions_of(column))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def decisive_steps(
         spans: list[Span] = []
         for failure in failures:
             # An attempt that stopped earlier says nothing about this step.
-            later = [at for other in columns[number + 1 :] for at in failure.at(other)]
+            later = [at for other in columns[number + 1 :] for at in failure.positions_of(other)]
             if later:
                 spans.append(Span(failure.trajectory.id, failure.steps[min(later)].action.index, "arguments"))
         if len(spans) * 2 > len(failures):
@@ -158,7 +158,7 @@ def _spans(failure: FailedSource, step: AttemptStep) -> tuple[Span, ...]:
 
 
 def _shared_description(steps: Sequence[AttemptStep]) -> str:
-    """Return a description of what all did alike."""
+    """Return what the steps have in common, as the start of a sentence."""
     first = steps[0]
     if first.action.kind is ToolKind.SHELL:
         root = first.action.workspace.rstrip("/")

@@ -60,7 +60,7 @@ class _Group:
             self.calls.setdefault(at, calls[at])
         self.names.update({at: name for at, name in slot.names.items() if at not in self.names})
 
-    def of(self, origin: Origin) -> list[int]:
+    def attempts_from(self, origin: Origin) -> list[int]:
         """Return the attempts in which the value was first seen in a text of this origin."""
         return sorted(at for at, place in self.places.items() if place is not None and place.origin is origin)
 
@@ -83,7 +83,7 @@ class Parameters:
             if group.parameter is not None and not any(f"{{{group.parameter.name}}}" in text for text in texts):
                 group.parameter = None
 
-    def call(self, template: Template) -> dict[str, Any]:
+    def arguments_of(self, template: Template) -> dict[str, Any]:
         """Return the arguments of a call with parameters in place."""
         names = {id(slot): group.parameter for group in self.groups for slot in group.slots}
         return {key: _fill_slots(value, names) for key, value in template.arguments.items()}
@@ -95,7 +95,7 @@ class Parameters:
             for group in self.groups
             if group.parameter is not None
             and (len(value := group.values.get(source, "")) > 1 or value.isdigit())
-            and (source in group.of(Origin.USER) or not (stated or group.of(Origin.EXTERNAL)))
+            and (source in group.attempts_from(Origin.USER) or not (stated or group.attempts_from(Origin.EXTERNAL)))
         ]
         return Generalisation(tuple(bindings), self.sources[source].trajectory.environment.workspace)
 
@@ -139,7 +139,7 @@ def parameters_of(
         group.places = {at: _value_source(group, at, sources[at]) for at in group.values}
     named: list[_Group] = []
     # Other spellings take the name of the value in the task.
-    for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
+    for group in sorted(groups, key=lambda found: (not found.attempts_from(Origin.USER), -len(found.names))):
         if _is_parameter(group, sources):
             _set_parameter(group, named, sources=sources, taken=taken, templates=templates)
             named.append(group)
@@ -150,7 +150,7 @@ def _is_parameter(group: _Group, sources: Sequence[DraftSource]) -> bool:
     same = len(set(group.values.values())) == 1
     known = len(group.values) >= ENOUGH or (len(sources) >= ENOUGH and len(group.values) == len(sources))
     personal = any(EMAIL.search(value) for value in group.values.values())
-    return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
+    return personal or bool(group.attempts_from(Origin.EXTERNAL)) or not (same and known)
 
 
 def _value_source(group: _Group, at: int, source: DraftSource) -> ValueSighting | None:
@@ -182,7 +182,7 @@ def _set_parameter(
         return
     name = _free_name(_role_name(group, sources, templates), taken)
     words = re.sub(r"_\d+$", "", name).replace("_", " ")
-    stated, bound = group.of(Origin.USER), group.of(Origin.EXTERNAL)
+    stated, bound = group.attempts_from(Origin.USER), group.attempts_from(Origin.EXTERNAL)
     newest = group.values[max(group.values)]
     personal = bool(EMAIL.search(newest)) or name in _PRIVATE_NAMES or re.search(r"\d{6}", newest)
     kind = _type(group, sources)

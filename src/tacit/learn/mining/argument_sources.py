@@ -57,7 +57,7 @@ class KnownBeforeCall:
 
     occurrence: Occurrence
     task_text: str = ""
-    heard: tuple[tuple[int, str], ...] = ()
+    user_messages: tuple[tuple[int, str], ...] = ()
     """The messages of the user, each with its step number."""
     answer_values: dict[tuple[str, str], list[AnswerValue]] = field(default_factory=dict)
     """Tool and path → the values there."""
@@ -96,26 +96,26 @@ class KnownBeforeCall:
 
     def span_of_words(self, value: Any) -> Span:
         """Return the message in which the user named a value."""
-        step = next((index for index, text in self.heard if stands_in(value, text)), -1)
+        step = next((index for index, text in self.user_messages if stands_in(value, text)), -1)
         return Span(self.occurrence.trajectory.id, step, "text")
 
 
 def known_before(occurrence: Occurrence) -> KnownBeforeCall:
     """Collect what came before a call."""
-    heard: list[tuple[int, str]] = []
+    user_messages: list[tuple[int, str]] = []
     call = KnownBeforeCall(occurrence)
     before: list[Step] = []
     for step in occurrence.trajectory.steps:
         if step.index >= occurrence.step.index:
             break
         if step.role is Role.USER and step.text:
-            heard.append((step.index, step.text))
+            user_messages.append((step.index, step.text))
         if step.is_action and tool_call(step).worked:
             before.append(step)
-    texts = [text for _, text in heard]
+    texts = [text for _, text in user_messages]
     task = occurrence.trajectory.task.text
     call.task_text = "\n".join([task, *texts] if task not in texts else texts)
-    call.heard = tuple(heard)
+    call.user_messages = tuple(user_messages)
     left = _MAX_VALUES
     for step in reversed(before[-_MAX_ANSWERS:]):
         given = {(name, plain(value)) for name, value in leaves(step.arguments)}
@@ -179,10 +179,6 @@ class ArgumentSource:
         """Return the values that the place offers in one attempt."""
         found = call.answer_values.get((self.tool, self.path), ())
         return [answer for answer in found if all(rule.holds(answer.leaf, call) for rule in self.rules)]
-
-    def explains(self, call: KnownBeforeCall, values: Sequence[Any]) -> bool:
-        """Whether all values are among those it offers."""
-        return {plain(value) for value in values} <= {plain(answer.leaf.value) for answer in self.answer_values(call)}
 
 
 Used = Sequence[tuple[KnownBeforeCall, Sequence[Any]]]

@@ -12,9 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
-from tacit.domain.outline import Move, Outline
+from tacit.domain.outline import Outline
 
 MIN_SUPPORT = 3
 """Attempts before anything counts as general. Smaller: chance passes for a pattern; larger: more attempts are needed."""
@@ -33,7 +33,6 @@ _FEW_VALUES = 5
 _PARTICULAR = re.compile(r"\d{3}|@")
 _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
-T = TypeVar("T")
 Token = tuple[str, tuple[tuple[str, str], ...]]
 """A tool, and the fixed values that distinguish this use of it."""
 
@@ -73,25 +72,16 @@ class CallPatterns:
 
     def sequence(self, outline: Outline) -> list[str]:
         """Return the keys of the patterns that an attempt made, in order."""
-        return [key for key, _ in parse(self._tokens(outline), self.keys)]
-
-    def _tokens(self, outline: Outline) -> list[tuple[int, Token]]:
-        return [(at, token_of(move, self.splitting)) for at, move in enumerate(outline.moves) if move.worked]
+        return [self.keys[tokens] for tokens, _ in parse(_tokens(outline, self.splitting), self.keys)]
 
 
 def find_patterns(group: Group) -> CallPatterns:
     """Find the patterns of a group, most supported first."""
     splitting = _splitting_arguments(group.successes)
-    sequences = {
-        outline.trajectory_id: [(at, token_of(move, splitting)) for at, move in enumerate(outline.moves) if move.worked]
-        for outline in group.successes
-    }
+    sequences = {outline.trajectory_id: _tokens(outline, splitting) for outline in group.successes}
     chains = _chains([[token for _, token in sequence] for sequence in sequences.values()])
     made: dict[tuple[Token, ...], dict[str, list[tuple[int, ...]]]] = {}
-    singles: dict[tuple[Token, ...], tuple[Token, ...]] = {
-        (token,): (token,) for sequence in sequences.values() for _, token in sequence
-    }
-    known = {**singles, **dict(zip(chains, chains, strict=True))}
+    known = {(token,) for sequence in sequences.values() for _, token in sequence} | set(chains)
     for trajectory_id, sequence in sequences.items():
         for tokens, places in parse(sequence, known):
             made.setdefault(tokens, {}).setdefault(trajectory_id, []).append(places)
@@ -105,24 +95,28 @@ def find_patterns(group: Group) -> CallPatterns:
     )
 
 
-def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
-    """Return the tool and fixed values of a move."""
-    fixed = tuple((key, str(move.arguments[key])) for key in splitting.get(move.tool, ()) if key in move.arguments)
-    return move.tool, fixed
+def _tokens(outline: Outline, splitting: Mapping[str, tuple[str, ...]]) -> list[tuple[int, Token]]:
+    """Return the moves that worked, each as its position and token."""
+    found: list[tuple[int, Token]] = []
+    for at, move in enumerate(outline.moves):
+        fixed = (key for key in splitting.get(move.tool, ()) if key in move.arguments)
+        if move.worked:
+            found.append((at, (move.tool, tuple((key, str(move.arguments[key])) for key in fixed))))
+    return found
 
 
 def parse(
-    sequence: Sequence[tuple[int, Token]], known: Mapping[tuple[Token, ...], T]
-) -> list[tuple[T, tuple[int, ...]]]:
-    """Parse a sequence into known patterns, the longest first; other tokens are skipped."""
+    sequence: Sequence[tuple[int, Token]], known: Collection[tuple[Token, ...]]
+) -> list[tuple[tuple[Token, ...], tuple[int, ...]]]:
+    """Split a sequence into known patterns, the longest first, each with its positions; other tokens are skipped."""
     longest = max((len(tokens) for tokens in known), default=0)
-    found: list[tuple[T, tuple[int, ...]]] = []
+    found: list[tuple[tuple[Token, ...], tuple[int, ...]]] = []
     at = 0
     while at < len(sequence):
         for length in range(min(longest, len(sequence) - at), 0, -1):
             tokens = tuple(token for _, token in sequence[at : at + length])
             if tokens in known:
-                found.append((known[tokens], tuple(place for place, _ in sequence[at : at + length])))
+                found.append((tokens, tuple(place for place, _ in sequence[at : at + length])))
                 at += length
                 break
         else:

@@ -31,6 +31,7 @@ from tacit.domain.skill import (
 from tacit.domain.trajectory import Role, Span
 from tacit.learn.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
+from tacit.learn.mining.general_calls import GeneralCall
 from tacit.learn.mining.group_data import GroupData, failing_calls, step_at
 from tacit.learn.parameters import fill
 from tacit.learn.values import PLACEHOLDER, FieldOrigins, Timeline, action_spans, first_free
@@ -161,32 +162,27 @@ class _StepWriter:
     def steps_and_parameters(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
         """Return the steps and their parameters."""
         for tool in self._readings:
-            general = self._data.general_reading(tool)
-            self._add_call(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
+            self._add_call(tool, self._data.general_reading(tool), self._places_of_reading(tool))
         for number, (tool, fixed) in enumerate(self._pattern.tokens):
             general = self._general_calls[number]
             arguments = {**general.arguments, **{key: self._fixed_value(number, key) for key, _ in fixed}}
-            self._add_call(tool, arguments, general.parameters, self._places_of_call(number), general.support)
+            general = dataclasses.replace(general, arguments=arguments)
+            self._add_call(tool, general, self._places_of_call(number))
         for tool in self._checks:
-            general = self._data.general_reading(tool)
-            self._add_call(tool, general.arguments, general.parameters, self._places_of_reading(tool), general.support)
+            self._add_call(tool, self._data.general_reading(tool), self._places_of_reading(tool))
             self._steps[-1] = dataclasses.replace(self._steps[-1], optional=True)
         return tuple(self._steps), tuple(self._parameters.values())
 
-    def _add_call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        parameters: Sequence[Parameter],
-        places: Sequence[tuple[str, int]],
-        support: Mapping[str, Any],
-    ) -> None:
+    def _add_call(self, tool: str, general: GeneralCall, places: Sequence[tuple[str, int]]) -> None:
+        """Add a step and its parameters; `places` are the calls in the attempts."""
         renamed: dict[str, str] = {}  # name in the general call → placeholder in the skill
-        used = {name for _, value in leaves(arguments) for name in PLACEHOLDER.findall(str(value))}
-        for parameter in parameters:
-            if parameter.name in used or any(f"{{{parameter.name}}}" in other.key for other in parameters):
-                renamed[parameter.name] = f"{{{self._keep_parameter(parameter, renamed, support)}}}"
-        arguments = fill(arguments, renamed)
+        used = {name for _, value in leaves(general.arguments) for name in PLACEHOLDER.findall(str(value))}
+        for parameter in general.parameters:
+            placeholder = f"{{{parameter.name}}}"
+            if parameter.name in used or any(placeholder in other.key for other in general.parameters):
+                name = self._keep_parameter(parameter, renamed, general.spans[parameter.name])
+                renamed[parameter.name] = f"{{{name}}}"
+        arguments = fill(general.arguments, renamed)
         number = len(self._steps)
         self._steps.append(
             SkillStep(text=f"{tool_title(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
@@ -195,8 +191,8 @@ class _StepWriter:
         self._field_origins.add_spans(f"steps.{number}", spans)
         self._field_origins.add_spans(f"steps.{number}.arguments", spans)
 
-    def _keep_parameter(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
-        """Add a parameter under a name for one place only; the same place keeps one name."""
+    def _keep_parameter(self, parameter: Parameter, renamed: Mapping[str, str], spans: Sequence[Span]) -> str:
+        """Add a parameter and return its name; one with the same source keeps the name it has."""
         wanted = dataclasses.replace(parameter, key=fill(parameter.key, renamed))
         for name, known in self._parameters.items():
             if dataclasses.replace(wanted, name=name) == known or (
@@ -204,9 +200,7 @@ class _StepWriter:
             ):
                 return name
         name = first_free(parameter.name, self._parameters)
-        found = support.get(parameter.name)
-        if found is not None:
-            self._field_origins.add_spans(f"parameters.{len(self._parameters)}", found.spans[:_SPANS])
+        self._field_origins.add_spans(f"parameters.{len(self._parameters)}", spans[:_SPANS])
         self._parameters[name] = dataclasses.replace(wanted, name=name)
         return name
 
@@ -339,15 +333,16 @@ def _description(pattern: CallPattern, statistics: PatternStatistics, tasks: Seq
     )
     sentences = [f"{what[:1].upper()}{what[1:]}."]
     if statistics.cases:
-        ways = "; or when ".join(
-            " and ".join(c.text.rstrip(".") for c in case.conditions) for case in statistics.cases[:3]
-        )
-        sentences.append(f"Needed when {ways}.")
+        sentences.append(f"Needed when {'; or when '.join(map(_case_text, statistics.cases[:3]))}.")
     words = _cue_words(statistics.cues, tasks)
     if words:
         sentences.append(f"Tasks that call for it speak of {', '.join(words)}.")
     sentences.append(f"Part of {pattern.support} of {of} successful attempts.")
     return shorten(" ".join(sentences), MAX_DESCRIPTION)
+
+
+def _case_text(case: Case) -> str:
+    return " and ".join(condition.text.rstrip(".") for condition in case.conditions)
 
 
 def weakest(assessments: Sequence[Assessment]) -> Assessment | None:
@@ -477,9 +472,7 @@ def _composite(data: GroupData, kind: _Kind, parts: Sequence[tuple[str, Candidat
 def _composite_step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
     """Return the step for a part with its case, but without counts: steps that change make a new version."""
     content = candidate.content
-    ways = " or ".join(
-        " and ".join(condition.text.rstrip(".") for condition in case.conditions) for case in content.cases
-    )
+    ways = " or ".join(map(_case_text, content.cases))
     text = f"If {ways}: {code(content.name)}" if ways else code(content.name)
     return SkillStep(text=text, optional=used < of)
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 from tacit.domain.skill import Parameter
@@ -30,7 +30,7 @@ from tacit.learn.mining.argument_sources import (
 from tacit.learn.values import EMAIL, first_free
 from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
 
-__all__ = ["GeneralCall", "Occurrence", "Support", "generalise_call"]
+__all__ = ["GeneralCall", "Occurrence", "generalise_call"]
 
 SEVERAL = 3
 """Independent tasks from which a shared value counts as general. Smaller: values of one person enter skills.
@@ -64,24 +64,16 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
-    """How many calls the place of a parameter explains, and the spans that show it."""
-
-    explained: int
-    of: int
-    spans: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralCall:
-    """A general call: arguments with ``{name}``, parameters in the order to resolve them, and their spans.
+    """A general call: arguments with ``{name}``, and parameters in the order to resolve them.
 
     A list of records is one record whose parameters are lists.
     """
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
-    support: Mapping[str, Support] = field(default_factory=dict)
+    spans: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    """Parameter → the spans that its value came from."""
 
 
 def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
@@ -91,7 +83,7 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
         return GeneralCall()
     arguments: dict[str, Any] = {}
     parameters: list[Parameter] = []
-    support: dict[str, Support] = {}
+    spans: dict[str, tuple[Span, ...]] = {}
     names: dict[Path, str] = {}
     taken: set[str] = set()
     for path in _paths(calls):
@@ -105,14 +97,14 @@ def generalise_call(occurrences: Sequence[Occurrence]) -> GeneralCall:
             _set_path(arguments, path, literal)
             continue
         name = _parameter_name(path, taken)
-        parameter, rest = _parameter(name, used, names=names)
+        parameter, found = _parameter(name, used, names=names)
         parameters.append(parameter)
-        support[name] = rest
+        spans[name] = tuple(dict.fromkeys(found))[:_MAX_SPANS]
         _set_path(arguments, path, f"{{{name}}}")
         if parameter.reading and parameter.type != "array" and _identifies_records(used):
             names[path] = name
     return GeneralCall(
-        arguments=_in_call_order(arguments, calls[0].arguments), parameters=tuple(parameters), support=support
+        arguments=_in_call_order(arguments, calls[0].arguments), parameters=tuple(parameters), spans=spans
     )
 
 
@@ -224,33 +216,32 @@ def _parameter_name(path: Path, taken: set[str]) -> str:
 
 def _parameter(
     name: str, used: Sequence[tuple[KnownBeforeCall, Any]], *, names: Mapping[Path, str]
-) -> tuple[Parameter, Support]:
-    """Decide where the value of an argument comes from."""
-    lists = _values_per_call(used)
+) -> tuple[Parameter, list[Span]]:
+    """Decide where the value of an argument comes from; return the parameter and the spans that show it."""
+    per_call = _values_per_call(used)
     kind = _json_type([value for _, value in used])
-    best = _best_source(lists, names=names)
-    choices = _choices(lists)
-    words, stated, heard = _task_source(lists, choices)
-    parameter = Parameter(name=name, type=kind, example=_example(lists))
-    if best is not None and (not words or _source_score(best) >= stated):
+    best = _best_source(per_call, names=names)
+    choices = _choices(per_call)
+    shape, task_score, in_task = _task_source(per_call, choices)
+    parameter = Parameter(name=name, type=kind, example=choices[0] if choices else "")
+    if best is not None and (not shape or _source_score(best) >= task_score):
         spans = [
             Span(call.occurrence.trajectory.id, found.step, "observation")
-            for call, found in _holding_answers(best, lists)
+            for call, found in _holding_answers(best, per_call)
         ]
         text = f"`{best.path}` in the answer of `{best.tool}`" if best.path != "." else f"the answer of `{best.tool}`"
         where = " where " + " and ".join(map(str, best.rules)) if best.rules else ""
         parameter = replace(parameter, reading=best.tool, key=best.key, description=text + where, example="")
-        return parameter, _support(lists, [best.explains(call, values) for call, values in lists], spans)
-    if words:
-        detail = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
-        parameter = replace(
-            parameter, reading=TASK, key=words, description=f"{_as_words(name)} named in the task{detail}"
-        )
-        spans = [call.span_of_words(values[0]) for (call, values), in_task in zip(lists, heard, strict=True) if in_task]
-        return parameter, _support(lists, heard, spans)
+        return parameter, spans
+    if shape:
+        detail = f", one of {', '.join(choices)}" if choices else f", written like `{shape}`" if shape != FREE else ""
+        description = f"{_as_words(name)} named in the task{detail}"
+        parameter = replace(parameter, reading=TASK, key=shape, description=description)
+        spans = [call.span_of_words(values[0]) for call, values in compress(per_call, in_task)]
+        return parameter, spans
     seen = f"; seen: {', '.join(choices)}" if choices else ""
     own = [Span(call.occurrence.trajectory.id, call.occurrence.step.index, "arguments") for call, _ in used]
-    return replace(parameter, description=f"{_as_words(name)}{seen}"), _support(lists, [False] * len(lists), own)
+    return replace(parameter, description=f"{_as_words(name)}{seen}"), own
 
 
 def _best_source(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | None:
@@ -270,21 +261,21 @@ def _source_score(source: ArgumentSource) -> float:
 
 def _task_source(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
     """Return the shape of the value in the task, its score as a place, and for which calls it was named."""
-    heard = [all(call.stated(value) for value in values) for call, values in used]
+    in_task = [all(call.stated(value) for value in values) for call, values in used]
     total = sum(call.weight for call, _ in used) or 1.0
-    share = sum(call.weight for (call, _), in_task in zip(used, heard, strict=True) if in_task) / total
+    stated = list(compress(used, in_task))
+    share = sum(call.weight for call, _ in stated) / total
     if share <= _MAJORITY:
-        return "", 0.0, heard
-    spoken: dict[str, None] = {}
-    for (_, values), in_task in zip(used, heard, strict=True):
-        spoken.update(dict.fromkeys(str(value) for value in values if in_task))
-    shape = one_of(choices) if choices else shape_of(*spoken)
+        return "", 0.0, in_task
+    shape = (
+        one_of(choices) if choices else shape_of(*dict.fromkeys(str(value) for _, values in stated for value in values))
+    )
     exact = sum(
         call.weight
-        for (call, values), in_task in zip(used, heard, strict=True)
-        if in_task and set(map(plain, values_of_shape(call.task_text, shape))) == set(map(plain, values))
+        for call, values in stated
+        if set(map(plain, values_of_shape(call.task_text, shape))) == set(map(plain, values))
     )
-    return shape, share + _EXACT * exact / total, heard
+    return shape, share + _EXACT * exact / total, in_task
 
 
 def _holding_answers(source: ArgumentSource, used: Used) -> Iterator[tuple[KnownBeforeCall, AnswerValue]]:
@@ -294,10 +285,6 @@ def _holding_answers(source: ArgumentSource, used: Used) -> Iterator[tuple[Known
         found = [answer for answer in source.answer_values(call) if plain(answer.leaf.value) in wanted]
         if found:
             yield call, min(found, key=lambda answer: answer.step)
-
-
-def _support(used: Used, explained: Sequence[bool], spans: Sequence[Span]) -> Support:
-    return Support(explained=sum(explained), of=len(used), spans=tuple(dict.fromkeys(spans))[:_MAX_SPANS])
 
 
 # --- values ---------------------------------------------------------------------------------------------------------
@@ -326,11 +313,6 @@ def _choices(used: Used) -> tuple[str, ...]:
     if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
         return ()
     return tuple(sorted(general, key=lambda value: (-len(groups[value]), value)))
-
-
-def _example(used: Used) -> str:
-    choices = _choices(used)
-    return choices[0] if choices else ""
 
 
 def _is_general(value: Any, calls: Sequence[KnownBeforeCall]) -> bool:

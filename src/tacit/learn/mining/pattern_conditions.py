@@ -128,12 +128,18 @@ def _case_options(attempts: Sequence[AttemptRecord], patterns: Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    """A conjunction of predicates with its description length and counts."""
+
     bits: float
     predicates: tuple[Predicate, ...]
     support: int
+    """Attempts with the pattern in which it holds."""
     against: int
+    """Compared attempts without the pattern in which it holds."""
     covers: int
+    """The mask of all attempts in which it holds."""
     link: float
+    """How close its words are to the pattern's own."""
 
     @property
     def readings(self) -> frozenset[str]:
@@ -141,12 +147,17 @@ class _Rule:
 
     @property
     def rank(self) -> tuple[float, int, float, int, tuple[Predicate, ...]]:
+        """Sort key: the shortest description first."""
         length = sum(len(predicate.words) for predicate in self.predicates if not predicate.of_task)
         return (round(self.bits, 6), len(self.predicates), -round(self.link, 6), length, self.predicates)
 
 
 class _CaseSearch:
-    """The search for one pattern: conjunctions that separate attempts with the pattern from those without."""
+    """The search for one pattern: conjunctions that separate attempts with the pattern from those without.
+
+    Sets of attempts are masks: bit `n` stands for attempt `n`. `compared` are the attempts to separate, `counted` those
+    whose failures count.
+    """
 
     def __init__(
         self,
@@ -159,7 +170,7 @@ class _CaseSearch:
         counted: int,
     ) -> None:
         self._compared = compared
-        self._with_pattern = taken & succeeded_mask
+        self._with_pattern = taken & succeeded_mask  # only successes show that it is needed
         self._without_pattern = counted & ~taken
         self._succeeded = succeeded_mask
         self._failure_rate = 1 - (counted & succeeded_mask).bit_count() / max(1, counted.bit_count())
@@ -170,7 +181,7 @@ class _CaseSearch:
         self._table = self._limited_table(able)
 
     def _limited_table(self, able: Sequence[tuple[Predicate, int]]) -> list[tuple[Predicate, int]]:
-        """Keep a few of the predicates that hold in the same attempts, and the most informative others, to bound the work."""
+        """Return a few predicates for each set of attempts in which they hold, and only the most informative sets."""
         alike: dict[int, list[_Rule]] = {}
         for predicate, mask in able:
             alike.setdefault(mask, []).append(self._rule((predicate,), mask, self._with_pattern, self._compared))
@@ -179,12 +190,12 @@ class _CaseSearch:
         return sorted((rule.predicates[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
 
     def find_cases(self) -> list[list[_Rule]]:
-        """Return cases one after another, each as its near-equal alternatives, best first."""
+        """Return the cases in the order found, each as its near-equal alternatives, the best first."""
         chosen: list[list[_Rule]] = []
         left, compared = self._with_pattern, self._compared
         while left and self._table:
-            plain = _entropy_bits(compared.bit_count(), left.bit_count())
-            rules = [rule for rule in self._find_rules(left, compared) if self._is_reliable(rule, plain)]
+            bits_without_rule = _entropy_bits(compared.bit_count(), left.bit_count())
+            rules = [rule for rule in self._find_rules(left, compared) if self._is_reliable(rule, bits_without_rule)]
             if not rules:
                 break
             best = rules[0]
@@ -211,19 +222,19 @@ class _CaseSearch:
             joined, key=lambda each: (-max(map(self._word_links.__getitem__, each.predicates)), each.rank), default=rule
         )
 
-    def _is_reliable(self, rule: _Rule, plain: float) -> bool:
-        """Whether a rule is accepted: it pays for its cost, or nothing contradicts it and its words are the pattern's own."""
+    def _is_reliable(self, rule: _Rule, bits_without_rule: float) -> bool:
+        """Whether a rule saves bits; or nothing contradicts it, and its words or the statistics confirm it."""
         if rule.against > rule.support * MAX_AGAINST:
             return False
-        if rule.bits < plain and rule.support > 1:
+        if rule.bits < bits_without_rule and rule.support > 1:
             return True
         if rule.against:
             return False
-        return self._hardly_chance(rule) or any(
+        return self._is_hardly_chance(rule) or any(
             self._word_links[predicate] >= CLEAR_LINK and not predicate.of_task for predicate in rule.predicates
         )
 
-    def _hardly_chance(self, rule: _Rule) -> bool:
+    def _is_hardly_chance(self, rule: _Rule) -> bool:
         """Whether chance would hardly give such a rule, given the number of predicates."""
         covers = rule.covers & self._compared
         size = covers.bit_count()
@@ -233,6 +244,7 @@ class _CaseSearch:
         return comb(takers, size) / comb(everyone, size) * self._sizes[size] < CHANCE
 
     def _find_rules(self, positive: int, compared: int) -> list[_Rule]:
+        """Return conjunctions that hold in some `positive` attempts, the best first, found by beam search."""
         front = [
             self._rule((predicate,), mask, positive, compared)
             for predicate, mask in self._table
@@ -262,17 +274,17 @@ class _CaseSearch:
         support, inside = (covers & positive).bit_count(), (covers & compared).bit_count()
         errors = _entropy_bits(inside, support)
         errors += _entropy_bits(compared.bit_count() - inside, positive.bit_count() - support)
-        words = sum(
+        cost = sum(
             1 + self._predicate_bits * (1 - min(1.0, self._word_links[each])) + each.extra_bits for each in predicates
         )
         link = sum(self._word_links[each] for each in predicates) / len(predicates)
-        return _Rule(errors + words - self._gained_bits(covers), predicates, support, inside - support, covers, link)
+        return _Rule(errors + cost - self._gained_bits(covers), predicates, support, inside - support, covers, link)
 
     def _gained_bits(self, covers: int) -> float:
         """Return the bits that failures add: in this case, without the pattern, attempts failed more often than usual."""
-        passed = covers & self._without_pattern
-        won = (passed & self._succeeded).bit_count()
-        lost = passed.bit_count() - won
+        without = covers & self._without_pattern
+        won = (without & self._succeeded).bit_count()
+        lost = without.bit_count() - won
         if not lost or not self._failure_rate:
             return 0.0
         rate = (lost + 0.5) / (lost + won + 1)
@@ -331,6 +343,7 @@ def _entropy_bits(size: int, marked: int) -> float:
 
 
 def _mask(flags: Iterable[bool]) -> int:
+    """Return the flags as bits, the first as the lowest."""
     value = 0
     for at, flag in enumerate(flags):
         value |= flag << at
