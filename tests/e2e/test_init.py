@@ -17,6 +17,7 @@ BOTH = ("--client", "claude-code", "--client", "codex")
 CLAUDE_EVENTS = {
     "SessionStart",
     "UserPromptSubmit",
+    "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PostToolBatch",
@@ -24,7 +25,7 @@ CLAUDE_EVENTS = {
     "Stop",
     "SessionEnd",
 }
-CODEX_EVENTS = {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"}
+CODEX_EVENTS = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"}
 
 SETTINGS = {
     "missing": None,
@@ -138,6 +139,8 @@ def test_every_moment_gets_its_hook_by_an_absolute_path(terminal: Terminal) -> N
         (command,) = commands
         assert command.startswith("/")
         assert command.endswith(f" hook --client {client}")
+    assert {name for name, groups in claude.items() if groups[0].get("matcher") == "Bash"} == {"PreToolUse"}
+    assert not any("matcher" in group for groups in codex.values() for group in groups)
     servers = json.loads((terminal.home / ".claude.json").read_text())["projects"][str(terminal.project)]["mcpServers"]
     assert servers["tacit"]["args"][-3:] == ["mcp", "--client", "claude-code"]
     toml = tomllib.loads((terminal.home / ".codex" / "config.toml").read_text())

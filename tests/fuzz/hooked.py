@@ -32,6 +32,15 @@ SKILLS = (
         signature="error: revision chain is stale: run <value> first",
         body="Run `python manage.py sync`.",
     ),
+    SkillContent(
+        kind=Kind.LESSON,
+        name="use-uv-run-for-pytest",
+        description="`pytest` fails here: use `uv run pytest`. (3 sessions)",
+        tags=("call:pytest", "before"),
+        signature="ModuleNotFoundError: No module named shop",
+        body="**Fix.** Use `uv run pytest`.",
+    ),
+    SkillContent(kind=Kind.FACT, name="project-commands", description="Commands.", body="- test: `uv run pytest`"),
 )
 
 
