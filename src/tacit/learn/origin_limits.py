@@ -18,7 +18,7 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import TacitError
 from tacit.domain.identity import plain
-from tacit.domain.skill import READ_INSTRUCTIONS, fields_without_origin, filled_fields
+from tacit.domain.skill import CALL_TAG, READ_INSTRUCTIONS, fields_without_origin, filled_fields
 from tacit.domain.trajectory import Origin, Role, Span, Step, Trajectory
 from tacit.learn.values import PLACEHOLDER, is_inside
 from tacit.learn.wording import local
@@ -111,6 +111,8 @@ def _typed_and_pasted(text: str) -> tuple[str, str]:
 
 def _copied_spans(path: str, value: Any, attempts: Sequence[AttemptTexts]) -> Iterator[Span]:
     prose = path.partition(".")[0] in _PROSE
+    if path.startswith("tags.") and str(value).startswith(CALL_TAG):
+        return  # the form of a call that the agent made
     for text in texts_in(plain(value)):
         bare = PLACEHOLDER.sub("\n", local(text))
         reaches_out = bool(_REACHES_OUT.search(bare))
