@@ -113,7 +113,7 @@ def test_after_a_merge_no_case_or_cue_of_either_side_is_news(made, cases, cues):
 @given(STEPS, STEPS)
 def test_a_merge_says_truly_where_each_step_went(new, old):
     made = merge_contents(content(steps=new), content(steps=old))
-    for side, places in ((new, made.from_candidate), (old, made.from_known)):
+    for side, places in ((new, made.from_candidate), (old, made.from_stored)):
         for index, shape in enumerate(shapes(side)):
             place = int(remap_path(f"steps.{index}", places).removeprefix("steps."))
             assert shapes(made.content.steps)[place] == shape

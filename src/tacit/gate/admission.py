@@ -17,7 +17,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Origin
-from tacit.gate.duplicates import disagreements, includes_steps_of
+from tacit.gate.duplicates import disagreements
 from tacit.gate.findings import finding
 from tacit.gate.formation_policy import composition, independent_successes
 from tacit.gate.judgement import GateResult, judge, matching_version, rejection
@@ -55,10 +55,6 @@ class Admission:
         closest = matching_version(here, queries.similar_versions(context.store, here), context.config.policy)
         return queries.newest_not_rejected(context.store.versions(closest.skill.id)) if closest else None
 
-    def confirms(self, candidate: Candidate, known: StoredVersion) -> bool:
-        """Whether an attempt took all required steps of a known skill, perhaps with others between them."""
-        return includes_steps_of(candidate.content, known.version.content)
-
     def reject_episode(self, episode: Episode, reason: str, text: str) -> Verdict:
         """Store why an attempt gives no candidate."""
         return self.record_rejection(Finding(rule=reason, message=text), episode.id, name=episode.task[:80])
@@ -75,7 +71,7 @@ class Admission:
 def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> GateResult:
     """Judge a candidate against the known skills; stores nothing."""
     existing = queries.existing_names(store, candidate.content.sub_skills, candidate.scope)
-    known = queries.similar_versions(store, candidate)
+    similar = queries.similar_versions(store, candidate)
     others = queries.neighbours(store, candidate)
     library_findings = [
         *composition(candidate.content, existing),
@@ -85,7 +81,7 @@ def judge_against_store(store: Store, candidate: Candidate, *, policy: Policy, a
     def successes(trajectory_ids: Collection[str]) -> int:
         return independent_successes(map(store.episode, trajectory_ids))
 
-    return judge(candidate, known, policy, at=at, library_findings=library_findings, successes=successes)
+    return judge(candidate, similar, policy, at=at, library_findings=library_findings, successes=successes)
 
 
 def judge_and_store(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
@@ -128,11 +124,11 @@ def proposed(
         by=by,
     )
     # Text of a known skill keeps its origin even if it is proposed under another name.
-    known = [
+    copied_from = [
         *queries.versions_named_in(store, content),
         *(stored.version for stored in queries.similar_versions(store, candidate)),
     ]
-    origins = origins_of_edit(content, origin, before, named=known)
+    origins = origins_of_edit(content, origin, before, named=copied_from)
     return dataclasses.replace(candidate, origins=origins)
 
 
@@ -164,5 +160,5 @@ def expected_verdict(
 
 def stored_version(context: StoreContext, version_id: str) -> StoredVersion | None:
     """Return a version if the store has it."""
-    known = bool(version_id) and version_id in context.store.resolve(version_id)
-    return context.store.version(version_id) if known else None
+    is_stored = bool(version_id) and version_id in context.store.resolve(version_id)
+    return context.store.version(version_id) if is_stored else None

@@ -239,13 +239,13 @@ _NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
 def external_values(uses: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:
     """Return the values that external fields use, each once, in the order of the text; an effect is no value."""
     found: dict[str, ExternalValue] = {}
-    known: dict[str, Origin] = {}
+    field_origins: dict[str, Origin] = {}
     for use in uses:
         if use.kind is ResourceKind.EFFECT:
             continue
-        if use.field not in known:
-            known[use.field] = origin_at(origins, use.field)
-        if known[use.field] is Origin.EXTERNAL:
+        if use.field not in field_origins:
+            field_origins[use.field] = origin_at(origins, use.field)
+        if field_origins[use.field] is Origin.EXTERNAL:
             external = ExternalValue(kind=use.kind, value=use.value, field=use.field)
             found.setdefault(external.key, external)
     together = _ExternalValueSet(found.values())

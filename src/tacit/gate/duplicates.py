@@ -133,35 +133,39 @@ def _is_fixed(value: Any) -> bool:
     return not _PLACEHOLDER.search(str(value))
 
 
-def adds_nothing(candidate: SkillContent, known: SkillContent) -> bool:
-    """Whether a known content covers everything in the candidate, so that it only confirms."""
-    if candidate.kind in RULE_KINDS and candidate.tags and (candidate.name, candidate.tags) == (known.name, known.tags):
+def adds_nothing(candidate: SkillContent, stored: SkillContent) -> bool:
+    """Whether a stored content covers everything in the candidate, so that it only confirms."""
+    if (
+        candidate.kind in RULE_KINDS
+        and candidate.tags
+        and (candidate.name, candidate.tags) == (stored.name, stored.tags)
+    ):
         return True  # the same correction in other words: both are named after the corrected action
-    if not _covers_conditions(candidate, known):
+    if not _covers_conditions(candidate, stored):
         return False
     if candidate.kind is not Kind.PROCEDURE or not candidate.steps:
         # For the same fix the wording does not matter; without steps only the text can differ.
-        is_covered = bool(known.steps) or _merge_lines(known.body, candidate.body) == known.body
-        return is_covered and shapes(candidate.steps) == shapes(known.steps)
-    required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
+        is_covered = bool(stored.steps) or _merge_lines(stored.body, candidate.body) == stored.body
+        return is_covered and shapes(candidate.steps) == shapes(stored.steps)
+    required = [shape for step, shape in zip(stored.steps, shapes(stored.steps), strict=True) if not step.optional]
     new = shapes(candidate.steps)
-    return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
+    return _is_subsequence(required, new) and _is_subsequence(new, shapes(stored.steps))
 
 
-def _covers_conditions(candidate: SkillContent, known: SkillContent) -> bool:
-    """Whether the known content has all cases, cues, pitfalls, predecessors and parts of the candidate."""
+def _covers_conditions(candidate: SkillContent, stored: SkillContent) -> bool:
+    """Whether the stored content has all cases, cues, pitfalls, predecessors and parts of the candidate."""
     for field in _COUNTED:
         key = _KEYED[field]
-        if not {key(item) for item in getattr(candidate, field)} <= {key(item) for item in getattr(known, field)}:
+        if not {key(item) for item in getattr(candidate, field)} <= {key(item) for item in getattr(stored, field)}:
             return False
-    if not {cue.term for cue in candidate.cues} <= {cue.term for cue in known.cues}:
+    if not {cue.term for cue in candidate.cues} <= {cue.term for cue in stored.cues}:
         return False
-    return set(candidate.after) <= set(known.after) and _is_subsequence(candidate.sub_skills, known.sub_skills)
+    return set(candidate.after) <= set(stored.after) and _is_subsequence(candidate.sub_skills, stored.sub_skills)
 
 
-def includes_steps_of(candidate: SkillContent, known: SkillContent) -> bool:
-    """Whether the candidate takes all required steps of a known procedure, in order, perhaps with others between them."""
-    required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
+def includes_steps_of(candidate: SkillContent, stored: SkillContent) -> bool:
+    """Whether the candidate takes all required steps of a stored procedure, in order, perhaps with others between them."""
+    required = [shape for step, shape in zip(stored.steps, shapes(stored.steps), strict=True) if not step.optional]
     return bool(required) and _is_subsequence(required, shapes(candidate.steps))
 
 
@@ -171,35 +175,35 @@ class Merged:
 
     content: SkillContent
     from_candidate: Mapping[str, str]
-    from_known: Mapping[str, str]
+    from_stored: Mapping[str, str]
 
 
-def merge_contents(candidate: SkillContent, known: SkillContent) -> Merged:
-    """Merge a candidate into `known`; the known name and identity stay."""
-    pairs = aligned(candidate.steps, known.steps)
+def merge_contents(candidate: SkillContent, stored: SkillContent) -> Merged:
+    """Merge a candidate into `stored`; the stored name and identity stay."""
+    pairs = aligned(candidate.steps, stored.steps)
     keyed: dict[str, Any] = {
-        field: _by_key(key, getattr(known, field), getattr(candidate, field), later=field in _COUNTED)
+        field: _by_key(key, getattr(stored, field), getattr(candidate, field), later=field in _COUNTED)
         for field, key in _KEYED.items()
     }
     keyed["parameters"] = _with_sources(keyed["parameters"], candidate.parameters)
     content = dataclasses.replace(
-        known,
-        steps=_merged_steps(pairs, candidate.steps, known.steps),
+        stored,
+        steps=_merged_steps(pairs, candidate.steps, stored.steps),
         **keyed,
-        tags=tuple(dict.fromkeys(known.tags + candidate.tags)),
-        example_queries=tuple(dict.fromkeys(known.example_queries + candidate.example_queries))[:MAX_EXAMPLES],
-        body=_merge_lines(known.body, candidate.body),
-        cues=_by_key(attrgetter("term"), known.cues, candidate.cues, later=True),
-        after=tuple(dict.fromkeys(known.after + candidate.after)),
-        sub_skills=_merged_names(known.sub_skills, candidate.sub_skills),
-        surroundings=_in_both(known.surroundings, candidate.surroundings),
-        capabilities=_union(known.capabilities, candidate.capabilities),
+        tags=tuple(dict.fromkeys(stored.tags + candidate.tags)),
+        example_queries=tuple(dict.fromkeys(stored.example_queries + candidate.example_queries))[:MAX_EXAMPLES],
+        body=_merge_lines(stored.body, candidate.body),
+        cues=_by_key(attrgetter("term"), stored.cues, candidate.cues, later=True),
+        after=tuple(dict.fromkeys(stored.after + candidate.after)),
+        sub_skills=_merged_names(stored.sub_skills, candidate.sub_skills),
+        surroundings=_in_both(stored.surroundings, candidate.surroundings),
+        capabilities=_union(stored.capabilities, candidate.capabilities),
     )
-    from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
+    from_stored = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
     from_candidate = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
     return Merged(
         content=content,
-        from_known=from_known | _new_paths(known, content),
+        from_stored=from_stored | _new_paths(stored, content),
         from_candidate=from_candidate | _new_paths(candidate, content),
     )
 
@@ -236,7 +240,7 @@ def _is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool
 
 
 _Pair = tuple[int | None, int | None]
-"""A merged step: its index among the known steps, and among the candidate's."""
+"""A merged step: its index among the stored steps, and among the candidate's."""
 
 
 def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
@@ -292,20 +296,20 @@ def _new_paths(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     return new_paths
 
 
-def _union(known: Capabilities, more: Capabilities) -> Capabilities:
+def _union(stored: Capabilities, more: Capabilities) -> Capabilities:
     return Capabilities(
         **{
-            field.name: tuple(dict.fromkeys(getattr(known, field.name) + getattr(more, field.name)))
+            field.name: tuple(dict.fromkeys(getattr(stored, field.name) + getattr(more, field.name)))
             for field in dataclasses.fields(Capabilities)
         }
     )
 
 
 def _by_key(
-    key: Callable[[Any], Hashable], known: Sequence[Any], more: Sequence[Any], *, later: bool = False
+    key: Callable[[Any], Hashable], stored: Sequence[Any], more: Sequence[Any], *, later: bool = False
 ) -> tuple[Any, ...]:
-    """Return the entries of both sides, known ones first; with `later`, the new one wins where both have a key."""
-    merged = {key(item): item for item in known}
+    """Return the entries of both sides, stored ones first; with `later`, the new one wins where both have a key."""
+    merged = {key(item): item for item in stored}
     for item in more:
         if later:
             merged[key(item)] = item
@@ -325,23 +329,23 @@ def _with_sources(merged: Sequence[Parameter], candidates: Sequence[Parameter]) 
     )
 
 
-def _in_both(known: tuple[str, ...], candidate: tuple[str, ...]) -> tuple[str, ...]:
+def _in_both(stored: tuple[str, ...], candidate: tuple[str, ...]) -> tuple[str, ...]:
     """Return what both name; where one side was not recorded, the other side counts."""
-    return tuple(name for name in known if name in candidate) if known and candidate else known or candidate
+    return tuple(name for name in stored if name in candidate) if stored and candidate else stored or candidate
 
 
-def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+def _merged_names(stored: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Return the names of both sides in one order, each once."""
     merged: list[str] = []
-    matcher = difflib.SequenceMatcher(a=known, b=more, autojunk=False)
+    matcher = difflib.SequenceMatcher(a=stored, b=more, autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        merged += known[i1:i2] if known[i1:i2] == more[j1:j2] else [*known[i1:i2], *more[j1:j2]]
+        merged += stored[i1:i2] if stored[i1:i2] == more[j1:j2] else [*stored[i1:i2], *more[j1:j2]]
     return tuple(dict.fromkeys(merged))
 
 
-def _merge_lines(known: str, new: str) -> str:
-    """Keep the known body, and add missing lines of the candidate up to the limit."""
-    merged, have = known, set(known.splitlines())
+def _merge_lines(stored: str, new: str) -> str:
+    """Keep the stored body, and add missing lines of the candidate up to the limit."""
+    merged, have = stored, set(stored.splitlines())
     for line in new.splitlines():
         longer = f"{merged}\n{line}".strip("\n")
         if line.strip() and line not in have and len(longer) <= MAX_BODY:

@@ -158,5 +158,5 @@ def reason_sentence(reason: CodedReason, sentences: Mapping[str, str] = REASON_S
 def stored_sentence(text: str, sentences: Mapping[str, str] = REASON_SENTENCES) -> str:
     """Return a stored text of reasons in English; a sentence that a person wrote stays as it is."""
     reasons = parse_reasons(text)
-    known = reasons is not None and all(reason.code in sentences for reason in reasons)
-    return "; ".join(reason_sentence(reason, sentences) for reason in reasons) if reasons and known else text
+    has_sentences = reasons is not None and all(reason.code in sentences for reason in reasons)
+    return "; ".join(reason_sentence(reason, sentences) for reason in reasons) if reasons and has_sentences else text

@@ -1,6 +1,6 @@
 """The gate's judgement of one candidate: compare it with the known skills, run the checks, decide. Pure.
 
-First `_Evaluation` plans what the candidate is to the library: a new skill, the next version of a known one, a
+First `_Judgement` finds what the candidate is to the library: a new skill, the next version of a known one, a
 confirmation of one, or nothing. Then it makes what is to be stored. By default a person decides on everything that is
 stored (`Decision.HOLD`: it waits for a person). Only the open policy accepts by itself, and only machine-verified
 successes of several sessions, without external origin and without findings. Grave findings quarantine a version instead
@@ -71,19 +71,19 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
     `own` are the versions of the skill, oldest first; at least one.
     """
     edit = current_edit(own)
-    known = (edit or own[-1]).version
+    earlier = (edit or own[-1]).version
     from_mining = (
         MINED_FIELDS + DESCRIPTION_FIELDS
-        if _may_replace_description(known.provenance, candidate.provenance)
+        if _may_replace_description(earlier.provenance, candidate.provenance)
         else MINED_FIELDS
     )
-    content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in from_mining})
-    spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, known)]
+    content = dataclasses.replace(earlier.content, **{name: getattr(candidate.content, name) for name in from_mining})
+    spans = [each.provenance.grounding.get(READ_INSTRUCTIONS, ()) for each in (candidate, earlier)]
     instructed = {READ_INSTRUCTIONS: tuple(dict.fromkeys(spans[0] + spans[1]))} if any(spans) else {}
-    worded = candidate.provenance if candidate.provenance.model else known.provenance
+    worded = candidate.provenance if candidate.provenance.model else earlier.provenance
     provenance = dataclasses.replace(
         candidate.provenance,
-        grounding=_pick_fields(candidate.provenance.grounding, known.provenance.grounding, from_mining) | instructed,
+        grounding=_pick_fields(candidate.provenance.grounding, earlier.provenance.grounding, from_mining) | instructed,
         model=worded.model,
         prompt_version=worded.prompt_version,
     )
@@ -92,11 +92,11 @@ def merge_remined(candidate: Candidate, own: Sequence[StoredVersion]) -> tuple[C
         content=content,
         origins=_pick_fields(
             with_default_origins(candidate.content, candidate.origins),
-            with_default_origins(known.content, known.origins),
+            with_default_origins(earlier.content, earlier.origins),
             from_mining,
         ),
         provenance=provenance,
-        parents=(known.id,),
+        parents=(earlier.id,),
     )
     return again, list(_replaced(content, edit)) if edit else []
 
@@ -121,9 +121,9 @@ def _is_written(provenance: Provenance) -> bool:
     return bool(provenance.made_by) and not provenance.made_by.startswith(_TACIT)
 
 
-def _may_replace_description(known: Provenance, new: Provenance) -> bool:
+def _may_replace_description(earlier: Provenance, new: Provenance) -> bool:
     """Whether the description may be replaced: it is Tacit's own, not a person's or a language model's."""
-    return known.made_by.startswith(_TACIT) and (bool(new.model) or not known.model)
+    return earlier.made_by.startswith(_TACIT) and (bool(new.model) or not earlier.model)
 
 
 def _pick_fields(new: Mapping[str, T], old: Mapping[str, T], from_new: Sequence[str]) -> dict[str, T]:
@@ -151,9 +151,9 @@ def _instructions(content: SkillContent) -> dict[str, Any]:
     return found
 
 
-def edited_from(candidate: Candidate, known: Sequence[StoredVersion], newest: StoredVersion) -> SkillContent:
+def edited_from(candidate: Candidate, versions: Sequence[StoredVersion], newest: StoredVersion) -> SkillContent:
     """Return the content that an edit started from: its parent if known, else the newest version."""
-    parents = [stored for stored in known if stored.version.id in candidate.parents]
+    parents = [stored for stored in versions if stored.version.id in candidate.parents]
     return (parents[0] if parents else newest).version.content
 
 
@@ -198,7 +198,7 @@ class GateResult:
 
 def judge(
     candidate: Candidate,
-    known: Sequence[StoredVersion],
+    similar: Sequence[StoredVersion],
     policy: Policy,
     *,
     at: datetime,
@@ -207,15 +207,26 @@ def judge(
 ) -> GateResult:
     """Judge one candidate against the policy and the known skills; return the verdict and what is to be stored.
 
-    `known` is the newest version of each similar skill; for a revision, all versions of its own. `extra_findings` come from
-    comparing it with the rest of the library. `successes` counts the independent verified ones among attempts.
+    `similar` is the newest version of each similar skill; for a revision, all versions of its own. `library_findings` come
+    from comparing it with the rest of the library. `successes` counts the independent verified ones among attempts.
     """
-    return _Evaluation(known, policy, at, successes).run(candidate, library_findings)
+    judgement = _Judgement(similar, policy, at, successes)
+    related = judgement.relate(candidate, list(library_findings))
+    match related.relation:
+        case Relation.NONE:
+            result = judgement.reject(related)
+        case Relation.REINFORCE:
+            result = judgement.confirm(related)
+        case Relation.NEW | Relation.MERGE:
+            result = judgement.store(related)
+    # A merged candidate has the attempts of both sides; the verdict is about its own.
+    verdict = dataclasses.replace(result.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
+    return dataclasses.replace(result, verdict=verdict)
 
 
-def matching_version(candidate: Candidate, known: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
+def matching_version(candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy) -> StoredVersion | None:
     """Return the known skill that a candidate would extend or confirm; none that a person rejected."""
-    closest, _ = _nearest(candidate, known, policy)
+    closest, _ = _nearest(candidate, similar, policy)
     return closest if closest is not None and closest.status is not Status.REJECTED else None
 
 
@@ -233,38 +244,26 @@ def rejection(findings: Iterable[Finding], *, trajectory_id: str, name: str, pol
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """What a candidate is to the library, with the findings so far."""
+class _Related:
+    """A candidate, what it is to the library, and the findings so far."""
 
     relation: Relation
     candidate: Candidate
     findings: list[Finding]
-    known: StoredVersion | None = None
-    """The skill that it extends or confirms."""
+    target: StoredVersion | None = None
+    """The version of the skill that it extends or confirms."""
 
 
-class _Evaluation:
-    def __init__(self, known: Sequence[StoredVersion], policy: Policy, at: datetime, successes: CountSuccesses) -> None:
-        self._known, self._policy, self._at, self._successes = known, policy, at, successes
+class _Judgement:
+    def __init__(
+        self, similar: Sequence[StoredVersion], policy: Policy, at: datetime, successes: CountSuccesses
+    ) -> None:
+        self._similar, self._policy, self._at, self._successes = similar, policy, at, successes
 
-    def run(self, candidate: Candidate, library_findings: Iterable[Finding]) -> GateResult:
-        """Plan what the candidate is to the library, and make what is to be stored."""
-        plan = self._plan(candidate, list(library_findings))
-        handler = {
-            Relation.NONE: self._reject,
-            Relation.REINFORCE: self._confirm,
-            Relation.NEW: self._store,
-            Relation.MERGE: self._store,
-        }[plan.relation]
-        result = handler(plan)
-        # A merged candidate has the attempts of both sides; the verdict is about its own.
-        verdict = dataclasses.replace(result.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
-        return dataclasses.replace(result, verdict=verdict)
+    # --- what is it to the library? ---
 
-    # --- plan ---
-
-    def _plan(self, candidate: Candidate, library_findings: list[Finding]) -> _Plan:
-        own = sorted((s for s in self._known if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
+    def relate(self, candidate: Candidate, library_findings: list[Finding]) -> _Related:
+        own = sorted((s for s in self._similar if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
         mined_again = bool(own) and is_remined(candidate)
         if mined_again:
             candidate, replaced = merge_remined(candidate, own)
@@ -274,18 +273,22 @@ class _Evaluation:
         if rejecting and self._repeats_recallable(candidate):
             eligible = [each for each in eligible if each not in rejecting]
         elif rejecting:
-            return _Plan(Relation.NONE, candidate, [*eligible, *library_findings])
+            return _Related(Relation.NONE, candidate, [*eligible, *library_findings])
         findings = [*eligible, *library_findings]
-        return self._plan_mined(candidate, own, findings) if mined_again else self._plan_by_match(candidate, findings)
+        return (
+            self._relate_remined(candidate, own, findings)
+            if mined_again
+            else self._relate_by_similarity(candidate, findings)
+        )
 
     def _repeats_recallable(self, candidate: Candidate) -> bool:
         """Whether a success repeats a recallable skill word for word: then the rules for new skills do not apply."""
         if candidate.assessment is None or not candidate.assessment.verified_success:
             return False
-        recallable = [s for s in self._known if s.status in RECALLABLE and s.skill.scope == candidate.scope]
+        recallable = [s for s in self._similar if s.status in RECALLABLE and s.skill.scope == candidate.scope]
         return any(stored.version.hash == candidate.content.hash() for stored in recallable)
 
-    def _plan_mined(self, candidate: Candidate, own: Sequence[StoredVersion], findings: list[Finding]) -> _Plan:
+    def _relate_remined(self, candidate: Candidate, own: Sequence[StoredVersion], findings: list[Finding]) -> _Related:
         """Mining describes a known skill again: its next version, unless this was stored or rejected before."""
         same = [
             stored
@@ -296,58 +299,69 @@ class _Evaluation:
         ]
         if any(stored.status is Status.REJECTED for stored in same):
             findings.append(finding("rejected_before", name=same[-1].version.name))
-            return _Plan(Relation.NONE, candidate, findings)
+            return _Related(Relation.NONE, candidate, findings)
         if any(stored.status is Status.RETIRED for stored in own) and not any(s.status in RECALLABLE for s in own):
             findings.append(finding("retired_before", name=own[-1].version.name))
         if same and same[-1] in (own[-1], current_edit(own)):
             findings.append(finding("counted_again", name=same[-1].version.name))
-            return _Plan(Relation.REINFORCE, candidate, findings, same[-1])
-        return _Plan(Relation.MERGE, candidate, findings, own[-1])
+            return _Related(Relation.REINFORCE, candidate, findings, same[-1])
+        return _Related(Relation.MERGE, candidate, findings, own[-1])
 
-    def _plan_by_match(self, candidate: Candidate, findings: list[Finding]) -> _Plan:
-        """Compare with the nearest known skill: new, the same again, or its next version."""
-        closest, alike = _nearest(candidate, self._known, self._policy)
+    def _relate_by_similarity(self, candidate: Candidate, findings: list[Finding]) -> _Related:
+        """Compare with the nearest known skill: new, the same again, or its next version. The first row that applies decides:
+
+        | nearest known skill    | candidate                                       | relation                            |
+        | ---------------------- | ----------------------------------------------- | ----------------------------------- |
+        | none                   | any                                             | NEW                                 |
+        | rejected by a person   | no revision, adds nothing (`covered`)           | NONE                                |
+        | rejected by a person   | no revision, adds something                     | NEW                                 |
+        | has another name       | written, no attempt (`written`), not the `same` | NEW, the similarity is reported     |
+        | any                    | adds nothing (`covered`, or the `same` content) | REINFORCE                           |
+        | any                    | a revision of it                                | MERGE, as it was written            |
+        | any                    | learned, or written under the same name         | MERGE, with the content of both     |
+        """
+        closest, alike = _nearest(candidate, self._similar, self._policy)
         if closest is None:
-            return self._plan_new(candidate, findings)
+            return self._as_new(candidate, findings)
         name = closest.version.name
         same = candidate.content.hash() == closest.version.hash
         covered = same or (not candidate.revises and adds_nothing(candidate.content, closest.version.content))
         if closest.status is Status.REJECTED and not candidate.revises:
             findings.append(finding("rejected_before", name=name))
             # What was rejected is not merged into the candidate.
-            return _Plan(Relation.NONE, candidate, findings) if covered else self._plan_new(candidate, findings)
+            return _Related(Relation.NONE, candidate, findings) if covered else self._as_new(candidate, findings)
         written = candidate.assessment is None and not candidate.revises
         if written and not same and name != candidate.content.name:
             # A person or an agent wrote it under its own name: report the similarity, but merge nothing.
             findings.append(finding("near_duplicate", name=name, similarity=alike))
-            return self._plan_new(candidate, findings)
+            return self._as_new(candidate, findings)
         if covered:
             findings.append(finding("near_duplicate/covered", name=name, similarity=alike))
-            return _Plan(Relation.REINFORCE, candidate, findings, closest)
+            return _Related(Relation.REINFORCE, candidate, findings, closest)
         if candidate.revises:
-            findings += changed_step_texts(candidate.content, edited_from(candidate, self._known, closest))
-            return _Plan(Relation.MERGE, candidate, findings, closest)
+            findings += changed_step_texts(candidate.content, edited_from(candidate, self._similar, closest))
+            return _Related(Relation.MERGE, candidate, findings, closest)
         findings.append(finding("near_duplicate/next_version", name=name, similarity=alike))
-        return _Plan(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
+        return _Related(Relation.MERGE, merge_candidate(candidate, closest.version), findings, closest)
 
-    def _plan_new(self, candidate: Candidate, findings: list[Finding]) -> _Plan:
-        return _Plan(Relation.NEW, _with_free_name(candidate, self._known), findings)
+    def _as_new(self, candidate: Candidate, findings: list[Finding]) -> _Related:
+        return _Related(Relation.NEW, _with_free_name(candidate, self._similar), findings)
 
     # --- make what is to be stored ---
 
-    def _reject(self, plan: _Plan) -> GateResult:
+    def reject(self, related: _Related) -> GateResult:
         """Store nothing but the verdict."""
-        findings = [*plan.findings, *safety(plan.candidate)]
-        return GateResult(verdict=self._verdict(plan, Decision.REJECT, findings))
+        findings = [*related.findings, *safety(related.candidate)]
+        return GateResult(verdict=self._verdict(related, Decision.REJECT, findings))
 
-    def _confirm(self, plan: _Plan) -> GateResult:
+    def confirm(self, related: _Related) -> GateResult:
         """Confirm a known version; where the policy waited for more successes only, it goes on trial."""
-        assert plan.known is not None
-        stored, findings = plan.known, [*plan.findings, *safety(plan.candidate)]
-        move = self._earned_trial(plan.candidate, stored, findings)
+        assert related.target is not None
+        stored, findings = related.target, [*related.findings, *safety(related.candidate)]
+        move = self._earned_trial(related.candidate, stored, findings)
         decision = Decision.ACCEPT if move or stored.status in RECALLABLE else Decision.HOLD
         verdict = dataclasses.replace(
-            self._verdict(plan, decision, findings),
+            self._verdict(related, decision, findings),
             name=stored.version.name,
             content_hash=stored.version.hash,
             skill_id=stored.skill.id,
@@ -355,10 +369,10 @@ class _Evaluation:
         )
         return GateResult(verdict=verdict, transition=move)
 
-    def _store(self, plan: _Plan) -> GateResult:
+    def store(self, related: _Related) -> GateResult:
         """Make the version, the first of a new skill or the next of a known one, and run all checks on it."""
-        candidate = plan.candidate
-        skill = plan.known.skill if plan.known else Skill.found(candidate.content, candidate.scope, at=self._at)
+        candidate = related.candidate
+        skill = related.target.skill if related.target else Skill.found(candidate.content, candidate.scope, at=self._at)
         version = SkillVersion(
             skill_id=skill.id,
             content=candidate.content,
@@ -367,7 +381,7 @@ class _Evaluation:
             created_at=self._at,
             parents=candidate.parents,
         )
-        findings = [*plan.findings, *self._run_checks(candidate, skill.id)]
+        findings = [*related.findings, *self._run_checks(candidate, skill.id)]
         decision, reason = self._decide(candidate, findings)
         if reason is not None:
             findings.append(finding("waits_for_a_person", why=reason_sentence(reason)))
@@ -380,7 +394,9 @@ class _Evaluation:
             by=candidate.by,
             at=self._at,
         )
-        verdict = dataclasses.replace(self._verdict(plan, decision, findings), skill_id=skill.id, version_id=version.id)
+        verdict = dataclasses.replace(
+            self._verdict(related, decision, findings), skill_id=skill.id, version_id=version.id
+        )
         return GateResult(verdict=verdict, skill=skill, version=version, transition=transition)
 
     def _decide(self, candidate: Candidate, findings: list[Finding]) -> tuple[Decision, CodedReason | None]:
@@ -414,41 +430,41 @@ class _Evaluation:
     def _run_checks(self, candidate: Candidate, skill_id: str) -> list[Finding]:
         """Run every check, and report what is new compared with the approved versions."""
         examination = examine_content(candidate.content, candidate.origins, provenance=candidate.provenance)
-        approved = [s.version.content for s in self._known if s.skill.id == skill_id and s.status in RECALLABLE]
+        approved = [s.version.content for s in self._similar if s.skill.id == skill_id and s.status in RECALLABLE]
         return [*examination.findings, *new_capability(examination.needs, approved)]
 
-    def _verdict(self, plan: _Plan, decision: Decision, findings: list[Finding]) -> Verdict:
+    def _verdict(self, related: _Related, decision: Decision, findings: list[Finding]) -> Verdict:
         return Verdict(
             decision=decision,
-            relation=plan.relation,
+            relation=related.relation,
             findings=tuple(findings),
             at=self._at,
-            name=plan.candidate.content.name,
-            content_hash=plan.candidate.content.hash(),
-            trajectory_ids=plan.candidate.provenance.trajectory_ids,
+            name=related.candidate.content.name,
+            content_hash=related.candidate.content.hash(),
+            trajectory_ids=related.candidate.provenance.trajectory_ids,
             policy_hash=self._policy.hash(),
         )
 
 
 def _nearest(
-    candidate: Candidate, known: Sequence[StoredVersion], policy: Policy
+    candidate: Candidate, similar: Sequence[StoredVersion], policy: Policy
 ) -> tuple[StoredVersion | None, float]:
     """Return the skill that a candidate belongs to: the one it revises, else the most similar one in the same scope."""
     if candidate.revises:
-        own = [stored for stored in known if stored.skill.id == candidate.revises]
+        own = [stored for stored in similar if stored.skill.id == candidate.revises]
         return (max(own, key=lambda stored: stored.sequence), 1.0) if own else (None, 0.0)
     alike = [
         (similarity(candidate.content, stored.version.content), -stored.sequence, stored)
-        for stored in known
+        for stored in similar
         if stored.skill.scope == candidate.scope
     ]
     best, _, closest = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return (closest, best) if best >= policy.duplicate_similarity else (None, best)
 
 
-def _with_free_name(candidate: Candidate, known: Sequence[StoredVersion]) -> Candidate:
+def _with_free_name(candidate: Candidate, similar: Sequence[StoredVersion]) -> Candidate:
     """Give a new skill a name that no other one of its scope has, so that a name means one skill."""
-    taken = {stored.version.name for stored in known if stored.skill.scope == candidate.scope}
+    taken = {stored.version.name for stored in similar if stored.skill.scope == candidate.scope}
     name, number = candidate.content.name, 2
     while name in taken:
         suffix = f"-{number}"
@@ -467,12 +483,12 @@ def _summary(findings: Sequence[Finding]) -> CodedReason:
     return coded(GateReason.FINDINGS, summary="; ".join(each.message for each in ranked[:SUMMARY_MAX]) + more)
 
 
-def merge_candidate(candidate: Candidate, known: SkillVersion) -> Candidate:
+def merge_candidate(candidate: Candidate, earlier: SkillVersion) -> Candidate:
     """Merge a candidate into a version: each field gets the lower of both origins, and the sources of both sides."""
-    merged = merge_contents(candidate.content, known.content)
+    merged = merge_contents(candidate.content, earlier.content)
     origins: dict[str, Origin] = {}
     grounding: dict[str, tuple[Span, ...]] = {}
-    sides = ((known, merged.from_known), (candidate, merged.from_candidate))
+    sides = ((earlier, merged.from_stored), (candidate, merged.from_candidate))
     for side, new_paths in sides:
         for path, origin in with_default_origins(side.content, side.origins).items():
             at = remap_path(path, new_paths)
@@ -484,10 +500,10 @@ def merge_candidate(candidate: Candidate, known: SkillVersion) -> Candidate:
             if not at or (path == "surroundings" and not side.content.surroundings):
                 continue  # attempts without a record of their environment do not confirm the other side's
             grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))
-    trajectory_ids = dict.fromkeys(known.provenance.trajectory_ids + candidate.provenance.trajectory_ids)
-    worded = candidate.provenance if candidate.provenance.model else known.provenance
+    trajectory_ids = dict.fromkeys(earlier.provenance.trajectory_ids + candidate.provenance.trajectory_ids)
+    worded = candidate.provenance if candidate.provenance.model else earlier.provenance
     provenance = dataclasses.replace(
-        known.provenance,
+        earlier.provenance,
         trajectory_ids=tuple(trajectory_ids),
         grounding=grounding,
         made_by=candidate.provenance.made_by,
@@ -495,5 +511,5 @@ def merge_candidate(candidate: Candidate, known: SkillVersion) -> Candidate:
         prompt_version=worded.prompt_version,
     )
     return dataclasses.replace(
-        candidate, content=merged.content, origins=origins, provenance=provenance, parents=(known.id,)
+        candidate, content=merged.content, origins=origins, provenance=provenance, parents=(earlier.id,)
     )

@@ -139,8 +139,8 @@ def origin_at(origins: Mapping[str, Origin], field: str) -> Origin:
 
     An entry without its own origin has that of its list.
     """
-    known = [origin for path, origin in origins.items() if path == field or path.startswith(f"{field}.")]
-    while not known and "." in field:
+    marked = [origin for path, origin in origins.items() if path == field or path.startswith(f"{field}.")]
+    while not marked and "." in field:
         field = field.rpartition(".")[0]
-        known = [origins[field]] if field in origins else []
-    return lowest(known)
+        marked = [origins[field]] if field in origins else []
+    return lowest(marked)

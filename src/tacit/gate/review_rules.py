@@ -109,10 +109,10 @@ def approve(
     ticked: Collection[str] = (),
 ) -> Approval:
     """Bind an approval to what was shown. Every value that came from outside must be confirmed by itself."""
-    known = {external.key for external in examination.literals}
-    unknown = sorted(set(ticked) - known)
+    required = {external.key for external in examination.literals}
+    unknown = sorted(set(ticked) - required)
     if unknown:
-        hint = f"it asks for: {', '.join(sorted(known))}" if known else "it asks for no confirmation"
+        hint = f"it asks for: {', '.join(sorted(required))}" if required else "it asks for no confirmation"
         raise Mistake(
             f"`{stored.version.name}` contains nothing from outside called {unknown[0]!r}",
             code="unknown_tick",

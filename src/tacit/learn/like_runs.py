@@ -19,6 +19,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import Episode, StoredVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
+from tacit.gate.duplicates import includes_steps_of
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.consensus import consensus
 from tacit.learn.procedure import BOOKKEEPING, SkippedProcedure
@@ -66,8 +67,9 @@ class DraftMerger:
         if closest is None:
             return self._confirmed(draft, trajectory) or self._of_like_runs(draft, trajectory)
         self._attempts_per_skill[closest.skill.id] += 1
-        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, closest):
-            return dataclasses.replace(draft, content=closest.version.content, origins=closest.version.origins)
+        known = closest.version
+        if self._attempts_per_skill[closest.skill.id] > MAX_DRAFTS and includes_steps_of(draft.content, known.content):
+            return dataclasses.replace(draft, content=known.content, origins=known.origins)
         others = [run for run in self._runs_behind(closest) if run[0].id != trajectory.id]
         if not others:
             return draft

@@ -205,15 +205,15 @@ def test_a_merge_tells_where_each_sides_parts_went():
         steps=bash_steps("make lint", "make test"), parameters=(Parameter(name="b"), Parameter(name="a"))
     )
     merged = merge_contents(newcomer, known)
-    assert merged.from_known == {"steps.0": "steps.0", "steps.1": "steps.2", "parameters.0": "parameters.0"}
+    assert merged.from_stored == {"steps.0": "steps.0", "steps.1": "steps.2", "parameters.0": "parameters.0"}
     assert merged.from_candidate == {
         "steps.0": "steps.1",
         "steps.1": "steps.2",
         "parameters.0": "parameters.1",
         "parameters.1": "parameters.0",
     }
-    assert remap_path("steps.1.arguments", merged.from_known) == "steps.2.arguments"
-    assert remap_path("body", merged.from_known) == "body"
+    assert remap_path("steps.1.arguments", merged.from_stored) == "steps.2.arguments"
+    assert remap_path("body", merged.from_stored) == "body"
 
 
 def test_a_long_known_body_is_never_cut_to_make_room():

@@ -45,11 +45,11 @@ def optional_check(name: str) -> SafetyCheck:
     """Open a check that runs only when asked for; raises `Mistake` for an unknown name."""
     from importlib.metadata import entry_points
 
-    known = {entry.name: entry for entry in entry_points(group=_OPTIONAL)}
-    if name not in known:
-        hint = f"known: {', '.join(sorted(known))}" if known else "no installed package has one"
+    installed = {entry.name: entry for entry in entry_points(group=_OPTIONAL)}
+    if name not in installed:
+        hint = f"known: {', '.join(sorted(installed))}" if installed else "no installed package has one"
         raise Mistake(f"there is no optional check {name!r}", code="unknown_check", hint=hint)
-    check: SafetyCheck = known[name].load()()
+    check: SafetyCheck = installed[name].load()()
     return check
 
 

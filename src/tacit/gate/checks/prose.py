@@ -579,10 +579,10 @@ _TOPIC_LINES = 5
 def _is_on_topic(text: str, topic: frozenset[str], *, line_counts: Counter[str] | None = None) -> bool:
     """Whether most words of a sentence belong to the skill's topic: its name, its description, and what it often repeats."""
     words = _stems(text)
-    known = words & topic
+    on_topic = words & topic
     if line_counts is not None:
-        known |= {word for word in words if line_counts[word] >= _TOPIC_LINES}
-    return len(words) > 1 and len(known) >= _ON_TOPIC_SHARE * len(words)
+        on_topic |= {word for word in words if line_counts[word] >= _TOPIC_LINES}
+    return len(words) > 1 and len(on_topic) >= _ON_TOPIC_SHARE * len(words)
 
 
 def _line_counts(content: SkillContent) -> Counter[str]:

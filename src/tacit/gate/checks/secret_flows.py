@@ -108,8 +108,8 @@ def host_kind(host: str, path: str = "") -> HostKind:
         return HostKind.IP_ADDRESS
     if _MESSENGERS.match(f"{bare}{path}"):
         return HostKind.MESSENGER
-    for kind, known in _KNOWN:
-        if any(end in known for end in _parent_domains(bare)):
+    for kind, hosts in _KNOWN:
+        if any(end in hosts for end in _parent_domains(bare)):
             return kind
     if _HOSTILE.search(bare):
         return HostKind.HOSTILE
