@@ -284,7 +284,7 @@ def any_spelling(value: str) -> re.Pattern[str] | None:
 _INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
 
 
-def _find_step(trajectory: Trajectory, index: int) -> Step | None:
+def find_step(trajectory: Trajectory, index: int) -> Step | None:
     """Return the step with this index; steps are not always numbered from zero."""
     step = trajectory.steps[index] if 0 <= index < len(trajectory.steps) else None
     if step is None or step.index != index:
@@ -324,7 +324,7 @@ class FieldOrigins:
             return Origin.EXTERNAL
         # In a subagent's attempt the user messages are another agent's.
         author = Origin.AGENT if trajectory.parent_session_id else Origin.USER
-        step = _find_step(trajectory, span.step)
+        step = find_step(trajectory, span.step)
         if step is None:
             return author if span.part == "text" else Origin.EXTERNAL
         return lowest((step.origin_of(span.part), author)) if step.role is Role.USER else step.origin_of(span.part)

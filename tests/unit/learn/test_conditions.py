@@ -1,4 +1,4 @@
-"""Conditions: from attempts with different readings, when each effect is needed."""
+"""Conditions: from attempts with different readings, when each pattern is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.learn.mining.pattern_conditions import AttemptRecord, ending_patterns
 from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
-EFFECTS = {
+PATTERNS = {
     "switch_power": "switch_power. Power is now ON",
     "open_valve": "open_valve valve. Valve opened",
     "refill": "refill litres 5. Added 5 litres of water, new water level",
@@ -45,30 +45,30 @@ def comparisons(cases: Sequence[Case]) -> list[list[tuple[str, str, str, str]]]:
     return [[(each.reading, each.key, each.relation, each.value) for each in case.conditions] for case in cases]
 
 
-def test_each_effect_gets_the_smallest_condition_that_explains_it() -> None:
-    found = learn_cases(houses(), {name: EFFECTS[name] for name in ("switch_power", "open_valve", "refill")})
+def test_each_pattern_gets_the_smallest_condition_that_explains_it() -> None:
+    found = learn_cases(houses(), {name: PATTERNS[name] for name in ("switch_power", "open_valve", "refill")})
     assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
     assert comparisons(found["open_valve"]) == [[("read_panel", "Valve", "is", "closed")]]
 
 
 def test_two_numbers_of_one_answer_are_compared() -> None:
-    found = learn_cases(houses(), {"refill": EFFECTS["refill"]})["refill"]
+    found = learn_cases(houses(), {"refill": PATTERNS["refill"]})["refill"]
     assert comparisons(found) == [[("read_tank", "water_limit", "under", "water_used")]]
     assert (found[0].support, found[0].against) == (8, 0)
 
 
 def test_a_machine_can_check_every_learned_condition() -> None:
-    for cases in learn_cases(houses(), EFFECTS).values():
+    for cases in learn_cases(houses(), PATTERNS).values():
         for case in cases:
             assert all(each.reading and each.relation and each.value for each in case.conditions)
 
 
 def test_the_same_attempts_in_any_order_give_the_same_cases() -> None:
     attempts = houses()
-    expected = learn_cases(attempts, EFFECTS)
+    expected = learn_cases(attempts, PATTERNS)
     for seed in range(5):
         random.Random(seed).shuffle(attempts)
-        assert learn_cases(attempts, dict(reversed(EFFECTS.items()))) == expected
+        assert learn_cases(attempts, dict(reversed(PATTERNS.items()))) == expected
 
 
 def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
@@ -81,12 +81,14 @@ def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
                 power=power, task=task, read_vent=f"Vent: {vent}", read_meter=f"Meter: M-{1000 + len(attempts)}"
             )
             attempts.append(dataclasses.replace(house, took=house.took | needed))
-    found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
+    found = learn_cases(
+        attempts, {"open_vent": "open_vent. The vent is open", "switch_power": PATTERNS["switch_power"]}
+    )
     assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
     assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
 
 
-def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
+def test_what_a_pattern_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
     attempts: list[AttemptRecord] = []
     for stuffy, power in product((True, False), (True, False)):
         task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
@@ -94,11 +96,13 @@ def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell()
         for _ in range(3):
             house = seen(power=power, task=task, read_vent="Vent: shut", read_meter=f"Meter: M-{1000 + len(attempts)}")
             attempts.append(dataclasses.replace(house, took=house.took | needed))
-    found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
+    found = learn_cases(
+        attempts, {"open_vent": "open_vent. The vent is open", "switch_power": PATTERNS["switch_power"]}
+    )
     assert comparisons(found["open_vent"]) == [[("read_vent", "Vent", "is", "shut"), ("task", "", "has", "stuffy")]]
 
 
-def test_two_reasons_for_one_effect_make_two_cases() -> None:
+def test_two_reasons_for_one_pattern_make_two_cases() -> None:
     attempts: list[AttemptRecord] = []
     for filter_state, nozzle, power in product(("clean", "dirty"), ("free", "blocked"), (True, False)):
         house = seen(power=power, read_burner=f"Filter: {filter_state}\nNozzle: {nozzle}")
@@ -141,7 +145,7 @@ def test_what_ends_an_attempt_is_never_combined() -> None:
 
 
 def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
-    found = learn_cases(with_hand_over(), EFFECTS)
+    found = learn_cases(with_hand_over(), PATTERNS)
     assert comparisons(found["switch_power"]) == [[("read_panel", "Power", "is", "OFF")]]
     assert comparisons(found["call_technician"]) == [[("read_lock", "Lock", "is", "sealed")]]
     assert found["call_technician"][0].support == 4
@@ -149,11 +153,11 @@ def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> No
 
 def test_nothing_is_learned_from_failures_alone() -> None:
     failed = [AttemptRecord(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
-    assert learn_cases(failed, EFFECTS) == dict.fromkeys(EFFECTS, ())
+    assert learn_cases(failed, PATTERNS) == dict.fromkeys(PATTERNS, ())
     assert ending_patterns(failed) == frozenset()
 
 
-def test_an_effect_that_nothing_explains_gets_no_case() -> None:
+def test_a_pattern_that_nothing_explains_gets_no_case() -> None:
     dice = random.Random(1)
     attempts = [
         AttemptRecord(
@@ -168,7 +172,7 @@ def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
     attempts = houses() * 2
     odd = seen(power=False)
     attempts.append(AttemptRecord(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
-    found = learn_cases(attempts, {"switch_power": EFFECTS["switch_power"]})["switch_power"]
+    found = learn_cases(attempts, {"switch_power": PATTERNS["switch_power"]})["switch_power"]
     assert comparisons(found) == [[("read_panel", "Power", "is", "OFF")]]
     assert (found[0].support, found[0].against) == (16, 1)
 
@@ -178,7 +182,7 @@ def test_readings_that_others_need_are_preferred_to_a_reading_for_one_alone() ->
     for power, valve in product((True, False), (True, False)):
         lamp = f"The power lamp is {'lit' if power else 'dark'}."
         attempts += [seen(power=power, valve=valve, a_lamp=lamp)] * 3
-    found = learn_cases(attempts, {name: EFFECTS[name] for name in ("switch_power", "open_valve")})
+    found = learn_cases(attempts, {name: PATTERNS[name] for name in ("switch_power", "open_valve")})
     readings = {each.reading for cases in found.values() for case in cases for each in case.conditions}
     assert readings == {"read_panel"}
 

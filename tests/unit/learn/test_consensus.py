@@ -531,6 +531,6 @@ def test_columns_keep_the_order_of_every_attempt(choices: list[list[int]]) -> No
     sequences = split_lines(sources)
     columns = align(sequences)
     for number, sequence in enumerate(sequences):
-        placed = [unit.key for column in columns for unit in column.steps if unit.source == number]
-        assert placed == [unit.key for unit in sequence]
+        placed = [step.key for column in columns for step in column.steps if step.source == number]
+        assert placed == [step.key for step in sequence]
     assert all(len(column.sources) == len(column.steps) for column in columns)

@@ -69,20 +69,20 @@ def test_a_run_that_only_looked_did_not_act() -> None:
     assert found.by_sibling
 
 
-def test_an_effect_that_successes_have_and_the_run_lacks_is_missing() -> None:
+def test_a_change_that_successes_have_and_the_run_lacks_is_missing() -> None:
     found = explain_failure(run(ROOMS, BOOK), (), siblings=[GOOD, GOOD])
     assert (found.kind, found.step) == (FailureKind.MISSING_STEP, None)
     assert found.expected == (ExpectedCall(tool="send_note", arguments=TELL.arguments, support=2),)
     assert found.spans == (Span(GOOD.id, 3, "arguments"),)
 
 
-def test_an_effect_beyond_those_of_successes_is_extra() -> None:
+def test_a_change_beyond_those_of_successes_is_extra() -> None:
     found = explain_failure(run(ROOMS, BOOK, call("order_lunch", people=10), TELL), (), siblings=[GOOD])
     assert (found.kind, found.step, found.tool) == (FailureKind.EXTRA_STEP, 3, "order_lunch")
     assert found.spans[0].step == 3
 
 
-def test_one_effect_instead_of_another_is_the_wrong_tool() -> None:
+def test_one_change_instead_of_another_is_the_wrong_tool() -> None:
     found = explain_failure(run(ROOMS, call("reserve_desk", room_id="room-0412"), TELL), (), siblings=[GOOD])
     assert (found.kind, found.step, found.tool) == (FailureKind.WRONG_TOOL, 2, "reserve_desk")
     assert [each.tool for each in found.expected] == ["book_room"]
@@ -96,7 +96,7 @@ def test_wrong_arguments_are_named_and_no_value_is() -> None:
     assert "room-0977" not in repr(found)
 
 
-def test_the_same_effects_leave_only_the_end_to_blame() -> None:
+def test_the_same_changes_leave_only_the_end_to_blame() -> None:
     found = explain_failure(run(BOOK, ROOMS, TELL, says("All done, room 9.", Role.AGENT)), (), siblings=[GOOD])
     assert (found.kind, found.step) == (FailureKind.WRONG_END, None)
     assert found.spans
@@ -120,7 +120,7 @@ def test_handing_over_is_known_by_its_name(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["transfer_money", "forward_port", "assign_label", "support_ticket_create"])
-def test_passing_on_something_else_is_an_effect(tool: str) -> None:
+def test_passing_on_something_else_is_a_change(tool: str) -> None:
     assert not hands_over(tool)
 
 
@@ -167,7 +167,7 @@ def test_a_temporary_error_is_recognised() -> None:
     failed = run(ROOMS, BOOK, refused("send_note", **TELL.arguments))
     found = explain_failure(failed, (), siblings=[GOOD])
     assert found.kind is FailureKind.WRONG_END
-    assert found.passing
+    assert found.temporary
     assert pitfalls(STEPS, [found, found]) == ()
 
 
@@ -196,7 +196,7 @@ PAINT = [run(call("mix_paint", tone=f"t{n}"), task=f"paint wall {n} blue") for n
 MOW = [run(call("mow_lawn", width=n), task=f"cut the grass of garden {n}") for n in range(4)]
 
 
-def test_without_a_sibling_a_run_without_effects_did_not_act() -> None:
+def test_without_a_sibling_a_run_without_changes_did_not_act() -> None:
     found = explain_failure(run(ROOMS, task="paint the wall blue"), PAINT + MOW)
     assert (found.kind, found.step, found.by_sibling) == (FailureKind.NO_ACTION, None, False)
     assert [each.tool for each in found.expected] == ["mix_paint"]
@@ -224,7 +224,7 @@ def test_an_invented_identifier_is_a_sign() -> None:
 
 
 def explained_failures() -> list[tuple[Trajectory, list[Trajectory]]]:
-    """Failures of other tasks in which a hand-over after an effect was needless, and others with wrong values."""
+    """Failures of other tasks in which a hand-over after a change was needless, and others with wrong values."""
     pairs = []
     for n in range(12):
         task = f"set up stall {n} on the market"

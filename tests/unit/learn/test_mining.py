@@ -1,4 +1,4 @@
-"""Mining across attempts: units, conditions, bindings and composites, on a small domain of our own."""
+"""Mining across attempts: patterns, conditions, parameters and composites, on a small domain of our own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_attempts_that_share_a_tool_belong_together_and_others_do_not() -> None:
     assert [set(group.ids) for group in groups] == [{one.id, two.id}, {other.id}]
 
 
-def test_calls_that_always_follow_each_other_make_one_unit() -> None:
+def test_calls_that_always_follow_each_other_make_one_pattern() -> None:
     patterns = find_patterns(Group(tuple(outlines_of(*season()))))
     assert {pattern.tools for pattern in patterns.patterns} == {
         ("switch_heater",),
@@ -45,7 +45,7 @@ def test_calls_that_always_follow_each_other_make_one_unit() -> None:
     }
 
 
-def test_one_tool_called_in_turn_with_fixed_values_makes_a_unit_of_each() -> None:
+def test_one_tool_called_in_turn_with_fixed_values_makes_a_pattern_of_each() -> None:
     visits = [
         attempt(
             f"let worker {number} in",
@@ -58,7 +58,7 @@ def test_one_tool_called_in_turn_with_fixed_values_makes_a_unit_of_each() -> Non
     assert {pattern.key for pattern in patterns.patterns} == {"allow[right=enter]", "allow[right=stay]"}
 
 
-def test_a_value_that_the_task_names_makes_no_unit_of_its_own() -> None:
+def test_a_value_that_the_task_names_makes_no_pattern_of_its_own() -> None:
     visits = [
         attempt(
             f"let worker {n} enter and stay", ("allow", {"right": "enter"}, "ok"), ("allow", {"right": "stay"}, "ok")

@@ -124,14 +124,14 @@ def test_any_task_has_a_general_form(task: str, arguments: dict[str, Any]) -> No
     assert isinstance(impersonal_task(asked, names), str)
 
 
-# --- phases, names, units -------------------------------------------------------------------------------------------
+# --- phases, names, patterns -------------------------------------------------------------------------------------------
 
 
 KEYS = "abcdef"
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), st.lists(st.sampled_from(KEYS), max_size=4)))
-def test_phases_hold_every_unit_once_and_keep_what_can_be_kept(after: dict[str, list[str]]) -> None:
+def test_phases_hold_every_pattern_once_and_keep_what_can_be_kept(after: dict[str, list[str]]) -> None:
     ordered = phase_order(after)
     assert sorted(ordered) == sorted(after)
     acyclic = {key: [one for one in earlier if one < key] for key, earlier in after.items()}
@@ -150,7 +150,7 @@ def test_a_name_is_given_once() -> None:
     assert all(len(name) <= 64 for name in taken)
 
 
-def test_ids_that_calls_were_given_in_turn_make_no_units_and_no_names() -> None:
+def test_ids_that_calls_were_given_in_turn_make_no_patterns_and_no_names() -> None:
     def tagged(number: int) -> Trajectory:
         first, second = f"T-{number}001", f"T-{number}002"
         made = [(first, "a"), (first, "b"), (second, "a")]
@@ -164,7 +164,7 @@ def test_ids_that_calls_were_given_in_turn_make_no_units_and_no_names() -> None:
         assert not [name_of(pattern) for pattern in patterns.patterns if "001" in name_of(pattern)]
 
 
-def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
+def test_names_of_people_that_only_one_task_has_make_no_patterns() -> None:
     visits = [
         attempt(
             f"invite them, number {n}", *(("invite", {"who": who}, "ok") for who in ("guest", "guest", "Ann", "Bo"))

@@ -1,4 +1,4 @@
-"""Merges the drafts of one kind of task into one procedure of required and optional steps; steps of a single draft are left out.
+"""Merges the drafts of one kind of task into one procedure of required and optional steps, without steps of a single draft.
 
 Three drafts make a general procedure; of two, shared steps are required and the rest optional; one stays as it is. Failed
 attempts show which steps matter and what to avoid; they never add a step. The order of the drafts does not matter.

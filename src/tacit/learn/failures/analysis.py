@@ -366,7 +366,7 @@ def found_pitfalls(skill_steps: Sequence[SkillStep], causes: Iterable[FailureCau
     }
     gathered: dict[_Place, dict[str, FailureCause]] = {}
     for cause in causes:
-        if cause.passing or not (cause.by_sibling or cause.confidence > _SURE):
+        if cause.temporary or not (cause.by_sibling or cause.confidence > _SURE):
             continue
         for place in _skill_places(cause, places):
             gathered.setdefault(place, {}).setdefault(cause.trajectory_id, cause)

@@ -67,7 +67,7 @@ class FailureCause:
     """Confidence in the kind, from 0 to 1."""
     by_sibling: bool = False
     """Whether a successful attempt at the same task shows it."""
-    passing: bool = False
+    temporary: bool = False
     """Whether the error was temporary: the run made the same calls as the successes, and one of them failed."""
 
 
@@ -252,7 +252,7 @@ def explain_by_siblings(failed: AttemptChanges, siblings: Sequence[AttemptChange
         spans=_spans(failed, found, step=step, rival=rival),
         confidence=(found.agreeing + 1) / (found.compared + 2),
         by_sibling=True,
-        passing=kind is FailureKind.WRONG_END and not all(call.worked for call in failed.done),
+        temporary=kind is FailureKind.WRONG_END and not all(call.worked for call in failed.done),
     )
 
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit.domain.outline import Outline
 
@@ -33,6 +33,7 @@ _FEW_VALUES = 5
 _PARTICULAR = re.compile(r"\d{3}|@")
 _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
+T = TypeVar("T")
 Token = tuple[str, tuple[tuple[str, str], ...]]
 """A tool, and the fixed values that distinguish this use of it."""
 
@@ -306,7 +307,7 @@ def groups_of(outlines: Sequence[Outline]) -> list[Group]:
     for outline in outlines:
         tools = _tools_of_project(outline)
         if outline.moves and tools:
-            gathered.setdefault(_root(parent, tools[0]), []).append(outline)
+            gathered.setdefault(root_of(parent, tools[0]), []).append(outline)
     return [Group(tuple(members)) for members in gathered.values()]
 
 
@@ -315,16 +316,17 @@ def _tools_of_project(outline: Outline) -> list[str]:
     return list(dict.fromkeys(f"{outline.project}\n{tool}" for tool in called))
 
 
-def _root(parent: dict[str, str], tool: str) -> str:
-    while parent[tool] != tool:
-        parent[tool] = parent[parent[tool]]
-        tool = parent[tool]
-    return tool
+def root_of(parent: dict[T, T], item: T) -> T:
+    """Return the item that stands for the set of this one; `parent` maps each item to another of its set, or to itself."""
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item
 
 
 def _join(parent: dict[str, str], left: str, right: str) -> None:
     """Join two groups under the tool that was seen first."""
-    a, b = _root(parent, left), _root(parent, right)
+    a, b = root_of(parent, left), root_of(parent, right)
     if a != b:
         parent[b] = a
 

@@ -32,7 +32,7 @@ from tacit.domain.trajectory import Role, Span
 from tacit.learn.failures import FailureCause, found_pitfalls
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern
 from tacit.learn.mining.general_calls import GeneralCall
-from tacit.learn.mining.group_data import GroupData, failing_calls, step_at
+from tacit.learn.mining.group_data import GroupData, failing_calls
 from tacit.learn.parameters import fill
 from tacit.learn.values import PLACEHOLDER, FieldOrigins, Timeline, action_spans, first_free
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, shorten, slug, tool_title
@@ -223,7 +223,7 @@ class _StepWriter:
         spans: list[Span] = []
         for identity, index in places:
             trajectory = self._data.trajectory(identity)
-            action = tool_call(step_at(trajectory, index), trajectory.environment.workspace)
+            action = tool_call(self._data.step(identity, index), trajectory.environment.workspace)
             spans += action_spans(action, Timeline(trajectory), arguments=arguments)
         return spans
 

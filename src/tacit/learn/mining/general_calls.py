@@ -27,6 +27,7 @@ from tacit.learn.mining.argument_sources import (
     refine_source,
     sources_of,
 )
+from tacit.learn.mining.call_patterns import root_of
 from tacit.learn.values import EMAIL, first_free
 from tacit.text.value_lookup import FREE, TASK, one_of, plain, shape_of, values_of_shape
 
@@ -133,14 +134,7 @@ def _weighted_calls(occurrences: Sequence[Occurrence]) -> list[KnownBeforeCall]:
 
 def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
     """Return which calls belong to one task: same name or words, or a shared id."""
-    parent = list(range(len(occurrences)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
+    parent = {index: index for index in range(len(occurrences))}
     first: dict[tuple[str, str], int] = {}
     for index, one in enumerate(occurrences):
         marks = [("task", one.task or " ".join(one.trajectory.task.text.casefold().split()))]
@@ -154,8 +148,8 @@ def _task_groups(occurrences: Sequence[Occurrence]) -> list[int]:
                 ("id", plain(value)) for value in values if _is_record_value(value) and shape_of(str(value)) != "<date>"
             ]
         for mark in marks:
-            parent[root(index)] = root(first.setdefault(mark, index))
-    return [root(index) for index in range(len(occurrences))]
+            parent[root_of(parent, index)] = root_of(parent, first.setdefault(mark, index))
+    return [root_of(parent, index) for index in parent]
 
 
 def _paths(calls: Sequence[KnownBeforeCall]) -> list[Path]:

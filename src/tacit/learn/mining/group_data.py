@@ -18,7 +18,7 @@ from tacit.learn.failures import FailureCause, FailurePool, explain_failure
 from tacit.learn.mining.call_patterns import CallPattern, CallPatterns, Group, find_patterns
 from tacit.learn.mining.general_calls import GeneralCall, Occurrence, generalise_call
 from tacit.learn.mining.pattern_conditions import known_facts
-from tacit.learn.values import EMAIL
+from tacit.learn.values import EMAIL, find_step
 from tacit.learn.wording import code, shorten
 from tacit.text.error_signatures import error_signature, may_pass
 from tacit.text.tool_calls import leaves
@@ -148,6 +148,13 @@ class GroupData:
             self._trajectories[trajectory_id] = self.source.trajectory(trajectory_id)
         return self._trajectories[trajectory_id]
 
+    def step(self, trajectory_id: str, index: int) -> Step:
+        """Return the step of an attempt that an outline names."""
+        step = find_step(self.trajectory(trajectory_id), index)
+        if step is None:
+            raise LookupError(f"attempt {trajectory_id} has no step {index}")
+        return step
+
     @cached_property
     def toolsets(self) -> frozenset[frozenset[str]]:
         """Return the distinct sets of tools that sampled attempts had available, where recorded."""
@@ -204,19 +211,9 @@ class GroupData:
         return self._readings[tool]
 
     def _general_call(self, places: Sequence[tuple[str, int]]) -> GeneralCall:
-        occurrences = [
-            Occurrence(trajectory, step_at(trajectory, index))
-            for identity, index in places
-            for trajectory in [self.trajectory(identity)]
-        ]
-        return generalise_call(occurrences)
-
-
-def step_at(trajectory: Trajectory, index: int) -> Step:
-    """Return the step with this number."""
-    if 0 <= index < len(trajectory.steps) and trajectory.steps[index].index == index:
-        return trajectory.steps[index]
-    return next(step for step in trajectory.steps if step.index == index)
+        return generalise_call(
+            [Occurrence(self.trajectory(identity), self.step(identity, index)) for identity, index in places]
+        )
 
 
 MAX_FAILURES = 60

@@ -16,7 +16,7 @@ from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.mining.call_patterns import MIN_SUPPORT, CallPattern, Group, groups_of, learn_order
 from tacit.learn.mining.candidates import PatternStatistics, candidate_of, composites, free_name, name_of
-from tacit.learn.mining.group_data import AttemptSource, GroupData, failure_causes, impersonal_task, step_at
+from tacit.learn.mining.group_data import AttemptSource, GroupData, failure_causes, impersonal_task
 from tacit.learn.mining.pattern_conditions import (
     attempt_record,
     ending_patterns,
@@ -171,7 +171,7 @@ def _pattern_text(pattern: CallPattern, data: GroupData) -> str:
     texts: dict[str, None] = {}
     for identity in data.sample(list(pattern.made))[:_TELLING]:
         for place in pattern.made[identity][0]:
-            step = step_at(data.trajectory(identity), data.outlines[identity].moves[place].index)
+            step = data.step(identity, data.outlines[identity].moves[place].index)
             arguments = " ".join(str(value) for _, value in leaves(essential(step.arguments)))
             texts.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
     return " ".join(texts)
