@@ -19,7 +19,7 @@ from tacit.domain.ledger import About, Remark, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Embedder
 from tacit.domain.selection import Item, Plan, Query, Selection
-from tacit.domain.skill import Kind, SkillVersion
+from tacit.domain.skill import CALL_TAG, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.evidence.reliability import confirmed_at, reinforced, reliability
 from tacit.recall.filters import beyond_allowance, current_only, filter_reason, missing_tools, unshadowed
@@ -217,6 +217,8 @@ def _hits(
         words = sorted(signature_terms(signature))
         lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
         found = {hit.stored.version.id: dataclasses.replace(hit, lexical=0.0) for hit in lessons} | found
+    else:
+        found = {key: hit for key, hit in found.items() if not _needs_error(hit.stored.version.content, query)}
     note = ""
     if embedder is not None and query.text.strip():
         try:
@@ -228,6 +230,12 @@ def _hits(
         except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
             note = f"keyword search only: {fault.message}"
     return list(found.values()), note
+
+
+def _needs_error(content: SkillContent, query: Query) -> bool:
+    """Whether a skill is about the failure of one call, or is the card of a project: words of a task do not ask for it."""
+    counted = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
+    return (counted or content.kind is Kind.FACT) and content.kind not in (query.kinds or ())
 
 
 def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[StoredVersion]]:
