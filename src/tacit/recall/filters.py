@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from tacit.domain.reach import is_anothers
@@ -69,6 +69,29 @@ def filter_reason(stored: StoredVersion, query: Query) -> LeftOut | None:
         return stored_left_out(stored, ReasonCode.MISSING_TOOLS, tools=", ".join(missing))
     more = beyond_allowance(stored.version, query)
     return stored_left_out(stored, ReasonCode.NOT_ALLOWED, more=more) if more else None
+
+
+def parts_reason(
+    composite: StoredVersion, parts: Sequence[SkillVersion], query: Query, *, called_for: Collection[str]
+) -> LeftOut | None:
+    """Return why a composite may not be given because of its parts; nothing if it may.
+
+    A part that cannot be done here may be missing if it is optional, unless the task calls for its tools (`called_for`); but
+    one part at least must be left.
+    """
+    content = composite.version.content
+    optional = {
+        name
+        for name, step in zip(content.sub_skills, content.steps, strict=False)
+        if step.optional and len(content.steps) == len(content.sub_skills)
+    }
+    missing = {part.name: missing_tools(part.content, query.tools) for part in parts}
+    needed = [tools for name, tools in missing.items() if name not in optional or set(tools) & set(called_for)]
+    if any(needed) or (missing and all(missing.values())):
+        lacking = (tool for tools in (needed if any(needed) else missing.values()) for tool in tools)
+        return stored_left_out(composite, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(dict.fromkeys(lacking)))
+    more = "; ".join(dict.fromkeys(filter(None, (beyond_allowance(part, query) for part in parts))))
+    return stored_left_out(composite, ReasonCode.PARTS_NOT_ALLOWED, more=more) if more else None
 
 
 def foreign_reason(stored: StoredVersion, query: Query) -> LeftOut | None:

@@ -7,7 +7,7 @@ where it was used (see `recall.plan`). `selection` decides; this module only rea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import CALL_TAG, Kind, SkillContent, SkillVersion
 from tacit.domain.stored import FoundPassage, Hit, StoredVersion
 from tacit.evidence.reliability import confirmed_at, reinforced, reliability
-from tacit.recall.filters import beyond_allowance, current_only, filter_reason, missing_tools, unshadowed
+from tacit.recall.filters import current_only, filter_reason, missing_tools, parts_reason, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import PlanOption, compose
 from tacit.recall.selection import select
@@ -33,6 +33,8 @@ from tacit.store.queries import current
 from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens, joined_words, query_terms
 
+Parts = Callable[[str], Sequence[SkillVersion]]
+"""Returns the versions of a composite's parts, by the composite's version id."""
 PLANNED_HITS = 100
 """How many hits a plan is made from: a skill that is called for may rank low by words."""
 MAX_WEIGHED_NORMS = 20
@@ -61,12 +63,13 @@ def choose(
     cited, papers = cite(query.text, passages, min_relevance=min_relevance)
     results = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(store, query, hits)
-    composites = {hit.stored.version.id: hit.stored.version for hit in hits if hit.stored.version.content.sub_skills}
+    composites = {hit.stored.version.id: hit.stored for hit in hits if hit.stored.version.content.sub_skills}
 
     @cache
     def parts(version_id: str) -> Sequence[SkillVersion]:
-        return parts_of(store, composites[version_id]) if version_id in composites else ()
+        return parts_of(store, composites[version_id].version) if version_id in composites else ()
 
+    restricted = query.tools is not None or query.allowed is not None
     context = RecallContext(
         rarity=Rarity.for_query(query.text, frequency, corpus_size),
         reliability={
@@ -77,8 +80,11 @@ def choose(
         signature=signature,
         situation=situation,
         plan=plan,
-        missing_part_tools=_missing_part_tools(query, composites.values(), parts, called_for=plan.lacking),
-        disallowed_parts=_disallowed_parts(query, composites, parts),
+        unusable_parts={
+            version_id: why
+            for version_id, composite in (composites.items() if restricted else ())
+            if (why := parts_reason(composite, parts(version_id), query, called_for=plan.lacking))
+        },
         cited=cited,
         documents=papers,
         unweighed=unweighed,
@@ -112,7 +118,7 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not filter_reason(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
     close = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE_MEANING_MIN}
-    parts = [
+    options = [
         PlanOption(
             item.version.id,
             item.version.content,
@@ -121,7 +127,7 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
         )
         for item in current
     ]
-    return compose(query.text, parts, tools=query.tools) if parts else Plan()
+    return compose(query.text, options, tools=query.tools) if options else Plan()
 
 
 def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
@@ -165,43 +171,6 @@ def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
         for part in sorted(alike, key=lambda held: -held.sequence)[:1]:
             found[part.version.id] = part.version
     return tuple(found.values())
-
-
-Parts = Callable[[str], Sequence[SkillVersion]]
-"""Returns the versions of a composite's parts, by the composite's version id."""
-
-
-def _missing_part_tools(
-    query: Query, composites: Iterable[SkillVersion], parts: Parts, *, called_for: Collection[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return composites that cannot be done here, with the missing tools: of a required part, or of all parts.
-
-    A part that the task is known to call for is required.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for version in composites if query.tools is not None else ():
-        content = version.content
-        optional = {
-            name
-            for name, step in zip(content.sub_skills, content.steps, strict=False)
-            if step.optional and len(content.steps) == len(content.sub_skills)
-        }
-        missing = {part.name: missing_tools(part.content, query.tools) for part in parts(version.id)}
-        needed = [tools for name, tools in missing.items() if name not in optional or set(tools) & set(called_for)]
-        if any(needed) or (missing and all(missing.values())):
-            lacking = (tool for tools in (needed if any(needed) else missing.values()) for tool in tools)
-            found[version.id] = tuple(dict.fromkeys(lacking))
-    return found
-
-
-def _disallowed_parts(query: Query, composites: Iterable[str], parts: Parts) -> dict[str, str]:
-    """Return composites with a part that touches more than the caller may, with what that is."""
-    found: dict[str, str] = {}
-    for version_id in composites if query.allowed is not None else ():
-        more = [text for part in parts(version_id) if (text := beyond_allowance(part, query))]
-        if more:
-            found[version_id] = "; ".join(dict.fromkeys(more))
-    return found
 
 
 def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tuple[SkillVersion, ...]:

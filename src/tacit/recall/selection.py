@@ -274,11 +274,8 @@ def _matches(hit: Hit, context: RecallContext) -> bool:
 
 
 def _unmet_requirement(stored: StoredVersion, context: RecallContext) -> LeftOut | None:
-    lacking = context.missing_part_tools.get(stored.version.id)
-    if lacking:
-        return stored_left_out(stored, ReasonCode.PARTS_MISSING_TOOLS, tools=", ".join(lacking))
-    if stored.version.id in context.disallowed_parts:
-        return stored_left_out(stored, ReasonCode.PARTS_NOT_ALLOWED, more=context.disallowed_parts[stored.version.id])
+    if stored.version.id in context.unusable_parts:
+        return context.unusable_parts[stored.version.id]
     false = violated_precondition(context.situation, stored.version.content)
     return stored_left_out(stored, ReasonCode.PRECONDITION_FALSE, condition=false) if false else None
 
@@ -289,15 +286,13 @@ def _too_unreliable(stored: StoredVersion, query: Query, context: RecallContext)
     measured = context.reliability.get(stored.version.id, Reliability())
     if measured.low >= query.min_reliability:
         return None
-    known_value = reasons.measured_at_least(measured)
-    return stored_left_out(stored, ReasonCode.LOW_RELIABILITY, measured=known_value, wanted=query.min_reliability)
+    low = reasons.measured_at_least(measured)
+    return stored_left_out(stored, ReasonCode.LOW_RELIABILITY, measured=low, wanted=query.min_reliability)
 
 
 def _why_nothing(query: Query, left: _Considered, context: RecallContext) -> tuple[ReasonCode, str, list[LeftOut]]:
     """Return why nothing is given, by code and in English, and what came nearest where nothing was relevant."""
-    matched = [
-        row for row in left.ranked if row.kind != Kind.NORM
-    ]  # norms are given or over budget, and listed as such
+    matched = [row for row in left.ranked if row.kind != Kind.NORM]  # norms are listed as given or over budget
     code = why_nothing(matched, left.over, k=query.k)
     if left.relevant:
         return code, reasons.nothing_given(code), []
@@ -309,19 +304,16 @@ def _why_nothing(query: Query, left: _Considered, context: RecallContext) -> tup
         return ReasonCode.MISSING_TOOLS, context.plan.reason, named
     away = _elsewhere_reason(query, left.elsewhere)
     if near_misses:
-        words = left.hits[near_misses[0].version_id].lexical
-        better = any(hit.lexical > words for hit in left.elsewhere)  # else what is near here is as near as what is not
-        return (
-            code,
-            reasons.nothing_close(near_misses[0].name, near_misses[0].relevance) + (away if better else ""),
-            named,
-        )
+        nearest = near_misses[0]
+        # Other scopes are named only where something there matches better than the nearest here.
+        better = any(hit.lexical > left.hits[nearest.version_id].lexical for hit in left.elsewhere)
+        return code, reasons.nothing_close(nearest.name, nearest.relevance) + (away if better else ""), named
     if left.filtered:
         return ReasonCode.NOT_USABLE_HERE, reasons.not_usable(left.filtered[0].name, left.filtered[0].reason), named
     quoted = {each.name: context.documents.get(each.version_id, 0.0) for each in left.unquoted}
     if quoted and max(quoted.values()) >= VISIBLE_RELEVANCE_MIN:
-        nearest = max(quoted, key=lambda name: quoted[name])
-        return ReasonCode.BELOW_THRESHOLD, reasons.nothing_close(nearest, quoted[nearest]) + away, named
+        title, relevance = max(quoted.items(), key=lambda each: each[1])
+        return ReasonCode.BELOW_THRESHOLD, reasons.nothing_close(title, relevance) + away, named
     code = ReasonCode.ONLY_COMMON_WORDS if quoted else code
     scope = str(query.scope) if away else ""
     only_common = code is ReasonCode.ONLY_COMMON_WORDS

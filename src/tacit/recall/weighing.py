@@ -18,7 +18,7 @@ from string import punctuation
 from typing import Any
 
 from tacit.domain.evidence import Reliability
-from tacit.domain.selection import Item, Plan, Query
+from tacit.domain.selection import Item, LeftOut, Plan, Query
 from tacit.domain.skill import Condition, SkillContent, SkillVersion
 from tacit.domain.stored import Hit, StoredVersion
 from tacit.evidence.reliability import reliability_score
@@ -167,10 +167,8 @@ class RecallContext:
     situation: Situation = Situation()
     plan: Plan = Plan()
     """What the words of the task call for."""
-    missing_part_tools: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Composites with parts that cannot be done here → the missing tools."""
-    disallowed_parts: Mapping[str, str] = field(default_factory=dict)
-    """Composites with parts that touch more than is allowed here → what that is."""
+    unusable_parts: Mapping[str, LeftOut] = field(default_factory=dict)
+    """Composites that may not be given because of their parts, by version, and why."""
     cited: Sequence[Item] = ()
     """Documents with what is quoted of them, the best first."""
     documents: Mapping[str, float] = field(default_factory=dict)
