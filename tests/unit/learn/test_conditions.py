@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import product
 
 from tacit.domain.skill import Case
-from tacit.learn.mining.pattern_conditions import AttemptRecord, ending_patterns, learn_cases
-from tacit.learn.mining.predicates import Predicate, goal_checks, masks_of, predicates_of
+from tacit.learn.mining.pattern_conditions import ending_patterns, learn_cases
+from tacit.learn.mining.predicates import AttemptRecord, Predicate, goal_checks, masks_of, predicates_of
 from tacit.text.facts import facts
 
 PATTERNS = {

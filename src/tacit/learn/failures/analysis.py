@@ -64,16 +64,16 @@ class ToolPredictor:
     def likely(self, text: str, *, without: Sequence[AttemptChanges] = ()) -> Mapping[str, float]:
         """Return the probability of each tool for a task with these words, as if the runs in `without` were not counted."""
         words = term_set(text)
-        gone = [self._texts[run.trajectory.id] for run in without if run.trajectory.id in self._texts]
-        total = self._total - len(gone)
+        excluded = [self._texts[run.trajectory.id] for run in without if run.trajectory.id in self._texts]
+        total = self._total - len(excluded)
         likely: dict[str, float] = {}
         for what, inside in self._word_counts.items():
-            less = [seen for seen, done in gone if what in done]
+            less = [seen for seen, done in excluded if what in done]
             count = self._tools[what] - len(less)
             logit = math.log((count + 1) / (total - count + 1))
             for word in (word for word in inside if word in words):
                 here = inside[word] - sum(word in seen for seen in less)
-                seen_in = self._words[word] - sum(word in seen for seen, _ in gone)
+                seen_in = self._words[word] - sum(word in seen for seen, _ in excluded)
                 logit += _DEPENDENCE * _weight(here, seen_in, count=count, total=total)
             likely[what] = 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
         return likely

@@ -31,6 +31,7 @@ _MOSTLY = 0.5
 _FEW_VALUES = 5
 """Values of an argument that give a pattern each. Larger: many skills for one tool."""
 _PARTICULAR = re.compile(r"\d{3}|@")
+"""An id or address. Skills are named after fixed values, so that these must not be of one person or record."""
 _CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
 
 T = TypeVar("T")
@@ -173,8 +174,8 @@ class _TokenRows:
             joined = _joined(self._rows[at], first, second)
             if len(joined) < len(self._rows[at]):
                 self._put(at, joined)
-        near = (part for pair in self._around[first] | self._around[second] for part in pair)
-        self._rank({pair for part in {*near, first + second} for pair in self._around.get(part, ())})
+        neighbours = (part for pair in self._around[first] | self._around[second] for part in pair)
+        self._rank({pair for part in {*neighbours, first + second} for pair in self._around.get(part, ())})
 
     def _put(self, at: int, row: list[_Part]) -> None:
         before, self._rows[at] = self._rows[at], row

@@ -54,7 +54,7 @@ _MAX_DEPTH = 6
 """Levels of nested arguments that are looked into."""
 _MAX_REFINED = 10
 """Sources that are refined per argument. Larger: slower, since refining is the expensive part."""
-_NEAR = 0.2
+_NEAR_COVERAGE = 0.2
 """The coverage that a source may lack compared with the best one and still be refined. 0: only the best is tried."""
 _ECHO = 0.05
 """The penalty of a place that repeats what its own call was given. 0: a value is bound to its echo, not to its source."""
@@ -243,7 +243,7 @@ def _best_source(used: Used, *, names: Mapping[Path, str]) -> ArgumentSource | N
     found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
     if not found:
         return None
-    near = [source for source in found if source.coverage >= found[0].coverage - _NEAR]
+    near = [source for source in found if source.coverage >= found[0].coverage - _NEAR_COVERAGE]
     near.sort(key=lambda source: (-_source_score(source), source.order, source.tool, source.path))
     tried = [refine_source(source, used, names=names) for source in near[:_MAX_REFINED]]
     return min(tried, key=lambda source: (-round(_source_score(source), 3), source.order, source.tool, source.key))

@@ -26,7 +26,7 @@ from tacit.text.tool_calls import leaves
 _SHORTEST = 4
 """Characters of a value in an answer that is taken out of a task. Smaller: everyday words are taken out."""
 _PARTICULAR = re.compile(r"\d|@|^[A-Z]")
-"""A digit, an address sign or a capital: the text names something particular."""
+"""A digit, an address sign or a capital: such a value is left out of the words that cues are learned from."""
 _NAME_OR_NUMBER = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _IDENTIFIER = re.compile(r"#?(?<![\w{])(?=[\w-]*\d{3})(?=[\w-]*[^\W\d]|[\w-]*\d{4})[\w-]*\w")
 """A number of at least four digits, or of three with letters around it."""
@@ -235,14 +235,14 @@ def failure_causes(data: GroupData) -> list[FailureCause]:
     siblings = {failed.trajectory_id: _siblings(failed, data) for failed in failures}
     sample = data.sample([outline.trajectory_id for outline in data.group.successes], most=MAX_SUCCESSES)
     contrasted = [
-        (data.trajectory(identity), [data.trajectory(one) for one in near])
-        for identity, near in siblings.items()
-        if near
+        (data.trajectory(identity), [data.trajectory(one) for one in successes])
+        for identity, successes in siblings.items()
+        if successes
     ]
     pool = FailurePool([data.trajectory(identity) for identity in sample], contrasted)
     return [
-        explain_failure(data.trajectory(identity), pool, siblings=[data.trajectory(one) for one in near])
-        for identity, near in siblings.items()
+        explain_failure(data.trajectory(identity), pool, siblings=[data.trajectory(one) for one in successes])
+        for identity, successes in siblings.items()
     ]
 
 

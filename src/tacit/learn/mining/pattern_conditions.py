@@ -17,7 +17,7 @@ from math import comb, lgamma, log, log2
 
 from tacit.domain.outline import Outline, Reading
 from tacit.domain.skill import Case, Condition
-from tacit.learn.mining.predicates import Predicate, masks_of, predicates_of
+from tacit.learn.mining.predicates import AttemptRecord, Predicate, masks_of, predicates_of
 from tacit.text.facts import Facts, holds, identifiers, merged
 from tacit.text.words import term_set
 
@@ -49,18 +49,6 @@ MAX_AGAINST = 0.25
 """The successes in a case without the pattern, relative to those with it. Larger: cases that often do not apply."""
 CLEAR_LINK = 0.6
 """A predicate whose words are this close to the pattern's own needs no statistical margin."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptRecord:
-    """What one attempt read first, its task, the keys of the patterns it made, and how it ended."""
-
-    known: Mapping[str, Facts]
-    task: str
-    took: frozenset[str]
-    succeeded: bool = True
-    final: Mapping[str, Facts] | None = None
-    """What was read after the last move; None where nothing was."""
 
 
 def ending_patterns(attempts: Sequence[AttemptRecord]) -> frozenset[str]:

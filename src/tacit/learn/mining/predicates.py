@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
 
 from tacit.domain.skill import Condition
 from tacit.text.facts import SAYS, TASK, Facts, comparable, satisfied
@@ -29,7 +28,8 @@ MAX_WORDS = 80
 """Task words that are tested, the most frequent first. Larger: slower, and rare words fit by accident."""
 USUAL = 4
 """What at least one attempt in this many shows is usual: its absence can mean something."""
-_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
+_OBJECT_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
+"""An id, a long number, a date or an address: it names one object, so that it is no state."""
 _AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$")
 """A number that can be more or less; one of five digits or more without a fraction is a code."""
 _OPPOSITE = {"is": "is not", "has": "lacks"}
@@ -47,16 +47,17 @@ _LIST_ABSENCE_BITS = 0.5
 """A list lacks a member: lists are complete, so that this says nearly as much as presence."""
 
 
-class ObservedState(Protocol):
-    """What predicates are made from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """What one attempt read first, its task, the keys of the patterns it made, and how it ended."""
 
-    @property
-    def known(self) -> Mapping[str, Facts]:
-        """Facts by reading."""
-
-    @property
-    def task(self) -> str:
-        """The words of the task."""
+    known: Mapping[str, Facts]
+    """Facts by reading, before the first move."""
+    task: str
+    took: frozenset[str]
+    succeeded: bool = True
+    final: Mapping[str, Facts] | None = None
+    """What was read after the last move; None where nothing was."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,7 +102,7 @@ class Predicate:
             text=self._text(), reading=self.reading, key=self.key, relation=self.relation, value=self.value
         )
 
-    def holds(self, seen: ObservedState) -> bool:
+    def holds(self, seen: AttemptRecord) -> bool:
         """Whether it holds in an attempt; false where nothing was read."""
         if self.of_task:
             return (self.value in _task_words(seen.task)) == (self.relation == "has")
@@ -120,7 +121,7 @@ class Predicate:
         }.get(self.relation, f"{who} shows `{self.key}` {self.relation} `{self.value}`")
 
 
-def predicates_of(attempts: Sequence[ObservedState]) -> list[Predicate]:
+def predicates_of(attempts: Sequence[AttemptRecord]) -> list[Predicate]:
     """Return every useful predicate, sorted."""
     found: set[Predicate] = set()
     readings: dict[str, dict[str, list[tuple[str, ...]]]] = {}
@@ -142,7 +143,7 @@ def _task_words(task: str) -> frozenset[str]:
     return term_set(task)
 
 
-def masks_of(predicates: Iterable[Predicate], attempts: Sequence[ObservedState]) -> list[tuple[Predicate, int]]:
+def masks_of(predicates: Iterable[Predicate], attempts: Sequence[AttemptRecord]) -> list[tuple[Predicate, int]]:
     """Return each predicate with the attempts in which it holds, as bits; without those that hold nowhere."""
     columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
     table = []
@@ -163,7 +164,7 @@ def masks_of(predicates: Iterable[Predicate], attempts: Sequence[ObservedState])
     return table
 
 
-def _observations_at(reading: str, key: str, other: str, attempts: Sequence[ObservedState]) -> list[tuple[Facts, int]]:
+def _observations_at(reading: str, key: str, other: str, attempts: Sequence[AttemptRecord]) -> list[tuple[Facts, int]]:
     """Return what attempts saw at one place, each distinct observation once with its attempts."""
     sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
     for at, attempt in enumerate(attempts):
@@ -228,7 +229,7 @@ def _pair_predicates(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]
                 yield Predicate(reading, first, "under", second)
 
 
-def _word_predicates(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
+def _word_predicates(attempts: Sequence[AttemptRecord]) -> Iterable[Predicate]:
     counts: dict[str, int] = {}
     tasks = [term_set(attempt.task) for attempt in attempts]
     for words in tasks:
@@ -243,7 +244,7 @@ def _word_predicates(attempts: Sequence[ObservedState]) -> Iterable[Predicate]:
 def _is_volatile(value: str) -> bool:
     """Whether a value is an amount, a time or the name of one object: none of them is a state."""
     kind = comparable((value,))
-    return bool(_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))
+    return bool(_OBJECT_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))
 
 
 MIN_ENDS = 2
@@ -252,33 +253,7 @@ MIN_TELLING = 0.6
 """The share of other states that a check must distinguish from the goal. Smaller: checks that nearly always hold."""
 
 
-class EndState(Protocol):
-    """What goal checks are made from."""
-
-    @property
-    def known(self) -> Mapping[str, Facts]:
-        """Facts by reading, before the first move."""
-
-    @property
-    def final(self) -> Mapping[str, Facts] | None:
-        """Facts by reading, after the last move."""
-
-    @property
-    def task(self) -> str:
-        """The words of the task."""
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether it is a verified success."""
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    known: Mapping[str, Facts]
-    task: str
-
-
-def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
+def goal_checks(attempts: Sequence[AttemptRecord]) -> tuple[Condition, ...]:
     """Return the condition that shows that a task is done, per kind of task; empty where attempts do not confirm."""
     kinds = _by_final_readings(attempts)
     checks = []
@@ -286,14 +261,14 @@ def goal_checks(attempts: Sequence[EndState]) -> tuple[Condition, ...]:
         best = _best_check(members, readings)
         if best:
             others = [each for other, them in kinds.items() if other != readings for each in them]
-            near = _check_words(best, members)
-            checks.append(dataclasses.replace(best.condition, when=_shared_word(members, others, near)))
+            word = _shared_word(members, others, preferred=_check_words(best, members))
+            checks.append(dataclasses.replace(best.condition, when=word))
     return tuple(checks)
 
 
-def _by_final_readings(attempts: Sequence[EndState]) -> dict[tuple[str, ...], list[EndState]]:
-    """Group attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
-    kinds: dict[tuple[str, ...], list[EndState]] = {}
+def _by_final_readings(attempts: Sequence[AttemptRecord]) -> dict[tuple[str, ...], list[AttemptRecord]]:
+    """Return attempts by the readings that they ended with, where enough successes did."""
+    kinds: dict[tuple[str, ...], list[AttemptRecord]] = {}
     for attempt in attempts:
         if attempt.final:
             kinds.setdefault(tuple(sorted(attempt.final)), []).append(attempt)
@@ -304,10 +279,12 @@ def _by_final_readings(attempts: Sequence[EndState]) -> dict[tuple[str, ...], li
     }
 
 
-def _best_check(members: Sequence[EndState], readings: Sequence[str]) -> Predicate | None:
-    goal = [_State(each.final or {}, each.task) for each in members if each.succeeded]
-    short = [_State(each.final or {}, each.task) for each in members if not each.succeeded]
-    short += [_State(each.known, each.task) for each in members if set(readings) & set(each.known)]
+def _best_check(members: Sequence[AttemptRecord], readings: Sequence[str]) -> Predicate | None:
+    """Return the predicate that holds at the end of all successes and most rarely before or after a failure."""
+    ends = [dataclasses.replace(each, known=each.final or {}) for each in members]
+    goal = [each for each in ends if each.succeeded]
+    short = [each for each in ends if not each.succeeded]
+    short += [each for each in members if set(readings) & set(each.known)]
     words = term_set(" ".join(state.task for state in goal))
     ranked = []
     for predicate in predicates_of(goal):
@@ -316,23 +293,25 @@ def _best_check(members: Sequence[EndState], readings: Sequence[str]) -> Predica
         asked = [state for state in short if predicate.reading in state.known]
         excluded = sum(not predicate.holds(state) for state in asked)
         if not asked or excluded >= MIN_TELLING * len(asked):
-            near = len(words & _check_words(predicate, members))
-            ranked.append((-excluded, predicate.extra_bits, -near, len(predicate.words), predicate))
+            shared = len(words & _check_words(predicate, members))
+            ranked.append((-excluded, predicate.extra_bits, -shared, len(predicate.words), predicate))
     return min(ranked)[-1] if ranked else None
 
 
-def _check_words(predicate: Predicate, members: Sequence[EndState]) -> frozenset[str]:
+def _check_words(predicate: Predicate, members: Sequence[AttemptRecord]) -> frozenset[str]:
     """Return the words of a check, and of the state before the task was done."""
     before = [value for each in members for value in each.known.get(predicate.reading, {}).get(predicate.key, ())]
     return term_set(" ".join([predicate.words, *dict.fromkeys(before)]).replace("_", " "))
 
 
-def _shared_word(members: Sequence[EndState], others: Sequence[EndState], near: frozenset[str]) -> str:
-    """Return the word that these tasks share and the others lack, preferably one in the check; empty without others."""
+def _shared_word(
+    members: Sequence[AttemptRecord], others: Sequence[AttemptRecord], *, preferred: frozenset[str]
+) -> str:
+    """Return the word that these tasks share and the fewest others contain; empty without others."""
     if not others:
         return ""
     tasks = [term_set(each.task) for each in members if each.succeeded]
     rest = [term_set(each.task) for each in others if each.succeeded]
     shared = frozenset.intersection(*tasks)
-    strange = sorted(word for word in shared if word.isalpha())
-    return min(strange, key=lambda word: (sum(word in task for task in rest), word not in near, word), default="")
+    words = [word for word in shared if word.isalpha()]
+    return min(words, key=lambda word: (sum(word in task for task in rest), word not in preferred, word), default="")
