@@ -109,11 +109,11 @@ def test_where_all_have_room_none_is_named(tmp_path: Path) -> None:
     assert "held" not in project.lines[0]
 
 
-@pytest.mark.parametrize("number", [0, 2, 15])
-def test_a_start_has_the_card_after_the_norms_however_many_there_are(tmp_path: Path, number: int) -> None:
-    commands = "\n".join(f"- other: `make target-of-some-length-{each}`" for each in range(6))
+@pytest.mark.parametrize(("number", "words"), [(0, 0), (2, 120), (15, 120), (15, 3)])
+def test_a_start_has_the_card_after_the_norms_however_many_there_are(tmp_path: Path, number: int, words: int) -> None:
+    commands = "\n".join(f"- other: `make target-of-some-length-{each}`" for each in range(7))
     card = replace(CARD, body=commands)
-    project = make_project(tmp_path, card, *(norm(each, words=120) for each in range(number)))
+    project = make_project(tmp_path, card, *(norm(each, words=words) for each in range(number)))
     told = project.send(claude("SessionStart", source="startup"))
     (line,) = project.lines
     assert told.count(commands) == 1
