@@ -1,4 +1,4 @@
-"""Binding: where the arguments of a call come from, by the evidence of several attempts."""
+"""General calls: where the arguments of a call come from, by the evidence of several attempts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def last(trajectory: Trajectory, task: str = "") -> Occurrence:
     return Occurrence(trajectory, trajectory.actions[-1], task)
 
 
-def the(bound: GeneralCall, name: str) -> tuple[str, str]:
-    (found,) = (one for one in bound.parameters if one.name == name)
+def the(general: GeneralCall, name: str) -> tuple[str, str]:
+    (found,) = (one for one in general.parameters if one.name == name)
     return found.reading, found.key
 
 
@@ -84,49 +84,49 @@ def test_what_never_varies_stays_as_it_is() -> None:
 
 def test_a_value_that_the_person_names_comes_from_the_task() -> None:
     calls = [Occurrence(one.trajectory, one.trajectory.actions[0]) for one in ACCOUNTS]
-    bound = generalise_call(calls)
-    assert the(bound, "phone") == ("task", "<phone>")
-    assert {span.trajectory_id for span in bound.spans["phone"]} == {one.trajectory.id for one in calls}
+    general = generalise_call(calls)
+    assert the(general, "phone") == ("task", "<phone>")
+    assert {span.trajectory_id for span in general.spans["phone"]} == {one.trajectory.id for one in calls}
 
 
 def test_a_list_is_bound_as_a_whole_and_hangs_on_what_is_bound_before() -> None:
-    bound = generalise_call(SHOPS)
-    assert bound.parameters[0].name == "order_id"
-    assert the(bound, "order_id") == ("show_order", 'order_id where status = "delivered"')
-    tool, key = the(bound, "item_ids")
+    general = generalise_call(SHOPS)
+    assert general.parameters[0].name == "order_id"
+    assert the(general, "order_id") == ("show_order", 'order_id where status = "delivered"')
+    tool, key = the(general, "item_ids")
     assert tool == "show_order"
     assert key.startswith("items[].item_id where ")
     assert "name in task" in key
-    assert next(one.type for one in bound.parameters if one.name == "item_ids") == "array"
+    assert next(one.type for one in general.parameters if one.name == "item_ids") == "array"
 
 
 def test_a_bound_call_resolves_in_an_attempt_that_was_not_seen() -> None:
-    bound, unseen = generalise_call(SHOPS), shop(77)
+    general, unseen = generalise_call(SHOPS), shop(77)
     stated = "\n".join(step.text for step in unseen.steps if step.text)
     answers = {"show_order": [step.observation for step in unseen.actions[:-1]]}
     known: dict[str, Any] = {}
-    for parameter in bound.parameters:
+    for parameter in general.parameters:
         known[parameter.name] = resolve(parameter, stated, answers=answers, known=known)
     assert known == dict(unseen.actions[-1].arguments)
 
 
 def test_a_choice_in_the_task_is_one_of_the_values_seen() -> None:
-    bound = generalise_call(SHOPS)
-    assert the(bound, "reason") == ("task", '"no longer needed" | "broken"')
+    general = generalise_call(SHOPS)
+    assert the(general, "reason") == ("task", '"no longer needed" | "broken"')
 
 
 def test_a_choice_that_is_not_stated_has_no_source_but_lists_what_was_seen() -> None:
     silent = [last(shop(number, ("broken", "worn out")[number % 2], stated=False)) for number in range(40, 52)]
-    bound = generalise_call(silent)
-    (reason,) = (one for one in bound.parameters if one.name == "reason")
+    general = generalise_call(silent)
+    (reason,) = (one for one in general.parameters if one.name == "reason")
     assert (reason.reading, reason.key) == ("", "")
     assert "broken, worn out" in reason.description
-    assert {span.part for span in bound.spans["reason"]} == {"arguments"}
+    assert {span.part for span in general.spans["reason"]} == {"arguments"}
 
 
 def test_personal_values_are_not_written_down() -> None:
-    for bound, own in ((generalise_call(ACCOUNTS), ACCOUNTS), (generalise_call(SHOPS), SHOPS)):
-        written = repr([bound.arguments, bound.parameters])
+    for general, own in ((generalise_call(ACCOUNTS), ACCOUNTS), (generalise_call(SHOPS), SHOPS)):
+        written = repr([general.arguments, general.parameters])
         for one in own:
             ids = [value for name, value in one.step.arguments.items() if name.endswith("_id")]
             assert not any(value in written for value in ids)
@@ -136,10 +136,10 @@ def test_many_attempts_at_one_task_do_not_make_its_values_general() -> None:
     def asked(number: int) -> Trajectory:
         return attempt(f"Attempt {number}: greet her", call("greet", {"name": "Ann Lee", "card": "C-99812"}, "done"))
 
-    bound = generalise_call([last(asked(number)) for number in range(6)])
-    assert "Ann" not in repr(bound)
-    assert "99812" not in repr(bound)
-    assert [one.reading for one in bound.parameters] == ["", ""]
+    general = generalise_call([last(asked(number)) for number in range(6)])
+    assert "Ann" not in repr(general)
+    assert "99812" not in repr(general)
+    assert [one.reading for one in general.parameters] == ["", ""]
 
 
 def test_a_name_shared_by_independent_tasks_may_stay() -> None:
@@ -195,11 +195,11 @@ def test_nested_arguments_are_bound_part_by_part() -> None:
             f"Move order {number}", call("person", {}, json.dumps(person)), call("move", {"to": address}, "")
         )
 
-    bound = generalise_call([last(asked(number)) for number in range(6)])
-    assert bound.arguments == {"to": {"zip": "{to_zip}", "town": {"zip": "{zip}"}}} or bound.arguments == {
+    general = generalise_call([last(asked(number)) for number in range(6)])
+    assert general.arguments == {"to": {"zip": "{to_zip}", "town": {"zip": "{zip}"}}} or general.arguments == {
         "to": {"zip": "{zip}", "town": {"zip": "{town_zip}"}}
     }
-    assert {one.key for one in bound.parameters} == {"home.zip", "home.city"}
+    assert {one.key for one in general.parameters} == {"home.zip", "home.city"}
 
 
 def test_a_list_of_records_is_bound_field_by_field() -> None:
@@ -212,11 +212,11 @@ def test_a_list_of_records_is_bound_field_by_field() -> None:
         rows = [{**one, "cabin": "economy"} for one in flights]
         return attempt(f"Trip {number} on {days}", found, call("book", {"flights": rows, "extras": []}, "done"))
 
-    bound = generalise_call([last(asked(number)) for number in range(10, 18)])
-    assert bound.arguments == {"flights": [{"flight": "{flight}", "day": "{day}", "cabin": "economy"}], "extras": []}
-    assert the(bound, "flight") == ("find_flights", "results[].code")
-    assert the(bound, "day") == ("task", "<date>")
-    assert {one.type for one in bound.parameters} == {"array"}
+    general = generalise_call([last(asked(number)) for number in range(10, 18)])
+    assert general.arguments == {"flights": [{"flight": "{flight}", "day": "{day}", "cabin": "economy"}], "extras": []}
+    assert the(general, "flight") == ("find_flights", "results[].code")
+    assert the(general, "day") == ("task", "<date>")
+    assert {one.type for one in general.parameters} == {"array"}
 
 
 def test_an_empty_list_among_lists_of_records_does_no_harm() -> None:
@@ -234,9 +234,9 @@ def test_calls_recorded_without_arguments_do_not_count() -> None:
 
 def test_every_parameter_rests_on_spans_that_hold_its_values() -> None:
     by_id = {one.trajectory.id: one.trajectory for one in ACCOUNTS}
-    bound = generalise_call(ACCOUNTS)
-    assert set(bound.spans) == {one.name for one in bound.parameters}
-    for name, spans in bound.spans.items():
+    general = generalise_call(ACCOUNTS)
+    assert set(general.spans) == {one.name for one in general.parameters}
+    for name, spans in general.spans.items():
         assert spans
         for span in spans:
             run = by_id[span.trajectory_id]
