@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.domain.skill import Parameter
@@ -18,7 +18,7 @@ from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
 from tacit.learn.values import EMAIL, PLACEHOLDER, ValueSighting, first_free, type_of
 from tacit.text.tool_calls import ToolKind, leaves
-from tacit.text.value_lookup import shape_of
+from tacit.text.value_lookup import TASK, shape_of
 
 _GENERIC = frozenset({"value", "number", "id"})
 _STYLES = (
@@ -141,12 +141,14 @@ def parameters_of(
     # Other spellings take the name of the value in the task.
     for group in sorted(groups, key=lambda found: (not found.attempts_from(Origin.USER), -len(found.names))):
         if _is_parameter(group, sources):
-            _set_parameter(group, named, sources=sources, taken=taken, templates=templates)
+            spelled = _spelling_parameter(group, named, taken)
+            group.parameter = spelled or _parameter_of(group, sources, templates, taken)
             named.append(group)
     return Parameters(sources, tuple(groups))
 
 
 def _is_parameter(group: _Group, sources: Sequence[DraftSource]) -> bool:
+    """Whether a value differs between tasks, is an address, or came from an answer."""
     same = len(set(group.values.values())) == 1
     known = len(group.values) >= ENOUGH or (len(sources) >= ENOUGH and len(group.values) == len(sources))
     personal = any(EMAIL.search(value) for value in group.values.values())
@@ -161,54 +163,48 @@ def _value_source(group: _Group, at: int, source: DraftSource) -> ValueSighting 
     return source.timeline.stated(group.values[at], before=group.calls[at])
 
 
-def _set_parameter(
-    group: _Group,
-    named: Sequence[_Group],
-    *,
-    sources: Sequence[DraftSource],
-    taken: set[str],
-    templates: Sequence[Template],
-) -> None:
+def _spelling_parameter(group: _Group, named: Sequence[_Group], taken: set[str]) -> Parameter | None:
+    """Return the parameter of a group that spells the values of a named one differently; none for other groups."""
     other = next((found for found in named if _is_other_spelling(group, found)), None)
-    style = next((entry for entry in _STYLES if all(map(entry[2].fullmatch, group.values.values()))), None)
-    if other is not None and other.parameter is not None and style is not None:
-        base = other.parameter.name
-        bare = all(
-            other.values[at].lstrip("-@#./$") == value for at, value in group.values.items() if at in other.values
-        )
-        name = _free_name(f"{base}_{'name' if bare else style[1]}", taken)
-        spelling = "without the sign before it" if bare else f"in {style[0]}"
-        group.parameter = Parameter(name=name, description=f"the {base.replace('_', ' ')} {spelling}")
-        return
+    style = _style(group)
+    if other is None or other.parameter is None or style is None:
+        return None
+    base = other.parameter.name
+    bare = all(other.values[at].lstrip("-@#./$") == value for at, value in group.values.items() if at in other.values)
+    name = _free_name(f"{base}_{'name' if bare else style[1]}", taken)
+    spelling = "without the sign before it" if bare else f"in {style[0]}"
+    return Parameter(name=name, description=f"the {base.replace('_', ' ')} {spelling}")
+
+
+def _parameter_of(
+    group: _Group, sources: Sequence[DraftSource], templates: Sequence[Template], taken: set[str]
+) -> Parameter:
+    """Return the parameter of a group: from an answer, from the task, or chosen by the agent."""
     name = _free_name(_role_name(group, sources, templates), taken)
     words = re.sub(r"_\d+$", "", name).replace("_", " ")
     stated, bound = group.attempts_from(Origin.USER), group.attempts_from(Origin.EXTERNAL)
     newest = group.values[max(group.values)]
     personal = bool(EMAIL.search(newest)) or name in _PRIVATE_NAMES or re.search(r"\d{6}", newest)
-    kind = _type(group, sources)
+    parameter = Parameter(name=name, type=_type(group, sources))
     if bound:
         tool = _answering_tool(group, sources, bound)
         description = f"from the result of `{tool}`" if tool else f"{words} from an earlier answer"
-        group.parameter = Parameter(name=name, description=description, type=kind, reading=tool)
-    elif len(stated) * 2 > len(group.values):
-        example = "" if personal else group.values[stated[-1]]
-        description = f"{words} named in the task"
-        if any(group.values[at].casefold() not in sources[at].timeline.user_text.casefold() for at in stated):
-            description += f", in {style[0]}" if style else ""
-            group.parameter = Parameter(name=name, description=description, type=kind, example=example)
-            return
-        shape = shape_of(*(group.values[at] for at in stated))
-        group.parameter = Parameter(
-            name=name, description=description, type=kind, example=example, reading="task", key=shape
-        )
-    else:
-        description = f"{words}: differs from task to task"
-        group.parameter = Parameter(
-            name=name,
-            description=description,
-            type=kind,
-            example="" if personal or _was_copied(group, sources) else newest,
-        )
+        return replace(parameter, description=description, reading=tool)
+    if len(stated) * 2 <= len(group.values):
+        example = "" if personal or _was_copied(group, sources) else newest
+        return replace(parameter, description=f"{words}: differs from task to task", example=example)
+    parameter = replace(
+        parameter, description=f"{words} named in the task", example="" if personal else group.values[stated[-1]]
+    )
+    if all(group.values[at].casefold() in sources[at].timeline.user_text.casefold() for at in stated):
+        return replace(parameter, reading=TASK, key=shape_of(*(group.values[at] for at in stated)))
+    style = _style(group)
+    return replace(parameter, description=f"{parameter.description}, in {style[0]}") if style else parameter
+
+
+def _style(group: _Group) -> tuple[str, str, re.Pattern[str]] | None:
+    """Return the spelling that all values have."""
+    return next((style for style in _STYLES if all(map(style[2].fullmatch, group.values.values()))), None)
 
 
 def _was_copied(group: _Group, sources: Sequence[DraftSource]) -> bool:
