@@ -34,9 +34,13 @@ _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".spli
 _CODE = re.compile(
     r"\.(?:py|pyi|go|rs|[cm]?[jt]sx?|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|ex|exs|lua|vue|svelte|astro|css|scss|html|sql)$"
 )
+_TEST_FILE = re.compile(r"(?:^|[/._-])(?:tests?|specs?)(?:[/._-]|$)", re.IGNORECASE)
+_NAMED_FILE = re.compile(r"/|\.\w{1,8}$")
 _CONFIGURES = re.compile(r"(?:^|/)(?:config|configs|settings|conf)[/.]|\.(?:config|conf)\.\w+$")
 _EMPTY = re.compile(
-    r"Traceback|Usage:|Stack ?trace|Caused by|at <|\[?<time>|> |\$ |INFO\b|Exit code|(?:npm|yarn|pnpm) run v", re.IGNORECASE
+    r"Traceback|Usage:|Stack ?trace|Caused by|at <|\[?<time>|> |\$ |INFO\b|Exit code|See <|A complete log|"
+    r"(?:npm|yarn|pnpm) (?:run v|warn)",
+    re.IGNORECASE,
 )
 """Lines that any failure of the kind prints."""
 _PASSING = re.compile(r"\n|/tmp/|/private/|AppData|[Ss]cratch")
@@ -222,14 +226,16 @@ class FixCounter:
         named = any(_error_names(mending, fix) for mending in mended)
         if len(sessions) < MIN_SESSIONS and not named:
             return None
-        if any(len(mending.fixes[fix].typed) > MAX_TYPED or _PASSING.search(mending.fixes[fix].typed) for mending in mended):
+        if any(
+            len(mending.fixes[fix].typed) > MAX_TYPED or _PASSING.search(mending.fixes[fix].typed) for mending in mended
+        ):
             return None  # a script or a file of the day: content, not a way of calling something
         if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
             return None
         if may_pass(signature) or not self._makes_a_difference(fix, mended):
             return None
-        if fix.kind is FixKind.EDIT and _CODE.search(fix.what) and not _CONFIGURES.search(fix.what):
-            return None  # mending code is the work itself
+        if fix.kind is FixKind.EDIT and not _is_standing_edit(fix.what, mended, len(sessions)):
+            return None
         typed = _common_typing(fix, [mending.fixes[fix].typed for mending in mended])
         return CountedFix(
             goal=mended[-1].goal,
@@ -372,9 +378,9 @@ def _differences(failed: CommandForm, worked: CommandForm) -> Iterator[tuple[Fix
         yield Fix(FixKind.SETTING, setting), worked.typed
     if worked.directory and worked.directory != failed.directory and not _OUTSIDE.match(worked.directory):
         yield Fix(FixKind.FOLDER, worked.directory), f"cd {worked.directory} && {worked.typed}"
-    gone = [target for target in failed.targets if target not in worked.targets]
-    new = [target for target in worked.targets if target not in failed.targets]
-    if len(gone) == len(new) == 1 and len(failed.targets) == len(worked.targets) and not _OUTSIDE.match(new[0]):
+    gone = [word for word in failed.tokens if word not in worked.tokens and _NAMED_FILE.search(word)]
+    new = [word for word in worked.tokens if word not in failed.tokens and _NAMED_FILE.search(word)]
+    if len(gone) == len(new) == 1 and failed.text == worked.text and not _OUTSIDE.match(new[0]):
         yield Fix(FixKind.TARGET, f"{gone[0]} → {new[0]}"), worked.typed
 
 
@@ -387,6 +393,15 @@ def _common_typing(fix: Fix, typed: Sequence[str]) -> str:
     return " ".join(common) if len(common) >= len(fix.what.split()) else fix.what
 
 
+def _is_standing_edit(path: str, mended: Sequence[Mending], sessions: int) -> bool:
+    """Whether an edit is more than the work itself: of a setting, or of a file that several errors elsewhere call for."""
+    if not _CODE.search(path) or _CONFIGURES.search(path):
+        return True
+    name = path.rsplit("/", 1)[-1]
+    named = any(name in line for mending in mended for line in mending.lines)
+    return sessions > MIN_SESSIONS and not named and not _TEST_FILE.search(path)
+
+
 def _has(form: CommandForm, fix: Fix) -> bool:
     """Whether a call was made in the way of the fix."""
     if fix.kind is FixKind.WRAPPED:
@@ -397,7 +412,7 @@ def _has(form: CommandForm, fix: Fix) -> bool:
         return fix.what in form.settings
     if fix.kind is FixKind.FOLDER:
         return form.directory == fix.what
-    return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.targets
+    return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.tokens
 
 
 def _error_names(mending: Mending, fix: Fix) -> bool:

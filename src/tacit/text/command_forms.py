@@ -33,6 +33,7 @@ _MODES = frozenset(
     "--check --fix --write -w --dry-run --list -l --diff --verify --update -u --abort --continue --skip".split()
 )
 """Options that make another command of it: a check, a repair, the end of something begun."""
+_SUFFIX = re.compile(r"(?<=\w)\.(?:py|[cm]?[jt]s|rb|php|pl)$")
 _PLACE = re.compile(r"[/\\]|^\.{1,2}$|\.\w{1,5}$|^\$")
 
 
@@ -106,6 +107,8 @@ def wrapper_of(outer: CommandForm, inner: CommandForm) -> str:
     if outer.text != inner.text and outer.text.endswith(f" {inner.text}"):
         return outer.text.removesuffix(inner.text).strip()
     own = tuple(inner.text.split())
+    if outer.program in DATA_PROGRAMS and any(f"{word} ".startswith(f"{inner.text} ") for word in outer.targets):
+        return outer.text  # `ssh host 'make test'`
     for at in range(1, len(outer.tokens) - len(own) + 1):
         if outer.tokens[at : at + len(own)] == own:
             return " ".join(outer.tokens[:at])
@@ -118,7 +121,7 @@ def _form(command: Command) -> CommandForm:
     wrapper = command.runner.split()
     options = frozenset(flag.partition("=")[0] for flag in command.flags if re.match(r"--?[A-Za-z]", flag))
     modes = sorted(options & _MODES) if name not in DATA_PROGRAMS or name in _FORMATTERS else ()
-    goal = " ".join([ALIASES.get(name, name.rsplit("/", 1)[-1]), *words, *modes])  # a script may move
+    goal = " ".join([ALIASES.get(name, _SUFFIX.sub("", name.rsplit("/", 1)[-1])), *words, *modes])  # a script may move
     typed = " ".join([*command.assignments, _without_redirections(command)])
     return CommandForm(
         text=" ".join([*wrapper, name, *words]),

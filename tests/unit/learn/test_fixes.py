@@ -106,10 +106,14 @@ def test_a_fix_after_which_the_same_error_comes_again_mends_nothing() -> None:
 
 
 def test_mending_code_is_the_work_itself_and_mending_a_setting_is_a_lesson() -> None:
-    def edited(number: int, path: str) -> Trajectory:
-        return session(number, bash("make check", STALE, code=1), edit(path, "old", "new"), bash("make check", "ok"))
+    def edited(number: int, path: str, error: str = STALE) -> Trajectory:
+        return session(number, bash("make check", error, code=1), edit(path, "old", "new"), bash("make check", "ok"))
 
-    assert counted(*(edited(number, "src/app.py") for number in (1, 2, 3))) == []
+    assert counted(*(edited(number, "src/app.py") for number in (1, 2))) == []
+    assert counted(*(edited(number, "src/app.py", "error: app.py is out of date") for number in (1, 2, 3))) == []
+    assert counted(*(edited(number, "tests/test_app.py") for number in (1, 2, 3))) == []
+    (registry,) = counted(*(edited(number, "src/icon_registry.py") for number in (1, 2, 3)))
+    assert registry.fix.what == "src/icon_registry.py"
     (found,) = counted(*(edited(number, "versions.toml") for number in (1, 2, 3)))
     assert (found.fix.kind, found.fix.what) == (FixKind.EDIT, "versions.toml")
 
@@ -131,7 +135,9 @@ def test_an_exit_status_that_a_pipe_hid_is_a_failure_where_the_output_shows_it()
 def test_lines_that_the_command_prints_when_it_works_do_not_tell_the_error() -> None:
     banner = "error reporting is on"
     sessions = [
-        session(number, bash("make build", f"{banner}\n{STALE}", code=1), bash("make rates"), bash("make build", banner))
+        session(
+            number, bash("make build", f"{banner}\n{STALE}", code=1), bash("make rates"), bash("make build", banner)
+        )
         for number in (1, 2)
     ]
     (found,) = counted(*sessions)
