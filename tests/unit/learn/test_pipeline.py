@@ -68,7 +68,12 @@ def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
-    assert (report.model.name, report.model.new_candidates, report.model.worded, report.model.proposed) == ("scripted", 2, 1, 1)
+    assert (report.model.name, report.model.new_candidates, report.model.worded, report.model.proposed) == (
+        "scripted",
+        2,
+        1,
+        1,
+    )
     assert (report.model.spent.calls, report.model.remarks, report.model.stopped) == (3, (), False)
     assert [verdict.name for verdict in report.held] == [
         "add-column-by-migration",
