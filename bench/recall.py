@@ -84,7 +84,7 @@ def build_store(folder: Path, size: int) -> dict[str, Any]:
 
 def _vectors(embedder: WordSum, content: SkillContent) -> list[bytes]:
     """One vector for each group of passages."""
-    return embedder.embed([" ".join(group) for group in publishing.passages(content)])
+    return embedder.embed([" ".join(group) for group in publishing.embedding_texts(content)])
 
 
 def _put(store: Store, made: Sequence[Any], vectors: Sequence[Sequence[bytes]]) -> dict[str, float]:

@@ -149,10 +149,8 @@ class Reviews:
             raise Mistake(
                 "say why it is invalid", code="reason_missing", hint="pass --reason TEXT; it is stored and shown later"
             )
-        versions, why = (
-            self._store.versions(stored.skill.id),
-            coded(GateReason.INVALID, why=redact(reason.strip()).text),
-        )
+        versions = self._store.versions(stored.skill.id)
+        why = coded(GateReason.INVALID, why=redact(reason.strip()).text)
         used = [(v.version.id, Review.RETIRE, why) for v in versions if v.status in {*RECALLABLE, Status.STALE}]
         waiting = [(v.version.id, Review.REJECT, why) for v in versions if v.status in _WAITING]
         if not used and not waiting:
@@ -180,7 +178,7 @@ class Reviews:
                 code="reviewer_missing",
                 hint="pass --by NAME (or by=…)",
             )
-        text = "" if off else reason.strip() or "left alone"
+        text = "" if off else redact(reason.strip()).text or "left alone"
         remark = Remark(subject=stored.skill.id, about=About.PIN, by=by, at=self._context.now(), text=text)
         with self._store.transaction():
             self._store.add(remark)
@@ -215,8 +213,10 @@ class Reviews:
             return None
         examination, given = examine_version(stored.version), set(ticked)
         if move.before in (Status.RETIRED, Status.STALE):
-            asked = {literal.key for literal in examination.literals}
-            given |= {key for each in self._store.approvals(stored.version.id) for key in each.ticked if key in asked}
+            required = {literal.key for literal in examination.literals}
+            given |= {
+                key for each in self._store.approvals(stored.version.id) for key in each.ticked if key in required
+            }
         return approve(stored, examination, by=move.by, at=move.at, policy=self._context.config.policy, ticked=given)
 
     # --- rechecks ---
@@ -234,7 +234,10 @@ class Reviews:
         return found
 
     def recheck_outdated(self) -> list[Verdict]:
-        """Recheck approvals that were given under other checks; what is no longer valid waits for a person again."""
+        """Recheck approvals that were given under other checks; what is no longer valid waits for a person again.
+
+        A change of the policy alone starts no recheck: it would take every approved skill out of use unasked (see `recheck`).
+        """
         store, now = self._store, checks_in_use()
         withdrawn: list[Verdict] = []
         for stored in store.catalogue(statuses=RECALLABLE):
