@@ -472,13 +472,13 @@ def test_what_was_worded_before_is_not_asked_about_again_and_keeps_its_words():
     trajectory = cancelling()
     mined, version = the_procedure(trajectory), stored(worded(GOOD))
     model = ScriptedModel([])
-    count_case = dataclasses.replace(mined.content, cues=(Cue(term="late", weight=0.5),))
-    again = dataclasses.replace(mined, content=count_case)
+    recounted = dataclasses.replace(mined.content, cues=(Cue(term="late", weight=0.5),))
+    again = dataclasses.replace(mined, content=recounted)
     (made,) = Refiner(model).word([again], {trajectory.id: trajectory}, known={again.content.name: version}).candidates
     assert model.asked == []
     assert (made.content.name, made.content.description) == (version.content.name, version.content.description)
     assert [step.text for step in made.content.steps] == [step.text for step in version.content.steps]
-    assert made.content.cues == count_case.cues
+    assert made.content.cues == recounted.cues
     assert (made.provenance.model, made.provenance.prompt_version) == ("test:function", prompt_file(WORDING).version)
     for path in ("name", "description", "steps.0"):
         assert made.origins[path] is version.origins[path]
