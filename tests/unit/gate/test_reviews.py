@@ -147,3 +147,9 @@ def test_an_old_sentence_is_still_read_as_its_code(memory: Tacit) -> None:
     first = memory.version(written(memory, "make build", "make push"))
     move = first.transition_to(Status.REJECTED, "undone: approve by a person", by="ann", at=NOW)
     assert has_reason(move, GateReason.UNDONE)
+
+
+def test_a_secret_in_the_reason_of_a_pin_is_not_stored(memory: Tacit) -> None:
+    approve(memory, written(memory, "make build", "make push"))
+    key = "AKIA" + "QYLPMN5HJXKWVTZB"
+    assert key not in memory.reviews.pin("release", by="ann", reason=f"needs {key}").text
