@@ -38,7 +38,7 @@ GROUPS = {
     ),
     "custody": (
         ("domain/purging.py", "memory/sqlite/custody.py"),
-        ("tests/contract/test_store_trust.py", "tests/unit/domain/test_purging.py"),
+        ("tests/contract/test_store_trust.py", "tests/unit/domain/test_values.py"),
     ),
     "origins": (
         ("domain/lifecycle.py", "domain/trajectory.py", "domain/trust.py", "synthesis/grounding.py"),

@@ -38,7 +38,9 @@ def call_records(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[C
 def acts(form: CommandForm) -> bool:
     """Whether a command changes something or checks something, and does not only look."""
     command = form.command
-    if form.program in _INLINE and (form.options & {"-c", "-e", "-p"} or "-" in command.operands or not command.operands):
+    if form.program in _INLINE and (
+        form.options & {"-c", "-e", "-p"} or "-" in command.operands or not command.operands
+    ):
         return False  # a script typed for the moment
     return not only_reads(command) and form.goal.rsplit(" ", 1)[-1] not in _LOOKING_VERBS
 
@@ -73,7 +75,9 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
         arguments=() if is_shell or edited else tuple(sorted(essential(step.arguments))),
         worked=worked,
         lines=tuple(line[:MAX_LINE] for line in telling_lines(step.observation)) if worked is False else (),
-        seen=tuple(dict.fromkeys(map(line_digest, (*lines[: MAX_SEEN // 2], *lines[-MAX_SEEN // 2 :])))) if worked else (),
+        seen=tuple(dict.fromkeys(map(line_digest, (*lines[: MAX_SEEN // 2], *lines[-MAX_SEEN // 2 :]))))
+        if worked
+        else (),
         edited=edited or _edited_in_shell(action),
         reason=reason if is_shell else "",
     )
@@ -93,10 +97,7 @@ def _worked(action: ToolCall) -> bool | None:
 def _edited_in_shell(action: ToolCall) -> tuple[str, ...]:
     forms = command_forms(action.command) if action.kind is ToolKind.SHELL else ()
     return tuple(
-        path[:MAX_LINE]
-        for form in forms
-        if edits_files(form)
-        for path in (form.command.outputs or form.targets[-1:])
+        path[:MAX_LINE] for form in forms if edits_files(form) for path in (form.command.outputs or form.targets[-1:])
     )[:MAX_EDITS]
 
 
@@ -132,5 +133,7 @@ def _last_sentences(text: str) -> str:
 
 _CANCELLED = re.compile(r"(?:<tool_use_error>)?\s*(?:Cancelled:|Sibling tool call|Hook PreToolUse|PreToolUse:)")
 """The call did not run: another one of the same message failed, or a hook stopped it."""
-_LOOKING_VERBS = frozenset("ls list show view status help info describe log logs diff version search doctor --dry-run".split())
+_LOOKING_VERBS = frozenset(
+    "ls list show view status help info describe log logs diff version search doctor --dry-run".split()
+)
 _INLINE = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno"})

@@ -49,7 +49,9 @@ _NOT_OF_THE_PROJECT = frozenset(
     "git gh glab ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
     "mkdir rm cp mv touch chmod ln tar zip unzip open code claude codex tacit osascript xargs".split()
 )
-_TESTERS = frozenset("pytest jest vitest mocha ava rspec phpunit playwright ctest cypress unittest tox nox busted".split())
+_TESTERS = frozenset(
+    "pytest jest vitest mocha ava rspec phpunit playwright ctest cypress unittest tox nox busted".split()
+)
 
 
 def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[SourcedCall]]]) -> list[Fact]:

@@ -89,9 +89,7 @@ def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Skip
     return _draft(trajectory, assessment, actions)
 
 
-def _draft(
-    trajectory: Trajectory, assessment: Assessment, actions: Sequence[ToolCall]
-) -> Candidate | SkippedProcedure:
+def _draft(trajectory: Trajectory, assessment: Assessment, actions: Sequence[ToolCall]) -> Candidate | SkippedProcedure:
     corrected = objections_of(trajectory, actions)
     return procedure(trajectory, assessment, actions=actions, corrected=corrected)
 

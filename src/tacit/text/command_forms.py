@@ -142,6 +142,8 @@ def _subcommands(name: str, rest: tuple[str, ...]) -> tuple[list[str], list[str]
     operands: list[str] = []
     valued = VALUED_FLAGS.get(name, frozenset()) | FOLDER_FLAGS.get(name, frozenset())
     most = 0 if name in DATA_PROGRAMS else MAX_WORDS if name in NESTED_SUBCOMMANDS else MAX_WORDS - 1
+    if _SUFFIX.search(name):
+        most = min(most, 1)  # what follows the verb of a script is a value
     is_open, skip = True, False
     for word in rest:
         if skip:

@@ -97,7 +97,7 @@ def test_a_life_tells_versions_moves_results_and_remarks_in_order(loop: Tacit) -
         loop.record(given.use_id, outcome="success", grade=Grade.HUMAN, by="ann")
     loop.reviews.pin("release", by="ann", reason="the only one")
     loop.reviews.pin("release", by="ann", off=True)
-    loop.review(version_id, "retire", by="ann", reason="gone")
+    loop.review(version_id, "retire", by="ann", reason="no longer needed here")
     reported = [(event.what, event.count, event.by) for event in loop.archive.life("release")]
     assert reported == [
         ("version 1 made: candidate", 1, "ann"),
@@ -107,4 +107,4 @@ def test_a_life_tells_versions_moves_results_and_remarks_in_order(loop: Tacit) -
         ("no longer pinned", 1, "ann"),
         ("trial → retired", 1, "ann"),
     ]
-    assert loop.archive.life("release")[-1].why == "gone"
+    assert loop.archive.life("release")[-1].why == "no longer needed here"

@@ -77,7 +77,7 @@ def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
     assert (report.model.spent.calls, report.model.remarks, report.model.stopped) == (3, (), False)
     assert [verdict.name for verdict in report.held] == [
         "add-column-by-migration",
-        "run-python3-manage-py-sync-for-manage-py-makemigration",
+        "run-python3-manage-py-sync-for-manage-makemigration",
         "refresh-revision-chain-before-migration",
     ]
     worded, as_mined, proposed = (loop.version(verdict.version_id).version for verdict in report.held)

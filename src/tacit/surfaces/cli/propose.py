@@ -174,9 +174,7 @@ class _Imported:
     @property
     def findings(self) -> list[Finding]:
         """The gate's findings, the most severe first."""
-        return sorted(
-            self.verdict.findings if self.verdict else (), key=lambda finding: -finding.severity.rank
-        )
+        return sorted(self.verdict.findings if self.verdict else (), key=lambda finding: -finding.severity.rank)
 
 
 @click.command("import", short_help="Import skills; they wait for review")

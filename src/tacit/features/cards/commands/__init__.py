@@ -103,4 +103,4 @@ def problems_of(deck: Cards, *others: str) -> list[str]:
 def print_json(ctx: CommandContext, document: dict[str, Any]) -> None:
     """Print the one document of a command."""
     ctx.as_json = True
-    ctx.answer(document, click.echo)
+    ctx.report(document, click.echo)

@@ -152,7 +152,7 @@ def backport(ctx: CommandContext, *, target: Path | None, undo: str, **options: 
             hint="name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo",
         )
     done = graduate(ctx, target, **options)
-    ctx.answer(document(done), lambda: _show(ctx, done))
+    ctx.report(document(done), lambda: _show(ctx, done))
 
 
 def graduate(
@@ -180,7 +180,7 @@ def take_back(ctx: CommandContext, identity: str) -> None:
         "cards": list(done.cards),
         "kept": list(done.kept),
     }
-    ctx.answer(document, lambda: _show_undone(ctx, done))
+    ctx.report(document, lambda: _show_undone(ctx, done))
 
 
 def document(done: BackportResult) -> dict[str, Any]:

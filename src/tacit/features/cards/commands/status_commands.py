@@ -73,7 +73,7 @@ def review(
     found = agenda.review(deck, wanted, include_global=include_global)
     shared = str(shared_folder(card_places(str(Path.cwd())))) if include_global else None
     document = {"ok": True, **location_fields(deck), "global_store": shared, **found}
-    ctx.answer(document, lambda: _show(ctx, deck, found))
+    ctx.report(document, lambda: _show(ctx, deck, found))
 
 
 @click.command("rec-status", hidden=True)
