@@ -26,8 +26,7 @@ from typing import Any
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
 from tacit.domain.holdout import is_held_back
 from tacit.domain.skill import Kind, SkillContent
-from tacit.evidence.control_runs import unproven
-from tacit.evidence.control_runs import Lift, Measure, by_key, lift
+from tacit.evidence.control_runs import Lift, Measure, by_key, lift, unproven
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 MODELS = {"small": -0.05, "large": 0.05}

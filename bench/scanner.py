@@ -32,8 +32,8 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Outage
 from tacit.evidence.statistics import wilson
 from tacit.features.scan.commands import check_skill
-from tacit.gate.checks import identities, run_checks
 from tacit.features.scan.inspection import Inspected, inspect
+from tacit.gate.checks import identities, run_checks
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}
 TWO_SIDED_95 = 1.959963984540054

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.base_model import BaseModel, load_base_model
 from tacit.features.evaluate.conversation import ChatMessage, attempt_messages, form_hash
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.train.dataset import Dataset, DatasetManifest
 from tacit.features.train.examples import Example
 from tacit.features.train.recipe import Recipe

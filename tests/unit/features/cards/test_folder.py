@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import Card, Signal
 from tacit.domain.errors import StoreOutage
+from tacit.features.cards.card import Card, Signal
 from tacit.features.cards.card_records import line_of
 from tacit.features.cards.folder import CardFolder
 from tests.unit.features.cards.aha.test_records import CARD, SIGNAL

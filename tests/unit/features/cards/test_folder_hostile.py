@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import Card
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage
+from tacit.features.cards.card import Card
 from tacit.features.cards.folder import BELOW, CardFolder, ignore_folder, is_ignored
 from tacit.features.cards.index_page import IndexContent, index_page
 from tacit.features.cards.recording import record

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.features.cards.backport.graduation import BackportRequest
 from tacit.features.cards.backport.markers import card_ids
+from tacit.features.cards.card import CardStatus
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import SKILL_MD, Desk
 

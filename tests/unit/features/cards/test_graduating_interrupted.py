@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import CardStatus
 from tacit.domain.errors import Refusal, StaleVersion
 from tacit.features.cards.backport.edit_plan import EditPlan
 from tacit.features.cards.backport.markers import card_ids
 from tacit.features.cards.backport.target_files import write
 from tacit.features.cards.backport.targets import TargetChange, find_target, read_files
+from tacit.features.cards.card import CardStatus
 from tests.faults.points import Points
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import Desk

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotPermitted, Refusal
 from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, card_ids
+from tacit.features.cards.card import CardStatus, SignalKind
 from tests.raising import raises
 from tests.unit.features.cards.graduating_desk import Desk
 

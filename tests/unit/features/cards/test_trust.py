@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from tacit.api import Tacit
-from tacit.features.cards.card import Card, CardStatus
 from tacit.domain.errors import NotPermitted
-from tacit.features.cards.card import Recommendation, RecommendationStatus
 from tacit.features.cards.agenda import NOT_SEEN, SUGGESTED, ReviewFilters, review
+from tacit.features.cards.card import Card, CardStatus, Recommendation, RecommendationStatus
 from tacit.features.cards.card_records import entry_of, format_time, line_of, renewed
 from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import CardFolder

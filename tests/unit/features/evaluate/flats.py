@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.suite import AttemptScore, Exercise
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tests.unit.features.evaluate.heating import TASK, TOOLS, Heating
 
 FIXES = {

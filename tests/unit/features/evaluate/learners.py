@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tacit.features.evaluate.tool import Call
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.conversation import AGENT, ChatMessage, format_tool_call
+from tacit.features.evaluate.tool import Call
 from tacit.features.train.dataset import Dataset
 from tacit.features.train.trainer import Advance, TrainedFolder
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.suite import AttemptScore, ResultRow
 from tacit.features.evaluate.suites.public_tasks import TOOLS, solved_attempt
+from tacit.features.evaluate.tool import Call
 from tacit.features.train.dataset import Dataset, draft
 
 BENCH = Path(__file__).parents[4] / "bench"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.comparison import (
     ConstantAnswer,
     compare,
@@ -18,6 +17,7 @@ from tacit.features.evaluate.comparison import (
     points,
 )
 from tacit.features.evaluate.suite import AttemptScore, Exercise, ResultRow
+from tacit.features.evaluate.tool import Call
 from tests.raising import raises
 from tests.unit.features.evaluate.measured import row, run
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.conversation import (
     AGENT,
     DONE,
@@ -18,6 +17,7 @@ from tacit.features.evaluate.conversation import (
     parse_tool_call,
     prompt_messages,
 )
+from tacit.features.evaluate.tool import Call, Tool, Turn
 
 LOOK = Tool(name="look", description="Looks at something. More about it.", required=("at",), optional=("by",))
 FIX = Tool(name="fix")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.leakage import answer_in, shared_values
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
+from tacit.features.evaluate.tool import Call
 
 
 def exercise(group: str, customer: str, line: str) -> Exercise:

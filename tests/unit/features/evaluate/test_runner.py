@@ -16,7 +16,6 @@ import pytest
 
 import tacit
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.actors.stepping import REPEATS_MAX, STOPPED
@@ -24,6 +23,7 @@ from tacit.features.evaluate.aids import Aids
 from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.runner import _excluded_exercises, run_suite
 from tacit.features.evaluate.suite import ARMS, Aid, Arm, AttemptCost, AttemptScore, Exercise
+from tacit.features.evaluate.tool import Call
 from tests.raising import raises
 from tests.unit.features.evaluate.flats import Flat, Flats
 from tests.unit.features.evaluate.test_learning_to_act import learned

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.task_overlap import (
     ALIKE,
     Leak,
@@ -21,6 +20,7 @@ from tacit.features.evaluate.task_overlap import (
     own_solutions,
     same_start,
 )
+from tacit.features.evaluate.tool import Call, Turn
 from tacit.text.similarity import Clusters, candidate_pairs, jaccard
 
 

@@ -12,8 +12,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.evidence import Use
 from tacit.domain.lifecycle import Status
-from tacit.features.evaluate.tool import Tool
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.features.evaluate.tool import Tool
 from tacit.features.evaluate.verified_attempts import gather
 from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import build

@@ -11,9 +11,9 @@ from typing import Any
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.features.train.adapter import Adapter, AdapterRuling, Judgement
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.features.evaluate.conversation import form_hash
+from tacit.features.train.adapter import Adapter, AdapterRuling, Judgement
 from tacit.features.train.adapter_registry import Adapters, NewAdapter
 from tacit.store import open_store
 from tests.unit.making import NOW, VERIFIED, attempt, shell

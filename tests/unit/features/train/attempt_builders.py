@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.features.evaluate.tool import Tool
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
+from tacit.features.evaluate.tool import Tool
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 
 PASSED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")

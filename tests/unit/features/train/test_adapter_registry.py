@@ -12,9 +12,9 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.features.train.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
+from tacit.features.train.adapter import Activation, Adapter, AdapterRuling, Judgement
 from tacit.features.train.adapter_registry import Adapters
 from tacit.store import open_store
 from tests.raising import raises

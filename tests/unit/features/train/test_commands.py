@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.environment import UserEnvironment
-from tacit.features.train.adapter import AdapterRuling
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.trajectory import Trajectory
+from tacit.features.train.adapter import AdapterRuling
 from tacit.features.train.adapter_registry import Adapters
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tacit.api import Tacit
-from tacit.features.train.adapter import AdapterRuling, Judgement
 from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.features.evaluate.suites.everyday import EverydaySuite
+from tacit.features.train.adapter import AdapterRuling, Judgement
 from tacit.features.train.adapter_registry import Adapters
 from tacit.features.train.consolidation import LOCK, Consolidation, is_test_task
 from tacit.features.train.dataset import Dataset

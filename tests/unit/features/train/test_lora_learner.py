@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Refusal
-from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.conversation import ChatMessage, attempt_messages
 from tacit.features.evaluate.local_model import end_of_turn, prompts, split_into_batches
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.train.examples import Example
 from tacit.features.train.lora_learner import IGNORED, Encoded, encode_all, step_at, steps_of
 from tests.raising import raises

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from tacit.features.train.adapter import AdapterRuling
 from tacit.domain.errors import Mistake
 from tacit.features.evaluate.comparison import (
     compare,
     margin_over_constant,
 )
 from tacit.features.evaluate.suite import AttemptScore
+from tacit.features.train.adapter import AdapterRuling
 from tacit.features.train.verdict import judge_arm
 from tests.raising import raises
 from tests.unit.features.evaluate.measured import row, run

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import Card
-from tacit.features.cards.card import Recommendation
+from tacit.features.cards.card import Card, Recommendation
 from tacit.features.cards.card_matching import CardIndex, nearly_same, same_recommendation
 from tests.unit.making import NOW
 

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import Backport, Card, CardStatus, Signal, SignalKind
-from tacit.features.cards.card import Recommendation, RecommendationStatus
+from tacit.features.cards.card import (
+    Backport,
+    Card,
+    CardStatus,
+    Recommendation,
+    RecommendationStatus,
+    Signal,
+    SignalKind,
+)
 from tacit.features.cards.card_records import format_time
 from tacit.features.cards.index_page import IndexContent, index_page, plain_title
 from tacit.features.cards.scores import scores

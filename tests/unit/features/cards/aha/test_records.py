@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.cards.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
-from tacit.features.cards.card import Recommendation, RecommendationStatus
+from tacit.features.cards.card import (
+    Backport,
+    Card,
+    CardEvent,
+    CardStatus,
+    Recommendation,
+    RecommendationStatus,
+    Signal,
+    SignalKind,
+)
 from tacit.features.cards.card_records import FILES, entry_of, line_of, meaning, renewed
 from tests.unit.making import NOW, later
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.card import Backport, Card, CardStatus, Signal, SignalKind
-from tacit.features.cards.card import Recommendation
+from tacit.features.cards.card import Backport, Card, CardStatus, Recommendation, Signal, SignalKind
 from tacit.features.cards.scores import (
     artifact_hint,
     backported_ids,

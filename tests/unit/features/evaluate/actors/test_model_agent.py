@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from tacit.features.evaluate.tool import Call, Turn
 from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.actors.stepping import retries
 from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call, prompt_messages
 from tacit.features.evaluate.suite import ARMS, Aid
+from tacit.features.evaluate.tool import Call, Turn
 from tests.unit.features.evaluate.flats import FIXES, Flat
 from tests.unit.features.evaluate.heating import TASK, TOOLS
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.actors.model_agent import ModelActor
 from tacit.features.evaluate.conversation import DONE, ChatMessage, format_tool_call
 from tacit.features.evaluate.suite import Aid
+from tacit.features.evaluate.tool import Call
 from tests.unit.features.evaluate.flats import Flat
 
 EACH = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.suites.everyday import EverydaySuite
+from tacit.features.evaluate.tool import Call
 
 
 def test_there_are_enough_groups_to_rule_out_a_notable_loss() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from tacit.features.evaluate.tool import Call, Tool
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.suite import Exercise, Suite, World
 from tacit.features.evaluate.suites.next_call import (
@@ -22,6 +21,7 @@ from tacit.features.evaluate.suites.next_call import (
     NextCallSuite,
     NextCallWorld,
 )
+from tacit.features.evaluate.tool import Call, Tool
 
 TOOLS = [Tool(name="find", required=("name",)), Tool(name="pay", required=("order",)), Tool(name="send")]
 

@@ -7,7 +7,6 @@ import pytest
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
 from tacit.features.evaluate.suites.own import (
     OwnSuite,
@@ -18,6 +17,7 @@ from tacit.features.evaluate.suites.own import (
     without_given_away_tasks,
 )
 from tacit.features.evaluate.suites.public_tasks import solved_attempt
+from tacit.features.evaluate.tool import Call, Tool, Turn
 from tacit.features.evaluate.verified_attempts import VerifiedAttempt
 from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import build

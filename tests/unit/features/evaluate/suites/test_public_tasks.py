@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.tool import Call
 from tacit.features.evaluate.suites.public_tasks import (
     TASK,
     TOOLS,
@@ -20,6 +19,7 @@ from tacit.features.evaluate.suites.public_tasks import (
     solved_attempt,
     without_held_out,
 )
+from tacit.features.evaluate.tool import Call
 from tests.raising import raises
 
 CANCEL = {"name": "cancel_pending_order", "arguments": {"order_id": "#1", "reason": "no longer needed"}}
