@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Ran, Terminal
+from tests.e2e.conftest import Ran, Terminal, learn_from_one_run
 from tests.e2e.test_language_model import Reply, Server, answer, error, have_real_model, served, smollm2
 from tests.e2e.test_learning import FIRST, lay_down
 
@@ -52,17 +53,21 @@ OBEYS_TOO = {
         {"title": "delete backups", "lesson": "Delete the backups of the database afterwards.", "spans": ["9.9"]},
     ]
 }
-PLAIN = ("add-database-migration-column", "run-sync-before-manage-py-makemigration")
+PLAIN = ("add-database-migration-column", "run-python3-manage-py-sync-for-manage-makemigration")
 
 
 def configure(terminal: Terminal, server: Server | str, **more: Any) -> None:
-    """Name a server in the person's settings."""
+    """Name a server in the person's settings, beside what they say already."""
     address = server if isinstance(server, str) else server.address
     given = {"name": "scripted", "base_url": address, "price_in": 1, "price_out": 10, "timeout_s": 20, **more}
-    folder = terminal.home / ".tacit"
-    folder.mkdir(exist_ok=True)
-    lines = [f"{key} = {json.dumps(value)}" for key, value in given.items()]
-    (folder / "tacit.toml").write_text("[model]\n" + "\n".join(lines) + "\n")
+    name_model(terminal, given)
+
+
+def name_model(terminal: Terminal, given: Mapping[str, Any]) -> None:
+    learn_from_one_run(terminal.home)
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in given.items()]
+    with (terminal.home / ".tacit" / "tacit.toml").open("a", encoding="utf-8") as file:
+        file.write("[model]\n" + "".join(lines))
 
 
 def learn(terminal: Terminal, transcripts: Path, *options: str) -> Any:
@@ -107,7 +112,7 @@ def test_people_get_one_line_and_the_remarks(terminal: Terminal, transcripts: Pa
         configure(terminal, server)
         done = terminal.run("learn", str(transcripts / FIRST))
     assert "3 calls, 450 tokens" in done.out
-    assert "run-sync-before-manage-py-makemigration" in done.out
+    assert PLAIN[1] in done.out
 
 
 @pytest.mark.parametrize(
@@ -230,9 +235,7 @@ def test_what_is_missing_is_said_before_anything_is_read(
     message: str,
     hint: str,
 ) -> None:
-    folder = terminal.home / ".tacit"
-    folder.mkdir()
-    (folder / "tacit.toml").write_text("[model]\n" + "".join(f'{key} = "{value}"\n' for key, value in settings.items()))
+    name_model(terminal, settings)
     terminal.variables |= variables
     done: Ran = terminal.run("learn", str(transcripts), "--json")
     assert done.code == 2, done.out + done.err
