@@ -168,7 +168,7 @@ def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(
     assert unchanged[0]["relation"] == "reinforce"
 
     file.chmod(0o644)
-    file.write_text(file.read_text().replace("Add a migration", "Mind the change freeze. Add a migration", 1))
+    file.write_text(file.read_text().replace("description: '", "description: 'Mind the change freeze. ", 1))
     imported = approved.run("skills", "import", str(folder), "--json").json["results"][0]
     assert imported["relation"] == "merge"
     assert imported["version_id"] != skill["version_id"]

@@ -103,7 +103,7 @@ def test_recorded_sessions_are_looked_back_at_and_no_skill_is_blamed_for_what_it
     assert terminal.run("learn", str(transcripts)).code == 0
     before = terminal.run("eval", "past", "--since", "2020-01-01")
     assert "Next: tacit review" in before.out
-    assert "run-sync-before-manage-py-makemigration" in approve_all(terminal)
+    assert "run-python3-manage-py-sync-for-manage-makemigration" in approve_all(terminal)
     found = terminal.run("eval", "past", "--since", "2020-01-01", "--json")
     assert found.code == 0, found.err
     assert found.json["given"] > 0
