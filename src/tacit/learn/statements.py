@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 
 from tacit.domain.outline import Wish
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.text.tool_calls import Effect, ToolCall
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind
 from tacit.text.words import estimate_tokens, stem, terms
 
 MAX_TOKENS = 75
@@ -45,10 +45,15 @@ class Statement:
     """What was done until the person's next message."""
 
 
+def _is_joint_work(actions: Sequence[ToolCall]) -> bool:
+    """Whether the person works with the agent on files and commands; whoever is served by tools states no rules of work."""
+    return not actions or any(action.kind is not ToolKind.FUNCTION for action in actions)
+
+
 def statements_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[Statement, ...]:
     """Return what the person said about the way of working, in the order of the messages."""
-    if trajectory.parent_session_id:
-        return ()  # the messages are those of the agent that started this one
+    if trajectory.parent_session_id or not _is_joint_work(actions):
+        return ()  # the messages are those of the agent that started this one, or of a customer
     found: list[Statement] = []
     messages = [step for step in trajectory.steps if step.role is Role.USER and not step.is_action]
     places = [action.index for action in actions]

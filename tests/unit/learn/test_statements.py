@@ -222,3 +222,12 @@ def test_objections_are_rules_and_refusals_after_work() -> None:
 )
 def test_rule_keeps_the_persons_words_and_sense(statement: str, rule: str) -> None:
     assert rule_of(statement) == rule
+
+
+def test_a_customer_who_is_served_by_tools_states_no_rules_of_work() -> None:
+    served = attempt("Never charge my card twice.", call("get_order", {"order_id": "W1"}, "open"))
+    assert statements_of(served, tool_calls(served)) == ()
+    worked = attempt("Never charge a card twice in this project.", bash("make test", "ok"))
+    assert [each.text for each in statements_of(worked, tool_calls(worked))] == [
+        "Never charge a card twice in this project."
+    ]
