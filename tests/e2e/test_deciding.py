@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,10 @@ def poisoned(terminal: Terminal, tmp_path: Path) -> Terminal:
     put(tmp_path / "in" / "tidy-up", SNEAKY)
     assert terminal.run("skills", "import", str(tmp_path / "in" / "tidy-up")).code == 0
     return terminal
+
+
+def uncoloured(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def put(folder: Path, text: str) -> Path:
@@ -85,11 +90,12 @@ def test_one_named_skill_is_opened_at_a_terminal_and_told_elsewhere(poisoned: Te
     assert poisoned.run("review", "tidy-up", "--json").json["name"] == "tidy-up"
     seen = poisoned.type("review", "notes", answers={MENU: ["?\n", "v\n", "a\n"], RIGHT: "y\n"})
     assert seen.code == 0, seen.out
-    assert "1 of 1" in seen.out
-    assert "s  skip" in seen.out, "? explains the choices"
-    assert seen.out.count("Write a summary of it.") == 2, "v shows the page again"
-    assert "1 approved." in seen.out
-    assert "tacit init" in seen.out
+    out = uncoloured(seen.out)
+    assert "1 of 1" in out
+    assert "s  skip" in out, "? explains the choices"
+    assert out.count("Write a summary of it.") == 2, "v shows the page again"
+    assert "1 approved." in out
+    assert "tacit init" in out
     missing = poisoned.run("review", "--approve")
     assert missing.code == 2
 
@@ -103,7 +109,7 @@ def test_a_no_to_a_tick_leads_back_and_q_ends_it(poisoned: Terminal, tmp_path: P
     answers: dict[str, str | list[str]] = {MENU: ["a\n", "r\n", "s\n"], GRAVE: "y\n", RIGHT: "n\n", "Why:": "no\n"}
     seen = poisoned.type("review", answers=answers)
     assert seen.code == 0, seen.out
-    assert "tidy-up: rejected" in seen.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert "tidy-up: rejected" in uncoloured(seen.out)
     assert "1 rejected, 1 still waiting." in seen.out
 
 

@@ -98,9 +98,8 @@ def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:
 def test_an_error_recalls_the_lesson_about_it(taught: Terminal) -> None:
     lessons = taught.run("skills", "list", "--json").json["skills"]
     [lesson] = [each for each in lessons if each["kind"] == "lesson"]
-    shown = taught.run("skills", "show", lesson["name"], "--json").json
-    error = shown["skill_md"].split("“")[1].split("”")[0]
-    text, failed = call(taught, "recall", task="", error=error)
+    error = taught.run("skills", "show", lesson["name"], "--json").json["content"]["signature"]
+    text, failed = call(taught, "recall", task="", error=error.replace("<path>", "manage.py"))
     assert not failed
     assert f'name="{lesson["name"]}"' in text
 

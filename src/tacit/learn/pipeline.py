@@ -218,9 +218,9 @@ class LearningPass:
         with self._store.transaction():
             if waiting.isdisjoint(self._store.outlines.unmined()):
                 return  # another process was faster
-            for lesson in lessons:
+            for lesson in filter(self._is_new, lessons):
                 self._admit_lesson(lesson)
-            self._verdicts += map(self._admit, wishes)
+            self._verdicts += map(self._admit, filter(self._is_new, wishes))
             self._keep_card_current(facts)
 
     def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
@@ -262,10 +262,24 @@ class LearningPass:
         verdict = self._admit(lesson)
         self._verdicts.append(verdict)
         if verdict.relation is Relation.REINFORCE and verdict.version_id:
-            before = self._store.versions(verdict.skill_id)[-1].version  # the most similar one may be older
+            before = self._newest(verdict)  # the most similar one may be older
             if set(before.content.tags) != set(lesson.content.tags):
                 again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
                 self._verdicts.append(self._admit(again))
+
+    def _is_new(self, counted: Candidate) -> bool:
+        """Whether the count says more than it did: a pass that was interrupted while mining counted these attempts already."""
+        content, attempts = counted.content, counted.provenance.trajectory_ids
+        return not any(
+            verdict.trajectory_ids == attempts
+            and verdict.name == content.name
+            and verdict.version_id
+            and set(self._newest(verdict).content.tags) == set(content.tags)
+            for verdict in self._store.verdicts(trajectory_id=attempts[0])
+        )
+
+    def _newest(self, verdict: Verdict) -> SkillVersion:
+        return self._store.versions(verdict.skill_id)[-1].version
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """Limit a candidate's origins in its final wording, then pass it to the gate."""
