@@ -8,7 +8,7 @@ import pytest
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.learn.statements import Statement, objections_of, own_words, rule_of, sentences, statements_of
 from tacit.text.tool_calls import tool_calls
-from tests.unit.learn.attempts import attempt, bash, reply, say, slip_in
+from tests.unit.learn.attempts import attempt, bash, call, reply, say, slip_in
 
 
 def heard(trajectory: Trajectory) -> tuple[Statement, ...]:
