@@ -3,7 +3,8 @@
 The block is delimited, says where it comes from and how well it is proved, and is framed as background knowledge. Its
 text is cleaned (see `fence`), so nothing inside can end the block or hide from a person. It says what to look at first,
 in which case to act, what to do, how to check that it worked, and what went wrong before. A budget drops whole sections,
-the least needed first, and says which; it never breaks a text in the middle. A norm or preference without its rule would be
+the least needed first, and says which; it never breaks a text in the middle. Steps that do not fit are told
+without most of their calls, and all or not at all. A norm or preference without its rule would be
 an empty shell: it is shown with that or not at all. Cues are for recall alone and never shown.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tacit.domain.evidence import Reliability
@@ -50,6 +51,15 @@ class _Section:
     need: int
     """Lower is needed more."""
     joint: str = "\n"
+    short: str = ""
+    """The text for where there is less space, if there is another one."""
+
+    @property
+    def forms(self) -> Iterator[_Section]:
+        """The section, then the same with its short text."""
+        yield self
+        if self.short:
+            yield replace(self, text=self.short)
 
     @property
     def written(self) -> str:
@@ -75,15 +85,13 @@ def render_item(
     if estimate_tokens("".join(heading)) > limit:
         return ""
     sections = list(_sections(content, parts))
-    kept: list[_Section] = []
-    for section in sorted(sections, key=lambda section: section.need):
-        tried = [s for s in sections if s in kept or s is section]
-        if estimate_tokens(_block(heading, tried, sections)) <= limit:
-            kept.append(section)
-    if content.kind in RULE_KINDS and any(section.need == 0 and section not in kept for section in sections):
+    kept: dict[int, _Section] = {}
+    for place in sorted(range(len(sections)), key=lambda place: sections[place].need):
+        tried = ({**kept, place: form} for form in sections[place].forms)
+        kept = next((each for each in tried if estimate_tokens(_block(heading, each, sections)) <= limit), kept)
+    if content.kind in RULE_KINDS and any(s.need == 0 and place not in kept for place, s in enumerate(sections)):
         return ""
-    ordered = [section for section in sections if section in kept]
-    block = _block(heading, ordered, sections)
+    block = _block(heading, kept, sections)
     return block if estimate_tokens(block) <= limit else ""
 
 
@@ -136,12 +144,9 @@ def _heading(content: SkillContent, standing: str) -> list[str]:
     ]
 
 
-def _block(heading: list[str], kept: list[_Section], every: list[_Section]) -> str:
-    lines = [
-        *heading,
-        *(section.written for section in kept),
-    ]
-    if left_out := [section for section in every if section not in kept]:
+def _block(heading: list[str], kept: Mapping[int, _Section], every: list[_Section]) -> str:
+    lines = [*heading, *(kept[place].written for place in sorted(kept))]
+    if left_out := [section for place, section in enumerate(every) if place not in kept]:
         named = dict.fromkeys(section.label.rstrip(":").partition(",")[0].lower() or "notes" for section in left_out)
         lines.append(f"[left out for space: {', '.join(named)}]")
     return "\n".join([*(line for line in lines if line), "</tacit-skill>"])
@@ -154,14 +159,15 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
         yield _Section("Error:", shown_line(content.signature), 2)
     yield from _situation(content)
     if content.sub_skills and not conditions.tells_parts(content):
-        numbered = (f"{i}. {_part(name, parts.get(name))}" for i, name in enumerate(content.sub_skills, 1))
-        yield _Section("Parts, in this order:", "\n".join(numbered), 0)
+        numbered = _numbered(_part(name, parts.get(name)) for name in content.sub_skills)
+        yield _Section("Parts, in this order:", numbered, 0)
     if content.parameters:
         yield _Section("Parameters:", _lines(map(_parameter, content.parameters)), 3)
     if content.preconditions:
         yield _Section("Needs:", _lines(map(_condition, content.preconditions)), 2)
     if content.steps:
-        yield _Section("Steps:", "\n".join(f"{i}. {_step(step)}" for i, step in enumerate(content.steps, 1)), 0)
+        short = _numbered(_step(step, short=True) for step in content.steps)
+        yield _Section("Steps:", _numbered(map(_step, content.steps)), 0, short=short)
     if content.postconditions:
         yield _Section("Check:", _lines(map(_condition, content.postconditions)), 1)
     if content.pitfalls:
@@ -191,6 +197,10 @@ def _situation(content: SkillContent) -> Iterator[_Section]:
         yield _Section("Or when:", _lines(_capped(known[1:], _case, SHOWN_CASES - 1)), 4)
     if content.after:
         yield _Section("Comes after:", ", ".join(_capped(content.after, shown_line, SHOWN_NAMES)), 5, " ")
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
 
 
 def _lines(texts: Iterable[str]) -> str:
@@ -241,11 +251,12 @@ def _part(name: str, content: SkillContent | None) -> str:
     return f"{shown_line(name)}: when {_case(best)}{others}"
 
 
-def _step(step: SkillStep) -> str:
-    """A step's text, and its call where the text does not already show it."""
+def _step(step: SkillStep, *, short: bool = False) -> str:
+    """A step's text, and its call where the text does not already show it; in short only a command that the text does not tell."""
     text = shown(step.text).replace("\n", "\n   ")
     texts = [value for value in step.arguments.values() if isinstance(value, str)]
-    if step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts):
+    told = step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts)
+    if told or (short and (len(step.arguments) > 1 or "`" in step.text)):
         call = ""
     elif step.tool or step.arguments:
         alone = texts[0] if len(texts) == len(step.arguments) == 1 else ""

@@ -66,8 +66,8 @@ class Client(Protocol):
     def environment(self, home: Path, address: str) -> dict[str, str]:
         """The variables it needs besides those of any program."""
 
-    def words(self, prompt: str) -> list[str]:
-        """The command line of one session without a person."""
+    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+        """The command line of one session without a person; or of one that goes on with the last session here."""
 
     def call(self, move: Move, project: Path) -> Call:
         """The tool call for a move."""
@@ -94,9 +94,10 @@ class ClaudeCode:
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def words(self, prompt: str) -> list[str]:
-        allowed = ["--allowedTools", "Bash,Read,Edit"]
-        return ["-p", prompt, "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5", *allowed]
+    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["--continue"] if goes_on else []
+        allowed = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash,Read,Edit"]
+        return [*last, "-p", prompt, "--output-format", "stream-json", "--verbose", *allowed]
 
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Run):
@@ -140,10 +141,11 @@ class Codex:
     def environment(self, home: Path, address: str) -> dict[str, str]:
         return {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "scripted-key-that-opens-nothing"}
 
-    def words(self, prompt: str) -> list[str]:
+    def words(self, prompt: str, *, goes_on: bool) -> list[str]:
+        last = ["resume", "--last"] if goes_on else []
         # Trust in hooks is a person's click in the client's own screen; there is no other way round it without one.
         bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-        return ["exec", "--json", *bypass, prompt]
+        return ["exec", *last, "--json", *bypass, prompt]
 
     def call(self, move: Move, project: Path) -> Call:
         if isinstance(move, Replace):

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from tests.e2e.loops.clients import Look, Move, Replace, Run
 
+MONTHS = ("2026-04", "2026-05", "2026-06", "2026-07")
 COMPILE = "python3 tools/compile_rates.py"
 CHECK = "python3 -m unittest -q"
+RATES, BUILD, TEST = "make rates", "make build", "make test"
 ERROR = "LookupError: exchange rates were never compiled"
 
 
@@ -36,6 +38,11 @@ def long_way(month: str) -> list[Move]:
     return [Run(report(month)), Look("ledger/rates.py"), Run("ls tools"), *short_way(month)]
 
 
+def release() -> list[Move]:
+    """How somebody builds a release who does not know that the rates come first; the error names no command."""
+    return [Run(BUILD), Look("Makefile"), Run(RATES), Run(BUILD), Run(TEST)]
+
+
 def lay_out(project: Path) -> None:
     """Write the files."""
     for name, text in FILES.items():
@@ -51,9 +58,20 @@ def closed(project: Path, month: str) -> bool:
 
 FILES = {
     ".gitignore": "build/\n__pycache__/\n",
+    "Makefile": """\
+rates:
+\t@python3 tools/compile_rates.py
+
+build:
+\t@test -s build/rates.json || { echo "error: table of exchange rates is missing" >&2; exit 1; }
+\t@cp build/rates.json build/release.json && echo released
+
+test:
+\t@python3 -m unittest -q
+""",
     "README.md": "# Ledger\n\nMonths are closed one by one. Tests: `python3 -m unittest -q`.\n",
-    "data/invoices.csv": "day,amount,currency\n2026-05-03,100,USD\n2026-05-20,-40,EUR\n2026-06-11,80,CHF\n",
-    "data/months.csv": "month,state\n2026-05,open\n2026-06,open\n",
+    "data/invoices.csv": "day,amount,currency\n2026-05-03,100,USD\n2026-05-20,-40,EUR\n2026-06-11,80,CHF\n2026-07-01,9,EUR\n",
+    "data/months.csv": "month,state\n" + "".join(f"{month},open\n" for month in MONTHS),
     "data/rates.csv": "currency,rate\nUSD,1\nEUR,1.25\nCHF,1.5\n",
     "ledger/__init__.py": "",
     "ledger/__main__.py": """\

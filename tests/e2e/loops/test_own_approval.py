@@ -35,6 +35,7 @@ ATTEMPTS = {
 @pytest.fixture
 def learned(world: World) -> World:
     world.install_tacit()
+    world.learn_from_one_run()
     world.init()
     world.session(ledger.task("2026-05"), lambda _: ledger.long_way("2026-05"))
     return world

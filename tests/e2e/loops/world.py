@@ -5,6 +5,7 @@ Nothing of the caller's environment gets in but where Tacit is installed. A sess
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, learn_from_one_run
 from tests.e2e.loops import ledger
 from tests.e2e.loops.clients import Client, Move, Ran
 from tests.e2e.loops.dialects import Request, Turn
@@ -78,6 +79,10 @@ class World:
         done = self.person.type("init", "--client", self.client.name, "--yes", *options)
         assert done.code == 0, done
 
+    def learn_from_one_run(self) -> None:
+        """Let one run give a procedure, where a test is about what happens to it afterwards."""
+        learn_from_one_run(self.home)
+
     def git(self, *words: str) -> None:
         """Run git in the project."""
         identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.invalid"]
@@ -106,8 +111,11 @@ class World:
         """A person at this machine's terminal."""
         return Terminal(project=self.project, home=self.home, variables={"PATH": self.environment["PATH"]})
 
-    def session(self, prompt: str, way: Way) -> Session:
-        """Give the agent a task; `way` says from each request which moves it knows, and it makes the next of them."""
+    def session(self, prompt: str, way: Way, *, goes_on: bool = False) -> Session:
+        """Give the agent a task; `way` says from each request which moves it knows, and it makes the next of them.
+
+        A session that goes on is the last one with another message; its moves begin with those made before.
+        """
 
         def script(request: Request) -> Turn:
             moves = way(request)
@@ -118,7 +126,7 @@ class World:
         self.model.script = script
         self.model.requests.clear()
         done = subprocess.run(
-            [str(self.client.program), *self.client.words(prompt)],
+            [str(self.client.program), *self.client.words(prompt, goes_on=goes_on)],
             cwd=self.project,
             env=self.environment | self.client.environment(self.home, self.model.address),
             stdin=subprocess.DEVNULL,
@@ -155,10 +163,21 @@ class World:
                 return waiting
         raise AssertionError(f"nothing was learned in {LEARNER_S} s: {self.tacit('stats')} {self.log()}")
 
+    def moments(self, version_id: str) -> list[str]:
+        """The moments at which a version was shown, by the hooks' own journals."""
+        journals = (self.project / ".tacit" / "sessions").glob("*.jsonl")
+        lines = [json.loads(line) for file in journals for line in file.read_text(encoding="utf-8").splitlines()]
+        return [line["moment"] for line in lines if version_id in line.get("shown", ())]
+
     def log(self) -> str:
         """What the hooks could not do, if anything."""
         file = self.home / ".tacit" / "hook.log"
         return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def assert_undisturbed(self, session: Session) -> None:
+        """Neither the client nor a hook had anything to complain of."""
+        assert session.code == 0, session
+        assert not self.log()
 
     def approve(self, version_id: str) -> None:
         """A person decides."""

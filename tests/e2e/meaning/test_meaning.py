@@ -93,7 +93,7 @@ def test_any_text_is_embedded(library: Library, text: str) -> None:
 
 def test_the_command_line_says_that_meaning_carried_it(library: Library, terminal: Terminal, weights: Path) -> None:
     row = next(row for row in library.reworded if library.first(row["query"]) == row["name"])
-    (terminal.home / ".tacit").mkdir()
+    (terminal.home / ".tacit").mkdir(exist_ok=True)
     (terminal.home / ".tacit" / "tacit.toml").write_text(f"[recall]\nembedder = {json.dumps(str(weights))}\n")
     terminal.variables["TACIT_STORE"] = str(library.database)
     done = terminal.run("recall", row["query"], "--scope", str(library.loop.context.scope), "--explain", "--json")

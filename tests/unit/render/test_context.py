@@ -218,7 +218,7 @@ class TestBudget:
             assert estimate_tokens(rendered(RESTART, max_tokens=budget)) <= budget
 
     def test_every_budget_is_kept_and_no_text_is_broken(self) -> None:
-        pieces = set(rendered(max_tokens=10_000).split("\n"))
+        pieces = {*rendered(max_tokens=10_000).split("\n"), "3. Add the column"}
         shown = []
         for budget in range(0, 330, 3):
             text = rendered(max_tokens=budget)
@@ -243,6 +243,14 @@ class TestBudget:
         text = rendered(max_tokens=50)
         assert "1." not in text
         assert "steps" in text
+
+    def test_steps_without_space_for_their_calls_keep_their_commands(self) -> None:
+        edit = SkillStep(text="Change `m.py`", tool="Edit", arguments={"path": "m.py", "new": "line " * 60})
+        content = replace(CONTENT, steps=(*CONTENT.steps, edit), body="")
+        text = rendered(content, max_tokens=150)
+        assert "1. Create it [Bash: make migration name={name}]\n" in text
+        assert "4. Change `m.py`\n" in text
+        assert "line line" in rendered(content)
 
     def test_a_lesson_keeps_its_text_before_anything_else(self) -> None:
         lesson = replace(CONTENT, kind=Kind.LESSON, body="**Fix.** Install it first.", signature="no module named <x>")
