@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -41,6 +42,11 @@ class Ran:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+def uncoloured(text: str) -> str:
+    """A terminal's text without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 @dataclass

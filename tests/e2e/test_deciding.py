@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, uncoloured
 from tests.e2e.test_review import RIGHT, keys, waiting, with_token
 
 GRAVE = "these findings? [y/N]:"
@@ -30,10 +29,6 @@ def poisoned(terminal: Terminal, tmp_path: Path) -> Terminal:
     put(tmp_path / "in" / "tidy-up", SNEAKY)
     assert terminal.run("skills", "import", str(tmp_path / "in" / "tidy-up")).code == 0
     return terminal
-
-
-def uncoloured(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def put(folder: Path, text: str) -> Path:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, uncoloured
 from tests.e2e.test_mcp import call
 
 RESTART: dict[str, Any] = {
@@ -151,11 +150,7 @@ def test_a_secret_is_set_apart(terminal: Terminal) -> None:
 def test_a_person_sees_cases_and_pitfalls_when_deciding(terminal: Terminal) -> None:
     through_cli(terminal, RESTART)
     seen = terminal.type("review", answers={"[q]uit:": "a\n"}).out
-    assert "`read_sensor` shows `Feed: stopped`" in _plain(seen)
+    assert "`read_sensor` shows `Feed: stopped`" in uncoloured(seen)
     assert "Pitfalls" in seen
-    shown = _plain(terminal.type("skills", "show", "restart-the-feed").out)
+    shown = uncoloured(terminal.type("skills", "show", "restart-the-feed").out)
     assert "from: `read_sensor` at `feeds[].id`" in shown
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.store import open_store
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, uncoloured
 from tests.unit.surfaces.hooked_project import NORM, PROCEDURE, fill
 
 NAME = "add-a-migration"
@@ -24,7 +23,7 @@ def database(terminal: Terminal) -> Path:
 
 def plain(text: str) -> str:
     """What a terminal shows, on one line."""
-    return " ".join(re.sub(r"\x1b\[[\d;]*m", "", text).split())
+    return " ".join(uncoloured(text).split())
 
 
 def use_of(terminal: Terminal, *version_ids: str) -> str:
