@@ -252,7 +252,7 @@ def _part(name: str, content: SkillContent | None) -> str:
 
 
 def _step(step: SkillStep, *, short: bool = False) -> str:
-    """A step's text, and its call where the text does not already show it; in short only a command that the text does not tell."""
+    """A step's text, and its call where the text does not already show it; in short only a command without code in its text."""
     text = shown(step.text).replace("\n", "\n   ")
     texts = [value for value in step.arguments.values() if isinstance(value, str)]
     told = step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts)

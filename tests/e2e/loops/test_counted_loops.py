@@ -20,7 +20,13 @@ TASKS = (
 CARD = f"- test: `{ledger.TEST}`"
 CORRECTION = "No, never call unittest directly here, always use `make test`."
 GERMAN = "Ab jetzt alle Beträge immer mit zwei Nachkommastellen schreiben."
-JAPANESE = "今後は必ず make test を使ってください。"
+JAPANESE = "今後は必ず報告書を日本語で書いてください。"
+RULES = {
+    "unittest": "make test",
+    "Nachkommastellen": "zwei Nachkommastellen",
+    "報告書": "報告書を日本語で書いてください",
+}
+"""A word of what was said → what the model is to be told of it."""
 
 
 @pytest.fixture
@@ -36,6 +42,7 @@ def released(connected: World) -> World:
     for task in TASKS[:2]:
         session = connected.session(task, lambda _: ledger.release())
         assert ran(session, failed=True) == [ledger.BUILD], session.commands
+        assert not any(times_told(request) for request in session.requests), "shown before anybody approved it"
         connected.forget_build()
     return connected
 
@@ -49,6 +56,12 @@ def ran(session: Session, *, failed: bool) -> list[str]:
 def times_told(request: Request) -> int:
     """How many lines of the request tell that the rates come before the build."""
     return sum(f"`{ledger.BUILD}`" in line and f"`{ledger.RATES}`" in line for line in request.told.splitlines())
+
+
+def version_of(word: str, waiting: list[dict[str, Any]]) -> str:
+    """The rule that holds a word."""
+    [found] = [each for each in waiting if each["kind"] in ("norm", "preference") and word in each["skill_md"]]
+    return str(found["version_id"])
 
 
 def the(kind: str, waiting: list[dict[str, Any]], text: str) -> str:
@@ -82,3 +95,25 @@ def test_counted_fix_by_another_program_is_told_before_the_call_and_the_card_at_
     released.assert_undisturbed(at_once)
     assert not any(times_told(request) for request in at_once.requests), "told to an agent that does it anyway"
     assert at_once.failures == []
+
+
+def test_what_a_person_said_in_any_language_is_shown_when_the_next_session_starts(connected: World) -> None:
+    first = connected.session(f"See that the tests pass. {GERMAN}", lambda _: [Run(ledger.CHECK)])
+    moves = [Run(ledger.CHECK), Run(ledger.TEST)]
+    corrected = connected.session(CORRECTION, lambda _: moves, goes_on=True)
+    said_again = connected.session(JAPANESE, lambda _: moves, goes_on=True)
+    for session in (first, corrected, said_again):
+        connected.assert_undisturbed(session)
+    assert corrected.requests[0].turn == 1, "the client began anew"
+
+    waiting = connected.learned()
+    versions = {word: version_of(word, waiting) for word in RULES}
+    for version_id in versions.values():
+        connected.approve(version_id)
+
+    later = connected.session("Let us begin.", lambda _: [])
+    connected.assert_undisturbed(later)
+    told = later.requests[0].told.splitlines()
+    for word, text in RULES.items():
+        assert [line for line in told if word in line and text in line], (word, connected.moments(versions[word]))
+        assert connected.moments(versions[word]) == ["start"]
