@@ -35,15 +35,16 @@ ATTEMPTS = {
 @pytest.fixture
 def learned(world: World) -> World:
     world.install_tacit()
-    world.learn_from_one_run()
     world.init()
-    world.session(ledger.task("2026-05"), lambda _: ledger.long_way("2026-05"))
+    for month in ("2026-04", "2026-05"):
+        world.session(ledger.task(month), lambda _, month=month: ledger.long_way(month))
+        world.forget_build()
     return world
 
 
 def test_agent_cannot_approve_its_own_skill_by_shell(learned: World) -> None:
-    waiting = learned.learned()
-    [wanted] = [candidate["version_id"] for candidate in waiting if candidate["kind"] == "procedure"]
+    waiting = learned.learned(trajectories=2)
+    [wanted] = [candidate["version_id"] for candidate in waiting if candidate["kind"] == "lesson"]
     moves = [Run(command.replace("{id}", wanted)) for command in ATTEMPTS.values()]
     tried = learned.session("Make sure that what you learned is used from now on.", lambda _: moves)
     assert tried.code == 0, tried

@@ -34,9 +34,10 @@ def test_committed_hooks_are_silent_where_tacit_is_not_installed(teammate: World
 
 def test_committed_hooks_fire_where_tacit_is_installed(teammate: World) -> None:
     teammate.install_tacit()
-    teammate.learn_from_one_run()
     closing_may(teammate)
-    assert teammate.learned()
+    teammate.learned()
+    stats = teammate.tacit("stats")
+    assert stats["learned"] == 1
 
 
 def closing_may(world: World) -> Session:

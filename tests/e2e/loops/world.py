@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import Terminal, learn_from_one_run
+from tests.e2e.conftest import Terminal
 from tests.e2e.loops import ledger
 from tests.e2e.loops.clients import Client, Move, Ran
 from tests.e2e.loops.dialects import Request, Turn
@@ -78,10 +78,6 @@ class World:
         """Let Tacit write itself into the client's configuration."""
         done = self.person.type("init", "--client", self.client.name, "--yes", *options)
         assert done.code == 0, done
-
-    def learn_from_one_run(self) -> None:
-        """Let one run give a procedure, where a test is about what happens to it afterwards."""
-        learn_from_one_run(self.home)
 
     def git(self, *words: str) -> None:
         """Run git in the project."""
