@@ -32,12 +32,16 @@ ATTEMPTS = {
 """None of them outlives the client, so the client stands above them all."""
 
 
+def fell_in(world: World, month: str) -> None:
+    world.session(ledger.task(month), lambda _: ledger.long_way(month))
+
+
 @pytest.fixture
 def learned(world: World) -> World:
     world.install_tacit()
     world.init()
     for month in ("2026-04", "2026-05"):
-        world.session(ledger.task(month), lambda _, month=month: ledger.long_way(month))
+        fell_in(world, month)
         world.forget_build()
     return world
 
