@@ -21,6 +21,8 @@ from tacit.text.tool_calls import ToolCall, ToolKind, edits_in_place, essential,
 
 MAX_COMMAND = 400
 MAX_EDITS = 10
+MIN_ROOT = 4
+"""Characters of a workspace that is more than the root of a disk."""
 MAX_SEEN = 24
 """How many lines of a working output are kept, as digests."""
 MAX_LINE = 200
@@ -70,7 +72,7 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
     lines = output_lines(step.observation) if worked and not edited else []
     return CallRecord(
         step=step.index,
-        command=_shortened(action.command) if is_shell else "",
+        command=_shortened(_without_workspace(action)) if is_shell else "",
         tool="" if is_shell or edited else step.tool,
         arguments=() if is_shell or edited else tuple(sorted(essential(step.arguments))),
         worked=worked,
@@ -99,6 +101,14 @@ def _edited_in_shell(action: ToolCall) -> tuple[str, ...]:
     return tuple(
         path[:MAX_LINE] for form in forms if edits_files(form) for path in (form.command.outputs or form.targets[-1:])
     )[:MAX_EDITS]
+
+
+def _without_workspace(action: ToolCall) -> str:
+    """Return the shell text with paths relative to the project's root."""
+    root = action.workspace.rstrip("/\\")
+    if len(root) < MIN_ROOT:
+        return action.command
+    return action.command.replace(f"{root}/", "").replace(f"{root}\\", "").replace(root, ".")
 
 
 def _shortened(command: str) -> str:

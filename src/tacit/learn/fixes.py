@@ -43,7 +43,7 @@ _EMPTY = re.compile(
     re.IGNORECASE,
 )
 """Lines that any failure of the kind prints."""
-_PASSING = re.compile(r"\n|/tmp/|/private/|AppData|[Ss]cratch")
+_PASSING = re.compile(r"\n|/tmp/|/private/|AppData|[Ss]cratch|(?:^|[\s=])(?:/[a-z]/|/Users/|/home/|[A-Z]:\\)")
 _OUTSIDE = re.compile(r"[/~$]|[A-Za-z]:|\.\.|.*[\n*{}]|tmp/")
 
 

@@ -49,6 +49,8 @@ _NOT_OF_THE_PROJECT = frozenset(
     "git gh glab ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
     "mkdir rm cp mv touch chmod ln tar zip unzip open code claude codex tacit osascript xargs".split()
 )
+_OUTSIDE = re.compile(r"[~$]|/(?!.*/(?:\.?venv|node_modules|s?bin)/)|[A-Za-z]:")
+"""A program that is called by a path outside the project, unless it belongs to an environment."""
 _TESTERS = frozenset(
     "pytest jest vitest mocha ava rspec phpunit playwright ctest cypress unittest tox nox busted".split()
 )
@@ -144,7 +146,9 @@ def purpose_of(form: str) -> Purpose | None:
 def _own_commands(call: CallRecord) -> Iterable[CommandForm]:
     for form in forms_of(call) if call.command else ():
         program = form.program
-        if acts(form) and not edits_files(form) and program not in _NOT_OF_THE_PROJECT and purpose_of(form.text):
+        outside = bool(_OUTSIDE.match(form.command.typed))
+        of_project = program not in _NOT_OF_THE_PROJECT and not outside and purpose_of(form.text)
+        if of_project and acts(form) and not edits_files(form):
             yield form
 
 

@@ -11,7 +11,7 @@ from tacit.learn.call_records import call_records
 from tacit.learn.fix_lessons import fix_lesson
 from tacit.learn.fixes import CountedFix, FixCounter, FixKind, SourcedCall
 from tacit.text.tool_calls import tool_calls
-from tests.unit.learn.attempts import CONFLICT, bash, call, conflict, edit, fixed_session, session
+from tests.unit.learn.attempts import CONFLICT, WORKSPACE, bash, call, conflict, edit, fixed_session, session
 
 
 def counted(*sessions: Trajectory) -> list[CountedFix]:
@@ -196,3 +196,9 @@ def _mended_by_cache(number: int) -> Trajectory:
 
 def _code(text: str) -> list[Any]:
     return [f"`{span}`" for span in text.split("`")[1::2]]
+
+
+def test_paths_of_the_workspace_are_relative_in_call_records() -> None:
+    made = session(1, bash(f"cd {WORKSPACE}/web && npm test", "ok"))
+    (record,) = call_records(made, tool_calls(made))
+    assert record.command == "cd web && npm test"

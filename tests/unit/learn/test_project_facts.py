@@ -74,3 +74,8 @@ def test_the_card_is_the_agents_own_and_names_its_sources() -> None:
     assert candidate is not None
     assert set(candidate.origins.values()) == {Origin.AGENT}
     assert candidate.provenance.trajectory_ids == ("t2",)
+
+
+def test_a_script_from_outside_the_project_is_no_fact() -> None:
+    sessions = [[("python3 ~/plugins/check_all.py", True), ("./scripts/check_all.py", True)]] * 3
+    assert [fact.command for fact in facts_of(*sessions)] == ["scripts/check_all.py"]
