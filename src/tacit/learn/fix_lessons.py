@@ -11,7 +11,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.fixes import CountedFix, FixKind, Mending, SourcedCall
+from tacit.learn.fixes import CountedFix, FixKind, Retry, SourcedCall
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.tool_calls import ToolCall, tool_calls
@@ -25,7 +25,7 @@ _MAX_SHOWN = 110
 
 def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) -> Candidate | None:
     """Make a lesson of a counted fix; nothing where the calls behind it are gone."""
-    cited = _cited(counted.mendings)
+    cited = _cited(counted.retries)
     ids = tuple(dict.fromkeys(each.again.trajectory_id for each in cited))
     trajectories = {identity: trajectory_of(identity) for identity in _all_ids(cited)}
     first = cited[0].fixes[counted.fix].call
@@ -120,14 +120,14 @@ def _step(counted: CountedFix, action: ToolCall) -> SkillStep:
     )
 
 
-def _cited(mendings: Sequence[Mending]) -> list[Mending]:
+def _cited(retries: Sequence[Retry]) -> list[Retry]:
     """Return the newest mendings, one of each session."""
-    newest = {each.session: each for each in mendings}
+    newest = {each.session: each for each in retries}
     return list(newest.values())[-MAX_CITED:]
 
 
-def _all_ids(mendings: Sequence[Mending]) -> list[str]:
-    calls = (call for each in mendings for call in (each.failed, each.again, *(t.call for t in each.fixes.values())))
+def _all_ids(retries: Sequence[Retry]) -> list[str]:
+    calls = (call for each in retries for call in (each.failed, each.again, *(t.call for t in each.fixes.values())))
     return list(dict.fromkeys(call.trajectory_id for call in calls))
 
 
@@ -147,7 +147,7 @@ def _reason_spans(trajectory: Trajectory, call: SourcedCall, reason: str) -> lis
     return [Span(call.trajectory_id, before[-1], "text")] if before else []
 
 
-def _assessment(mending: Mending) -> Assessment:
-    step = mending.again.record.step
-    reason = f"step {mending.failed.record.step} failed and step {step} for the same goal ended with exit status 0"
+def _assessment(retry: Retry) -> Assessment:
+    step = retry.again.record.step
+    reason = f"step {retry.failed.record.step} failed and step {step} for the same goal ended with exit status 0"
     return Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="exit code", reason=reason, step=step)

@@ -1,7 +1,7 @@
 """Finds what mends an error by counting over all sessions: a failure, the next call for the same goal, and what lies between.
 
 Everything between that changed something is a candidate: another form of the call (behind a wrapper, with an option or a
-variable, in another folder, with another file), a command, an edit. What mends is what several sessions agree on, and what
+variable, in another folder, with another file), a command, an edit. What helps is what several sessions agree on, and what
 makes a difference: it works after this error, the same call without it fails again, and it is not done all the time
 anyway. One session is enough where the error itself names the fix or says that a program is missing.
 """
@@ -88,7 +88,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mending:
+class Retry:
     """One failure, what lay between it and the next call for the same goal, and whether that worked."""
 
     session: str
@@ -122,7 +122,7 @@ class CountedFix:
     """The masked line that tells the error."""
     error: str
     """That line as it was."""
-    mendings: tuple[Mending, ...]
+    retries: tuple[Retry, ...]
     sessions: int
     met: int
     """Sessions that met this error."""
@@ -136,7 +136,7 @@ class _Evidence:
 
     met: set[str] = field(default_factory=set)
     past: set[str] = field(default_factory=set)
-    mended: dict[Fix, list[Mending]] = field(default_factory=lambda: defaultdict(list))
+    fixed_by: dict[Fix, list[Retry]] = field(default_factory=lambda: defaultdict(list))
     useless: dict[Fix, set[str]] = field(default_factory=lambda: defaultdict(set))
     example: str = ""
 
@@ -155,15 +155,15 @@ class FixCounter:
         for session, calls in kept:
             self._count_outcomes(session, calls)
         for session, calls in kept:
-            for mending in mendings_of(session, calls):
-                self._count(mending)
+            for retry in retries_of(session, calls):
+                self._count(retry)
 
     def fixes(self) -> list[CountedFix]:
         """Return what mends what, best supported first; at most one fix for one error."""
         found: dict[tuple[str, Fix], CountedFix] = {}
         for (goal, signature), evidence in self._errors.items():
-            for fix, mended in evidence.mended.items():
-                counted = self._judge(goal, signature, evidence, fix, mended)
+            for fix, fixed_by in evidence.fixed_by.items():
+                counted = self._judge(goal, signature, evidence, fix, fixed_by)
                 if counted is None:
                     continue
                 known = found.get((goal, fix))
@@ -172,7 +172,7 @@ class FixCounter:
         explained: set[tuple[str, str, int]] = set()
         kept: list[CountedFix] = []
         for counted in sorted(found.values(), key=_strength, reverse=True):
-            keys = {(each.session, each.failed.trajectory_id, each.failed.record.step) for each in counted.mendings}
+            keys = {(each.session, each.failed.trajectory_id, each.failed.record.step) for each in counted.retries}
             new = {session for session, *_ in keys - explained}
             if len(new) >= min(counted.sessions, MIN_SESSIONS):  # a stronger fix does not account for it
                 kept.append(counted)
@@ -199,9 +199,9 @@ class FixCounter:
                 if call.worked:
                     self._printed[form.goal].update(call.seen)
 
-    def _count(self, mending: Mending) -> None:
-        goal = mending.goal.goal
-        for line in mending.lines:
+    def _count(self, retry: Retry) -> None:
+        goal = retry.goal.goal
+        for line in retry.lines:
             if line_digest(line) in self._printed[goal]:
                 continue  # printed when it works, too
             signature = masked_line(line)
@@ -210,57 +210,57 @@ class FixCounter:
             if (goal, signature) not in self._errors:
                 self._commands_printing[signature] += 1
             evidence = self._errors.setdefault((goal, signature), _Evidence(example=line))
-            evidence.met.add(mending.session)
-            if mending.worked:
-                evidence.past.add(mending.session)
-                for fix in mending.fixes:
-                    evidence.mended[fix].append(mending)
+            evidence.met.add(retry.session)
+            if retry.worked:
+                evidence.past.add(retry.session)
+                for fix in retry.fixes:
+                    evidence.fixed_by[fix].append(retry)
             else:
-                for fix in mending.fixes:
-                    evidence.useless[fix].add(mending.session)
+                for fix in retry.fixes:
+                    evidence.useless[fix].add(retry.session)
 
     def _judge(
-        self, goal: str, signature: str, evidence: _Evidence, fix: Fix, mended: list[Mending]
+        self, goal: str, signature: str, evidence: _Evidence, fix: Fix, fixed_by: list[Retry]
     ) -> CountedFix | None:
-        sessions = {mending.session for mending in mended}
-        named = any(_error_names(mending, fix) for mending in mended)
+        sessions = {retry.session for retry in fixed_by}
+        named = any(_error_names(retry, fix) for retry in fixed_by)
         if len(sessions) < MIN_SESSIONS and not named:
             return None
         if any(
-            len(mending.fixes[fix].typed) > MAX_TYPED or _PASSING.search(mending.fixes[fix].typed) for mending in mended
+            len(retry.fixes[fix].typed) > MAX_TYPED or _PASSING.search(retry.fixes[fix].typed) for retry in fixed_by
         ):
             return None  # a script or a file of the day: content, not a way of calling something
         if len(sessions) < MIN_SHARE * len(evidence.past) or 2 * len(evidence.useless[fix]) > len(sessions):
             return None
-        if may_pass(signature) or not self._makes_a_difference(fix, mended):
+        if may_pass(signature) or not self._makes_a_difference(fix, fixed_by):
             return None
-        if fix.kind is FixKind.EDIT and not _is_standing_edit(fix.what, mended, len(sessions)):
+        if fix.kind is FixKind.EDIT and not _is_standing_edit(fix.what, fixed_by, len(sessions)):
             return None
-        typed = _common_typing(fix, [mending.fixes[fix].typed for mending in mended])
+        typed = _common_typing(fix, [retry.fixes[fix].typed for retry in fixed_by])
         return CountedFix(
-            goal=mended[-1].goal,
+            goal=fixed_by[-1].goal,
             fix=fix,
             typed=typed,
             signature=signature,
             error=evidence.example,
-            mendings=tuple(mended),
+            retries=tuple(fixed_by),
             sessions=len(sessions),
             met=len(evidence.met),
             before=len(sessions) >= MIN_SESSIONS and self._mostly_fails(goal, fix, sessions),
         )
 
-    def _makes_a_difference(self, fix: Fix, mended: Sequence[Mending]) -> bool:
+    def _makes_a_difference(self, fix: Fix, fixed_by: Sequence[Retry]) -> bool:
         """Whether the fix is done because of this error and not just often, or the call fails without it."""
         if fix.kind in (FixKind.RUN_FIRST, FixKind.EDIT):
-            rate = max(0, self._done[fix] - len(mended)) / max(1, self._calls)
+            rate = max(0, self._done[fix] - len(fixed_by)) / max(1, self._calls)
             shortest: dict[str, int] = {}
-            for mending in mended:
-                length = mending.calls_between + 1
-                shortest[mending.session] = min(length, shortest.get(mending.session, length))
+            for retry in fixed_by:
+                length = retry.calls_between + 1
+                shortest[retry.session] = min(length, shortest.get(retry.session, length))
             return prod(1 - (1 - rate) ** length for length in shortest.values()) <= MAX_CHANCE
-        without = [worked for _, form, worked in self._outcomes[mended[0].goal.goal] if not _has(form, fix)]
+        without = [worked for _, form, worked in self._outcomes[fixed_by[0].goal.goal] if not _has(form, fix)]
         worked = sum(without)
-        return worked * 2 <= len(without) or worked <= len({m.session for m in mended}) / 2
+        return worked * 2 <= len(without) or worked <= len({m.session for m in fixed_by}) / 2
 
     def _mostly_fails(self, goal: str, fix: Fix, sessions: set[str]) -> bool:
         """Whether the goal's first call in a session mostly fails where the fix did not come first."""
@@ -294,7 +294,7 @@ def forms_of(call: CallRecord) -> tuple[CommandForm, ...]:
     )
 
 
-def mendings_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Mending]:
+def retries_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Retry]:
     """Yield every failure with the next call for the same goal."""
     for at, failed in enumerate(calls):
         if failed.record.worked is not False:
@@ -309,8 +309,8 @@ def mendings_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Mending]
             if again is None or call.worked is None:
                 continue
             if not call.worked and not _same_error(failed.record, call):
-                break  # another error: something was mended, nobody knows by what
-            yield Mending(
+                break  # another error: something helped, nobody knows what
+            yield Retry(
                 session=session,
                 calls_between=later - at - 1,
                 goal=goal,
@@ -340,7 +340,7 @@ def _between(
 ) -> dict[Fix, Tried]:
     """Return everything that may have made the difference."""
     found = {fix: Tried(typed, last) for fix, typed in _differences(goal, again)}
-    if not acts(goal):  # what only looks is mended by nothing but another place to look
+    if not acts(goal):  # what only looks is helped by nothing but another place to look
         return {fix: tried for fix, tried in found.items() if fix.kind is FixKind.TARGET}
     tried = {form.goal for form in line}
     for call in (*calls, last):
@@ -393,12 +393,12 @@ def _common_typing(fix: Fix, typed: Sequence[str]) -> str:
     return " ".join(common) if len(common) >= len(fix.what.split()) else fix.what
 
 
-def _is_standing_edit(path: str, mended: Sequence[Mending], sessions: int) -> bool:
+def _is_standing_edit(path: str, fixed_by: Sequence[Retry], sessions: int) -> bool:
     """Whether an edit is more than the work itself: of a setting, or of a file that several errors elsewhere call for."""
     if not _CODE.search(path) or _CONFIGURES.search(path):
         return True
     name = path.rsplit("/", 1)[-1]
-    named = any(name in line for mending in mended for line in mending.lines)
+    named = any(name in line for retry in fixed_by for line in retry.lines)
     return sessions > MIN_SESSIONS and not named and not _TEST_FILE.search(path)
 
 
@@ -415,19 +415,19 @@ def _has(form: CommandForm, fix: Fix) -> bool:
     return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.tokens
 
 
-def _error_names(mending: Mending, fix: Fix) -> bool:
+def _error_names(retry: Retry, fix: Fix) -> bool:
     """Whether the error itself names the fix, or says that something is missing which the fix brings or wraps."""
-    if not mending.worked:
+    if not retry.worked:
         return False
-    text = "\n".join(mending.lines)
-    alone = len(mending.fixes) == 1
+    text = "\n".join(retry.lines)
+    alone = len(retry.fixes) == 1
     if fix.kind is FixKind.RUN_FIRST:
         words = " ".join(word for word in fix.what.split() if not word.startswith("-"))
         missing = missing_name(text).split("/")[0].split(".")[0]
         installs = not _INSTALLS.isdisjoint(fix.what.split())
-        return (" " in words and words in text) or (bool(missing) and installs and missing in mending.fixes[fix].typed)
+        return (" " in words and words in text) or (bool(missing) and installs and missing in retry.fixes[fix].typed)
     if fix.kind is FixKind.WRAPPED:
-        return alone and missing_name(text) == mending.goal.program
+        return alone and missing_name(text) == retry.goal.program
     return fix.kind in (FixKind.OPTION, FixKind.SETTING) and alone and fix.what.partition("=")[0] in text
 
 
@@ -436,5 +436,5 @@ _ORDER = list(FixKind)
 
 def _strength(counted: CountedFix) -> tuple[int, float, int, str]:
     """Order fixes of one error: by sessions, then by how alone they stood, then by kind."""
-    alone = sum(len(mending.fixes) == 1 for mending in counted.mendings) / len(counted.mendings)
+    alone = sum(len(retry.fixes) == 1 for retry in counted.retries) / len(counted.retries)
     return counted.sessions, alone, -_ORDER.index(counted.fix.kind), counted.fix.what

@@ -226,7 +226,7 @@ class LearningPass:
     def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
         """Yield what mends errors by the count of all sessions, as far as new attempts bear on it."""
         for counted in FixCounter((session, calls) for session, _, calls in sessions).fixes():
-            cited = {call.trajectory_id for each in counted.mendings for call in (each.failed, each.again)}
+            cited = {call.trajectory_id for each in counted.retries for call in (each.failed, each.again)}
             if cited & waiting or self._is_outdated(counted):
                 with suppress(TacitError):  # an attempt that was pruned or purged meanwhile
                     lesson = fix_lesson(counted, self._store.trajectory)

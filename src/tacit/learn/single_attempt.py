@@ -15,7 +15,7 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.fixes import FixKind, SourcedCall, mendings_of
+from tacit.learn.fixes import FixKind, SourcedCall, retries_of
 from tacit.learn.person_rules import candidates_of
 from tacit.learn.procedure import SkippedProcedure, procedure
 from tacit.learn.statements import Statement, objections_of, rule_of, statements_of
@@ -115,22 +115,22 @@ def _changed_file(action: ToolCall) -> bool:
 def _recovered(outline: Outline) -> Iterator[AttemptNote]:
     """Yield which failures were followed by a success of the same goal, and what may have made the difference."""
     calls = [SourcedCall(outline.trajectory_id, record) for record in outline.calls]
-    for mending in mendings_of(outline.trajectory_id, calls):
-        if not mending.worked:
+    for retry in retries_of(outline.trajectory_id, calls):
+        if not retry.worked:
             continue
-        typed = [tried.typed for fix, tried in mending.fixes.items() if fix.kind is not FixKind.EDIT]
-        edits = [fix.what for fix in mending.fixes if fix.kind is FixKind.EDIT]
+        typed = [tried.typed for fix, tried in retry.fixes.items() if fix.kind is not FixKind.EDIT]
+        edits = [fix.what for fix in retry.fixes if fix.kind is FixKind.EDIT]
         between = [code(shorten(each, 80)) for each in typed] + [f"an edit of {code(path)}" for path in edits]
         how = f"after {', '.join(between[:_MAX_FILES])}" if between else "on a later try with nothing changed"
         detail = {
-            "error": next(iter(mending.lines), ""),
-            "worked_at": str(mending.again.record.step),
-            "fixes": str(len(mending.fixes)),
+            "error": next(iter(retry.lines), ""),
+            "worked_at": str(retry.again.record.step),
+            "fixes": str(len(retry.fixes)),
         }
         yield AttemptNote(
             kind=AttemptNoteKind.RECOVERED_ERROR,
-            text=f"{code(mending.goal.text)} failed and worked {how}.",
-            step=mending.failed.record.step,
+            text=f"{code(retry.goal.text)} failed and worked {how}.",
+            step=retry.failed.record.step,
             detail=detail,
         )
 

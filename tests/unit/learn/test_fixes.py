@@ -26,7 +26,7 @@ def lessons(*sessions: Trajectory) -> list[Candidate]:
     return [found for each in counted(*sessions) if (found := fix_lesson(each, known.__getitem__))]
 
 
-def mended(number: int, command: str, error: str, fix: str, again: str = "") -> Trajectory:
+def fixed_by(number: int, command: str, error: str, fix: str, again: str = "") -> Trajectory:
     return session(number, bash(command, error, code=1), bash(fix), bash(again or command, "ok"))
 
 
@@ -42,7 +42,7 @@ STALE = "error: the rates table is older than its source"
     ],
 )
 def test_what_several_sessions_ran_in_between_mends(fails: str, fix: str, works: str, kind: FixKind, what: str) -> None:
-    (found,) = counted(*(mended(number, fails, STALE, fix, works) for number in (1, 2, 3)))
+    (found,) = counted(*(fixed_by(number, fails, STALE, fix, works) for number in (1, 2, 3)))
     assert (found.fix.kind, found.fix.what, found.sessions) == (kind, what, 3)
 
 
@@ -69,12 +69,12 @@ def test_one_session_is_not_enough() -> None:
 
 
 def test_one_session_is_enough_where_the_error_names_the_fix() -> None:
-    (found,) = counted(mended(1, "make build", "error: stale, run make rates first", "make rates"))
+    (found,) = counted(fixed_by(1, "make build", "error: stale, run make rates first", "make rates"))
     assert found.fix.what == "make rates"
 
 
 def test_one_session_is_enough_where_a_program_is_missing() -> None:
-    (found,) = counted(mended(1, "swag init", "bash: swag: command not found", "go install example.com/swag@latest"))
+    (found,) = counted(fixed_by(1, "swag init", "bash: swag: command not found", "go install example.com/swag@latest"))
     assert found.fix.what.startswith("go install")
 
 
@@ -100,7 +100,7 @@ def test_a_fix_after_which_the_same_error_comes_again_mends_nothing() -> None:
         session(number, bash("make build", STALE, code=1), bash("make clean"), bash("make build", STALE, code=1))
         for number in (3, 4)
     ]
-    good = [mended(number, "make build", STALE, "make clean") for number in (1, 2)]
+    good = [fixed_by(number, "make build", STALE, "make clean") for number in (1, 2)]
     assert counted(*good, *useless) == []
     assert [each.fix.what for each in counted(*good)] == ["make clean"]
 
@@ -120,7 +120,7 @@ def test_mending_code_is_the_work_itself_and_mending_a_setting_is_a_lesson() -> 
 
 def test_an_error_that_passes_by_itself_is_no_lesson() -> None:
     error = "fatal: unable to access: Could not resolve host: example.com"
-    assert counted(*(mended(number, "git fetch", error, "make clean") for number in (1, 2, 3))) == []
+    assert counted(*(fixed_by(number, "git fetch", error, "make clean") for number in (1, 2, 3))) == []
 
 
 def test_an_exit_status_that_a_pipe_hid_is_a_failure_where_the_output_shows_it() -> None:
@@ -149,7 +149,7 @@ def test_the_stronger_fix_accounts_for_a_failure() -> None:
         session(number, bash("make build", STALE, code=1), bash("mkdir -p out"), bash("make rates"), bash("make build"))
         for number in (1, 2)
     ]
-    more = [mended(number, "make build", STALE, "make rates") for number in (3, 4)]
+    more = [fixed_by(number, "make build", STALE, "make rates") for number in (3, 4)]
     assert [each.fix.what for each in counted(*sessions, *more)] == ["make rates"]
 
 
@@ -191,7 +191,7 @@ def test_a_call_that_mostly_works_is_not_warned_of() -> None:
 
 
 def _mended_by_cache(number: int) -> Trajectory:
-    return mended(number, "npm install", CONFLICT, "npm cache clean --force")
+    return fixed_by(number, "npm install", CONFLICT, "npm cache clean --force")
 
 
 def _code(text: str) -> list[Any]:
