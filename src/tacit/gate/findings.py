@@ -87,7 +87,7 @@ class GateReason(StrEnum):
     POLICY_ACCEPTED = "policy_accepted"
     APPROVAL_NO_LONGER_HOLDS = "approval_no_longer_holds"
     DECIDED_BY_PERSON = "decided_by_person"
-    SAID_BY_PERSON = "said_by_person"
+    PERSONS_WORDS = "said_by_person"
     """A person's own words that read like one of these codes."""
     ROLLED_BACK = "rolled_back"
     INVALID = "invalid"
@@ -117,7 +117,7 @@ REASON_SENTENCES: Mapping[str, str] = {
     GateReason.POLICY_ACCEPTED: "accepted automatically: enough independent machine-verified successes, and no findings",
     GateReason.APPROVAL_NO_LONGER_HOLDS: "its approval no longer holds",
     GateReason.DECIDED_BY_PERSON: "{decision} by a person",
-    GateReason.SAID_BY_PERSON: "{text}",
+    GateReason.PERSONS_WORDS: "{text}",
     GateReason.ROLLED_BACK: "rolled back to {version}",
     GateReason.INVALID: "invalid: {why}",
     GateReason.UNDONE: "undone: {why}",

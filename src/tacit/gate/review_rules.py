@@ -243,7 +243,7 @@ _RESERVED = (*_OLD_TEXTS.values(), *SET_ASIDE_REASONS)
 def words_of_person(text: str) -> str:
     """Return what a person wrote as the text to store; what reads like a reason of Tacit's own is marked as theirs."""
     if text.startswith(_RESERVED) or parse_reasons(text) is not None:
-        return str(coded(GateReason.SAID_BY_PERSON, text=text))
+        return str(coded(GateReason.PERSONS_WORDS, text=text))
     return text
 
 

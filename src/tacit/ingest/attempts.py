@@ -62,9 +62,9 @@ class Circumstances:
     model: str = ""
     branch: str = ""
 
-    def note(self, **said: str) -> None:
+    def note(self, **values: str) -> None:
         """Take in what a record says; what is empty says nothing."""
-        for name, value in said.items():
+        for name, value in values.items():
             if not getattr(self, name):
                 setattr(self, name, value)
 
@@ -172,9 +172,9 @@ class Attempts:
             draft.result = StepResult.INTERRUPTED
         self._calls.clear()
 
-    def note(self, **said: str) -> None:
+    def note(self, **values: str) -> None:
         """Take in the circumstances of the open attempt."""
-        self._own.note(**said)
+        self._own.note(**values)
 
     def spend(self, message_id: str, usage: Usage) -> None:
         """Take in what a message cost; said again for the same message, the last word counts."""

@@ -322,12 +322,14 @@ def retries_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Retry]:
 
 
 def _blamed(line: Sequence[CommandForm], output: Sequence[str]) -> CommandForm | None:
-    """Return the command that failed: the last one that acts, unless the output names another of the line."""
+    """Return the command that failed: the one of the line that the output names, or the only one that acts."""
     text = "\n".join(output)[:2000]
     named = [form for form in line if re.search(rf"(?<![\w/.-]){re.escape(form.program)}(?![\w/-])", text)]
     if len({form.goal for form in named}) == 1:
         return named[0]
     acting = [form for form in line if acts(form)]
+    if len({form.goal for form in acting}) > 1:
+        return None  # nobody knows which of them failed
     return acting[-1] if acting else line[-1] if line else None
 
 

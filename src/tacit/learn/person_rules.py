@@ -154,7 +154,7 @@ _CLAUSE = re.compile(
     r"(?<=[^\d\s]),\s+(?!\w+ed\b)|;\s+|\s+[-–—]\s+|\s+(?:but|then)\s+|"
     r"\s+and\s+(?=(?:analy|create|delegate|do|have|implement|make|review|run|use)\w*\b)"
 )
-_TOLD = re.compile(
+_STATED = re.compile(
     r"^(?:after|as|by|he|here|i|it|maybe|my|not|our|she|that|the|there|these|they|this|we|when|while|"
     r"\w+ (?:are|has|is|seems?|was|were))\b|"
     r"\b(?:agreed?|ahead|along|continue|deal|fine|go|happy|issues?|problems?|start|work|works|worked|wrong) with\b",
@@ -184,12 +184,12 @@ def repeated_wishes(
 ) -> Iterator[Candidate]:
     """Yield the wishes that were said again in an attempt that waits to be mined, once enough sessions have them."""
     by_project: dict[str, list[_Mention]] = defaultdict(list)
-    said: set[tuple[str, object]] = set()
+    seen: set[tuple[str, object]] = set()
     for outline in outlines:
         for wish in outline.wishes:
             copy = (wish.text, wish.at or outline.trajectory_id)
-            if copy not in said:  # a session that was continued in another file holds the same message
-                said.add(copy)
+            if copy not in seen:  # a session that was continued in another file holds the same message
+                seen.add(copy)
                 by_project[outline.project] += _mentions(outline, wish)
     for mentions in by_project.values():
         for name, group in _groups(mentions[-_MAX_MENTIONS:]):
@@ -200,7 +200,7 @@ def repeated_wishes(
 
 def _mentions(outline: Outline, wish: Wish) -> Iterator[_Mention]:
     for clause in _CLAUSE.split(wish.text):
-        if not _TOLD.search(rule_of(clause)):
+        if not _STATED.search(rule_of(clause)):
             against = bool(_OPPOSITE.search(clause))
             yield _Mention(outline=outline, wish=wish, clause=clause, words=term_set(clause), against=against)
 
@@ -231,8 +231,8 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
             plain = [word for word in re.findall(r"\w+", named.lower()) if word not in STOP_WORDS]
             yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
     left = [each for each in mentions if id(each) not in taken]
-    said = [each for each in left if each.against or _CONDITION.search(each.clause)]
-    for group in (*_alike(said, MIN_SAME), *_alike(_long_requests(left), MIN_SESSIONS)):
+    conditional = [each for each in left if each.against or _CONDITION.search(each.clause)]
+    for group in (*_alike(conditional, MIN_SAME), *_alike(_long_requests(left), MIN_SESSIONS)):
         yield _name_words(rule_of(group[0].clause)), group
 
 

@@ -77,8 +77,8 @@ def statements_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[
 
 def wishes_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[Wish, ...]:
     """Return what the person wished for, as a rule or not, for counting over sessions."""
-    said = statements_of(trajectory, actions)[:_MAX_WISHES]
-    return tuple(Wish(step=each.message.index, text=each.text, at=each.message.at) for each in said)
+    found_statements = statements_of(trajectory, actions)[:_MAX_WISHES]
+    return tuple(Wish(step=each.message.index, text=each.text, at=each.message.at) for each in found_statements)
 
 
 def objections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[int, ...]:

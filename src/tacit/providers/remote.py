@@ -118,8 +118,8 @@ class RemoteModel:
             hint = "check the network, and model.base_url if it is set"
             raise ModelOutage(f"{self._name} cannot be reached", hint=hint, retryable=True) from error
         except (AgentRunError, UserError, ValueError) as error:
-            told = type(error).__name__
-            raise ModelOutage(f"{self._name} gave no answer that can be read ({told})", hint=_HINT) from error
+            reported = type(error).__name__
+            raise ModelOutage(f"{self._name} gave no answer that can be read ({reported})", hint=_HINT) from error
         self._settle(held, response)
         return _object(response, self._name)
 

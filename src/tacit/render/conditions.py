@@ -49,12 +49,12 @@ def sentence(condition: Condition) -> str:
     verb, negated = ("mention", relation == "lacks") if relation in ("has", "lacks") else ("show", relation == "is not")
     if verb == "mention" and key == SAYS:
         verb, key = "say", ""
-    told = f"{who} does not {verb}" if negated else f"{who} {verb}s"
+    stated = f"{who} does not {verb}" if negated else f"{who} {verb}s"
     if relation in ("over", "under"):
-        return f"{told} `{key}` {relation} `{value}`" if key else f"{told} {relation} `{value}`"
+        return f"{stated} `{key}` {relation} `{value}`" if key else f"{stated} {relation} `{value}`"
     if relation in ("is", "is not"):
-        return f"{told} `{key}: {value}`" if key else f"{told} `{value}`"
-    return (f"{told} `{value}`" + (f" in `{key}`" if key else "")) if relation in ("has", "lacks") else ""
+        return f"{stated} `{key}: {value}`" if key else f"{stated} `{value}`"
+    return (f"{stated} `{value}`" + (f" in `{key}`" if key else "")) if relation in ("has", "lacks") else ""
 
 
 def read_sentence(text: str) -> Condition | None:

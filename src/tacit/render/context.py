@@ -255,8 +255,8 @@ def _step(step: SkillStep, *, short: bool = False) -> str:
     """A step's text, and its call where the text does not already show it; in short only a command without code in its text."""
     text = shown(step.text).replace("\n", "\n   ")
     texts = [value for value in step.arguments.values() if isinstance(value, str)]
-    told = step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts)
-    if told or (short and (len(step.arguments) > 1 or "`" in step.text)):
+    is_in_text = step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts)
+    if is_in_text or (short and (len(step.arguments) > 1 or "`" in step.text)):
         call = ""
     elif step.tool or step.arguments:
         alone = texts[0] if len(texts) == len(step.arguments) == 1 else ""

@@ -25,8 +25,8 @@ def hook_text(content: SkillContent) -> str:
     if content.kind is Kind.FACT:
         lines = (plain_line(line).removeprefix("- ") for line in content.body.splitlines())
         return "\n".join(f"- {line}" for line in lines if line)
-    said, advice = plain_line(content.description), plain_line(_advice(content))
-    line = said if _holds(said, advice) else f"{said} {advice}"
+    described, advice = plain_line(content.description), plain_line(_advice(content))
+    line = described if _holds(described, advice) else f"{described} {advice}"
     bullet = "•" if content.kind in RULE_KINDS else "-"
     if len(line) <= LINE_CHARACTERS:
         return f"{bullet} {line}"
@@ -41,14 +41,14 @@ def plain_line(text: str) -> str:
 
 def _advice(content: SkillContent) -> str:
     """Return what to do, where the description may only say when: the fix, the first paragraph, or the first step."""
-    told = content.body.partition(_FIX)[2] or content.body
-    paragraph = next((part for part in told.strip().split("\n\n") if not part.startswith("#")), "")
+    advised = content.body.partition(_FIX)[2] or content.body
+    paragraph = next((part for part in advised.strip().split("\n\n") if not part.startswith("#")), "")
     return paragraph or (content.steps[0].text if content.steps else "")
 
 
-def _holds(said: str, advice: str) -> bool:
+def _holds(described: str, advice: str) -> bool:
     """Whether the description holds the advice: its commands, or, where it has none, its words."""
     commands = set(_CODE.findall(advice))
     if commands:
-        return commands <= set(_CODE.findall(said))
-    return advice.casefold().rstrip(".") in said.casefold()
+        return commands <= set(_CODE.findall(described))
+    return advice.casefold().rstrip(".") in described.casefold()

@@ -137,7 +137,7 @@ def test_a_person_s_words_are_never_read_as_a_code(memory: Tacit, reason: str) -
     memory.review(first, "reject", by="ann", reason=reason)
     move = memory.context.store.transitions(first)[-1]
     assert stored_sentence(move.reason) == reason
-    assert not any(has_reason(move, code) for code in GateReason if code is not GateReason.SAID_BY_PERSON)
+    assert not any(has_reason(move, code) for code in GateReason if code is not GateReason.PERSONS_WORDS)
     [undone] = memory.reviews.undo("release", by="ann")
     assert has_reason(undone, GateReason.UNDONE)
     assert memory.version(first).status is Status.CANDIDATE

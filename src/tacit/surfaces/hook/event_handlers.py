@@ -445,14 +445,14 @@ def _before_call(response: EventResponse) -> None:
         return
     from tacit.text.command_forms import command_forms
 
-    told, scope = {*response.past.shown, *response.past.announced}, response.context.scope
+    already_shown, scope = {*response.past.shown, *response.past.announced}, response.context.scope
     rows: list[tuple[SkillRow, CommandForm, tuple[CommandForm, ...]]] = []
     for call in response.event.calls:
         forms = command_forms(call.argument("command") or call.argument("cmd"))
         for form in forms:
             for version_id in warnings.versions_for(form.goal):
-                if version_id not in told:
-                    told.add(version_id)
+                if version_id not in already_shown:
+                    already_shown.add(version_id)
                     rows += [(row, form, forms) for row in hook_index.by_version(version_id, scope=scope)]
     for row, form, forms in rows:
         allowed = row.kind in response.allowed_kinds and not _is_followed(row, form, forms)

@@ -72,8 +72,8 @@ class ChatServer:
             return list(pool.map(self._completed, asked))
 
     def _worded(self, conversation: Sequence[Message], adapter: str, max_tokens: int) -> dict[str, Any]:
-        said = [{"role": message.role, "content": message.content} for message in conversation]
-        body: dict[str, Any] = {"messages": said, "max_tokens": max_tokens, "temperature": 0, "seed": 0}
+        messages = [{"role": message.role, "content": message.content} for message in conversation]
+        body: dict[str, Any] = {"messages": messages, "max_tokens": max_tokens, "temperature": 0, "seed": 0}
         if adapter.isdigit():
             return {**body, "model": self._model, "lora": [{"id": int(adapter), "scale": 1.0}]}
         if not adapter and not self._model:
@@ -131,8 +131,8 @@ class ChatServer:
 
 def _refused(answer: HttpResponse) -> tuple[str, str, str]:
     """The code of a refusal, the server's words, and what to do."""
-    said = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
+    reply_text = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
     if answer.is_redirect:
         hint = "it redirects, and a key is sent to no other host than the one named: name the one that answers"
-        return "redirected", said, hint
-    return "refused_by_server", said, "is the server running?"
+        return "redirected", reply_text, hint
+    return "refused_by_server", reply_text, "is the server running?"
