@@ -56,4 +56,5 @@ def test_agent_cannot_approve_its_own_skill_by_shell(learned: World) -> None:
     through = [ran for ran in tried.commands if not ran.failed]
     assert through == []
     assert wanted in {candidate["version_id"] for candidate in learned.tacit("review")["waiting"]}
-    assert set(learned.tacit("stats")["skills"]) == {"candidate"}  # this session may have taught more, and approved nothing
+    # This session may have taught more, and approved nothing.
+    assert set(learned.tacit("stats")["skills"]) == {"candidate"}
