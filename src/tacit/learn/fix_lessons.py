@@ -1,4 +1,4 @@
-"""Makes a lesson of a counted fix: which call fails, what mends it, in how many sessions, and what the agent said about it.
+"""Makes a lesson of a counted fix: which call fails, what fixes it, in how many sessions, and what the agent said about it.
 
 The error's own words are left out of the text: the agent sees them anyway, and they come from outside.
 """
@@ -55,7 +55,7 @@ def fix_lesson(counted: CountedFix, trajectory_of: Callable[[str], Trajectory]) 
 
 def _content(counted: CountedFix, step: SkillStep, reason: str) -> SkillContent:
     fails, advice = code(shorten(_failing(counted), _MAX_FORM)), _advice(counted)
-    seen = f"In {counted.sessions} of {counted.met} sessions that met this error."
+    seen = f"In {counted.sessions} of {counted.sessions_with_error} sessions that met this error."
     why = f"\n\n**Why.** {reason}" if reason else ""
     return SkillContent(
         kind=Kind.LESSON,
@@ -77,7 +77,7 @@ def _failing(counted: CountedFix) -> str:
 
 
 def _subject(counted: CountedFix, fails: str) -> str:
-    return f"{fails} fails here:" if counted.before else f"If {fails} fails with this error:"
+    return f"{fails} fails here:" if counted.warn_before else f"If {fails} fails with this error:"
 
 
 def _support(counted: CountedFix) -> str:
@@ -101,7 +101,7 @@ def _advice(counted: CountedFix) -> str:
 
 def lesson_tags(counted: CountedFix) -> tuple[str, ...]:
     """Return which call the lesson is about, and whether it is worth saying before the call."""
-    return (f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.before else ()))
+    return (f"{CALL_TAG}{counted.goal.goal}", *((BEFORE_TAG,) if counted.warn_before else ()))
 
 
 def lesson_name(counted: CountedFix) -> str:
@@ -121,7 +121,7 @@ def _step(counted: CountedFix, action: ToolCall) -> SkillStep:
 
 
 def _cited(retries: Sequence[Retry]) -> list[Retry]:
-    """Return the newest mendings, one of each session."""
+    """Return the newest retries, one of each session."""
     newest = {each.session: each for each in retries}
     return list(newest.values())[-MAX_CITED:]
 

@@ -1,4 +1,4 @@
-"""Finds what mends an error by counting over all sessions: a failure, the next call for the same goal, and what lies between.
+"""Finds what fixes an error by counting over all sessions: a failure, the next call for the same goal, and what lies between.
 
 Everything between that changed something is a candidate: another form of the call (behind a wrapper, with an option or a
 variable, in another folder, with another file), a command, an edit. What helps is what several sessions agree on, and what
@@ -48,7 +48,7 @@ _OUTSIDE = re.compile(r"[/~$]|[A-Za-z]:|\.\.|.*[\n*{}]|tmp/")
 
 
 class FixKind(StrEnum):
-    """How a fix mends."""
+    """What a fix changes."""
 
     RUN_FIRST = "run_first"
     """Another command, then the same call."""
@@ -64,7 +64,7 @@ class FixKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One thing that may have mended a failure, without what differs between sessions."""
+    """One thing that may have fixed a failure, without what differs between sessions."""
 
     kind: FixKind
     what: str
@@ -112,7 +112,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedFix:
-    """What mends an error of a command, with its support."""
+    """What fixes an error of a command, with its support."""
 
     goal: CommandForm
     fix: Fix
@@ -124,9 +124,9 @@ class CountedFix:
     """That line as it was."""
     retries: tuple[Retry, ...]
     sessions: int
-    met: int
+    sessions_with_error: int
     """Sessions that met this error."""
-    before: bool
+    warn_before: bool
     """Whether the call mostly fails this way unless the fix comes first: worth saying before it runs."""
 
 
@@ -142,7 +142,7 @@ class _Evidence:
 
 
 class FixCounter:
-    """Counts failures and what mended them over the calls of all sessions."""
+    """Counts failures and what fixed them over the calls of all sessions."""
 
     def __init__(self, sessions: Iterable[tuple[str, Sequence[SourcedCall]]]) -> None:
         self._errors: dict[tuple[str, str], _Evidence] = {}
@@ -159,7 +159,7 @@ class FixCounter:
                 self._count(retry)
 
     def fixes(self) -> list[CountedFix]:
-        """Return what mends what, best supported first; at most one fix for one error."""
+        """Return what fixes what, best supported first; at most one fix for one error."""
         found: dict[tuple[str, Fix], CountedFix] = {}
         for (goal, signature), evidence in self._errors.items():
             for fix, fixed_by in evidence.fixed_by.items():
@@ -245,8 +245,8 @@ class FixCounter:
             error=evidence.example,
             retries=tuple(fixed_by),
             sessions=len(sessions),
-            met=len(evidence.met),
-            before=len(sessions) >= MIN_SESSIONS and self._mostly_fails(goal, fix, sessions),
+            sessions_with_error=len(evidence.met),
+            warn_before=len(sessions) >= MIN_SESSIONS and self._mostly_fails(goal, fix),
         )
 
     def _makes_a_difference(self, fix: Fix, fixed_by: Sequence[Retry]) -> bool:
@@ -262,14 +262,14 @@ class FixCounter:
         worked = sum(without)
         return worked * 2 <= len(without) or worked <= len({m.session for m in fixed_by}) / 2
 
-    def _mostly_fails(self, goal: str, fix: Fix, sessions: set[str]) -> bool:
+    def _mostly_fails(self, goal: str, fix: Fix) -> bool:
         """Whether the goal's first call in a session mostly fails where the fix did not come first."""
         first: dict[str, bool] = {}
         for session, form, worked in self._outcomes[goal]:
             if fix.kind in (FixKind.RUN_FIRST, FixKind.EDIT) or not _has(form, fix):
                 first.setdefault(session, worked)
         failed = sum(not worked for worked in first.values())
-        return failed >= MIN_SESSIONS and 2 * failed > len(first) and bool(sessions)
+        return failed >= MIN_SESSIONS and 2 * failed > len(first)
 
 
 def forms_of(call: CallRecord) -> tuple[CommandForm, ...]:

@@ -210,7 +210,7 @@ class LearningPass:
             self._store.outlines.mark_mined(waiting)
 
     def _learn_by_counting(self, outlines: Sequence[Outline], waiting: set[str]) -> None:
-        """Admit what mends errors and what a person repeated, and keep the project's card current."""
+        """Admit what fixes errors and what a person repeated, and keep the project's card current."""
         sessions = _sessions(outlines)
         lessons = self._with_wording(self._fix_lessons(sessions, waiting))
         wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
@@ -224,7 +224,7 @@ class LearningPass:
             self._keep_card_current(facts)
 
     def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
-        """Yield what mends errors by the count of all sessions, as far as new attempts bear on it."""
+        """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""
         for counted in FixCounter((session, calls) for session, _, calls in sessions).fixes():
             cited = {call.trajectory_id for each in counted.retries for call in (each.failed, each.again)}
             if cited & waiting or self._is_outdated(counted):

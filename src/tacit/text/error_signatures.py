@@ -3,14 +3,11 @@
 Two runs that fail for the same reason have the same signature, whatever their paths, numbers, ids, times and names. Empty
 text has the empty signature. The name of a missing module or program is kept, since the error is about it; `without_name`
 masks it too. The signature of a signature is itself, so stored ones can be updated by computing them again.
-
-`templates` groups signatures that differ in a few words (a small version of Drain, He et al., 2017).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 MAX_LENGTH = 200
 MAX_TELLING = 10
@@ -237,51 +234,3 @@ def _mask(match: re.Match[str]) -> str:
     if kind == "keep":
         return match.group()
     return "<path>" if kind == "file" else f"<{kind}>"
-
-
-ANY = "<*>"
-"""Marks where the lines of a template differ."""
-LEAST_ALIKE = 0.7
-"""The share of words that must agree; masks count, words that already differ do not."""
-
-
-class _Group:
-    __slots__ = ("lines", "words")
-
-    def __init__(self, words: list[str]) -> None:
-        self.words = words
-        self.lines: list[str] = []
-
-    def alike(self, words: list[str]) -> float:
-        """Return the share of positions with the same word."""
-        return sum(one == other for one, other in zip(self.words, words, strict=True)) / len(words)
-
-    def take(self, line: str, words: list[str]) -> None:
-        self.words = [one if one == other else ANY for one, other in zip(self.words, words, strict=True)]
-        self.lines.append(line)
-
-
-def templates(lines: Iterable[str], *, least_alike: float = LEAST_ALIKE) -> dict[str, tuple[str, ...]]:
-    """Return every template with its distinct lines, both sorted; each line belongs to one template."""
-    leaves: dict[tuple[int, str], list[_Group]] = {}
-    for line in sorted(set(lines)):
-        words = line.split()
-        if not words:
-            continue
-        groups = leaves.setdefault((len(words), _key(words)), [])
-        best = max(groups, key=lambda group: group.alike(words), default=None)  # the first of equals
-        if best is None or best.alike(words) < least_alike:
-            best = _Group(words)
-            groups.append(best)
-        best.take(line, words)
-    found: dict[str, list[str]] = {}
-    for leaf in leaves.values():
-        for group in leaf:
-            found.setdefault(" ".join(group.words), []).extend(group.lines)
-    return {template: tuple(sorted(found[template])) for template in sorted(found)}
-
-
-def _key(words: list[str]) -> str:
-    """Return the first word as the key of a group, unless it varies."""
-    first = words[0]
-    return ANY if first.startswith("<") or any(sign.isdigit() for sign in first) else first

@@ -1,7 +1,7 @@
 """Handles each hook event: an event, its context and the session so far → an answer for the agent and a journal line.
 
 At the start of a session norms and the project's commands are shown, at a prompt the procedures that fit it, before a call
-that mostly fails what mends it, and at a failed call what is known of its error, once per error. An agent that repeats
+that mostly fails what fixes it, and at a failed call what is known of its error, once per error. An agent that repeats
 itself gets one warning. A correction or a refusal is journaled and shows nothing. Nothing is shown twice in one context.
 
 The keys of a journal line are stored, so they keep their names (`ingest.journal` reads them):
@@ -49,7 +49,6 @@ MAX_ERROR_ITEMS = 1
 MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 """Limits of one journal line, so that it stays short."""
 
-_RULES = ("norm", "preference")
 _LINES = frozenset({"lesson", "norm", "preference", "fact"})
 """Kinds that are shown as lines."""
 _AT_PROMPT = frozenset({"procedure", "reference"})
@@ -439,7 +438,7 @@ def _program(call: HookCall) -> str:
 
 
 def _before_call(response: EventResponse) -> None:
-    """Show what mends a call that mostly fails, before it runs; once a session."""
+    """Show what fixes a call that mostly fails, before it runs; once a session."""
     warnings, hook_index = CallWarnings.read(response.context.location.folder_path), response.hook_index
     if warnings is None or hook_index is None:
         return
