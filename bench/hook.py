@@ -45,6 +45,8 @@ TOOL_LIMIT, PROMPT_LIMIT, CROWD_LIMIT = 6.0, 8.0, 2.0
 CROWD, SESSIONS = 16, 4
 KNOWN_ERRORS = 40
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+SHARES = {Kind.PROCEDURE: 60, Kind.LESSON: 25, Kind.NORM: 5, Kind.PREFERENCE: 5, Kind.REFERENCE: 5}
+"""Of the skills stored."""
 SUBJECTS = (
     "add build cache cargo check client clone column commit compile config container coverage database debug deploy "
     "docker download endpoint environment error export file fixture flag folder format function git handler header image "
@@ -79,7 +81,7 @@ class Wordsmith:
         return self.chooser.choice(ERRORS).format(self.text(1), self.text(1))
 
     def content(self, number: int) -> SkillContent:
-        kind = self.chooser.choices(list(Kind), (60, 25, 5, 5, 5))[0]
+        kind = self.chooser.choices(list(SHARES), list(SHARES.values()))[0]
         parts = [f"## {self.text(3)}\n{self.text(self.chooser.randint(20, 120))}" for _ in range(5)]
         steps = [SkillStep(text=self.text(8), tool="Bash", arguments={"command": self.text(4)}) for _ in range(4)]
         return SkillContent(
@@ -155,6 +157,8 @@ class Events:
 
     def _fields(self, kind: str) -> dict[str, Any]:
         smith, call = self._smith, {"tool_name": "Bash", "tool_input": {"command": f"make {self._count}"}}
+        if kind == "tool_before":
+            return {"hook_event_name": "PreToolUse", **call}
         if kind == "tool_ok":
             output = {"stdout": smith.text(300), "stderr": "", "interrupted": False}
             return {"hook_event_name": "PostToolUse", **call, "tool_response": output}
@@ -172,7 +176,9 @@ class Events:
 
 
 KINDS = ("tool_ok", "tool_known_error", "tool_unknown_error", "prompt_short", "prompt_long", "session_start")
-LIMITS = {kind: TOOL_LIMIT if kind.startswith("tool") else PROMPT_LIMIT for kind in KINDS[:-1]}
+TIMED = ("tool_before", *KINDS)
+"""A call without a warning leaves no line in a journal, so it is timed only."""
+LIMITS = {kind: TOOL_LIMIT if kind.startswith("tool") else PROMPT_LIMIT for kind in TIMED[:-1]}
 
 
 class Processes:
@@ -210,7 +216,7 @@ class Processes:
 
 def one_by_one(processes: Processes, events: Events, rounds: int) -> dict[str, Any]:
     """Wall time decides; processor time beside it tells how much of that is a busy machine's."""
-    times: dict[str, list[float]] = {kind: [] for kind in ("bare", *KINDS)}
+    times: dict[str, list[float]] = {kind: [] for kind in ("bare", *TIMED)}
     spent: dict[str, list[float]] = {kind: [] for kind in times}
     said = dict.fromkeys(times, 0)
     for turn in range(rounds):
@@ -335,7 +341,7 @@ def measured(project: Path, options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home:
         processes = Processes(Path(home))
         events = Events(project, known_errors(database))
-        for kind in KINDS:  # once, so that the disk is warm
+        for kind in TIMED:  # once, so that the disk is warm
             processes.run(events.make(kind))
         if options.static:
             return {"by_meaning": by_meaning(Path(home), events, options.static, options.rounds)}
