@@ -15,7 +15,10 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.ports import Embedder
+from tacit.ingest.client_memories import known_statements
 from tacit.ingest.journal import FOLDER as SESSIONS
+from tacit.ingest.sources import client_homes
+from tacit.maintain.stale_instructions import StaleCommand, stale_commands
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
@@ -58,6 +61,7 @@ _MARKS = {"ok": ("✓", "green"), "off": ("–", "dim"), "note": ("!", "yellow")
 def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
     """Check the connection to your agents (settings, trust, hooks, MCP server) and the store, and show recent errors.
 
+    Lists commands that instruction files and the clients' memories name although sessions found them missing.
     Runs each hook's command as the client would, in a folder of its own. Exit 0 means that every check passed.
     """
     places = find_client_folders(ctx.environment, Path.cwd())
@@ -69,9 +73,11 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
     for name, file in ctx.environment.ignored:
         text = f"{name} is ignored because {file} sets it"
         findings.append(ClientCheck("environment", "note", text, f"remove {name} from that file"))
-    findings += _faults(ctx)
+    stale = _stale_commands(ctx)
+    findings += [*map(_stale_finding, stale), *_faults(ctx)]
     ok = all(finding.state != "fault" for finding in findings)
-    ctx.report({"ok": ok, "findings": _FINDINGS.documents(findings)}, lambda: _finding_lines(findings))
+    document = {"ok": ok, "findings": _FINDINGS.documents(findings), "stale_commands": _STALE.documents(stale)}
+    ctx.report(document, lambda: _finding_lines(findings))
     if not ok:
         failed = sum(finding.state == "fault" for finding in findings)
         hint = "follow the → line, then run `tacit doctor` again"
@@ -227,6 +233,28 @@ def _fired(
         yield ClientCheck(f"{client.name}: events", "note", text, remedy)
 
 
+def _stale_commands(ctx: CommandContext) -> list[StaleCommand]:
+    """Return the commands that files name for agents and that sessions here found missing."""
+    if not Path(ctx.place.database).exists():
+        return []
+    try:
+        outlines = ctx.memory.context.store.outlines.all()
+    except TacitError:
+        return []  # the store's own check reports it
+    around, project = ctx.environment, ctx.place.project
+    known = known_statements(project, around.user_home, client_folders=client_homes(around)) if outlines else ()
+    return stale_commands(known, outlines, workspace=project)
+
+
+def _stale_finding(stale: StaleCommand) -> ClientCheck:
+    dates = " to ".join(dict.fromkeys(f"{at:%Y-%m-%d}" for at in (stale.first, stale.last) if at))
+    worked = f"; it last worked {stale.worked:%Y-%m-%d}" if stale.worked else ""
+    text = f"{stale.statement.place} names `{stale.command}`, which was missing in {counted(stale.sessions, 'session')}"
+    instead = f" (`{stale.instead}` works)" if stale.instead else ""
+    message = f"{text} ({dates}){worked}: {stale.error}" if dates else f"{text}{worked}: {stale.error}"
+    return ClientCheck("instructions", "note", message, f"correct or remove that line{instead}; Tacit does not edit it")
+
+
 def _faults(ctx: CommandContext) -> Iterator[ClientCheck]:
     """Yield the last errors of hooks."""
     for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
@@ -238,6 +266,18 @@ _FINDINGS: Columns[ClientCheck] = Columns(
     Column("state", lambda finding: finding.state),
     Column("message", lambda finding: finding.message),
     Column("remedy", lambda finding: finding.remedy),
+)
+
+_STALE: Columns[StaleCommand] = Columns(
+    Column("file", lambda stale: str(stale.statement.path)),
+    Column("line", lambda stale: stale.statement.line),
+    Column("command", lambda stale: stale.command),
+    Column("error", lambda stale: stale.error),
+    Column("sessions", lambda stale: stale.sessions),
+    Column("first", lambda stale: stale.first),
+    Column("last", lambda stale: stale.last),
+    Column("worked", lambda stale: stale.worked),
+    Column("instead", lambda stale: stale.instead),
 )
 
 
