@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.location import account_home, owners, without_repository_settings, working_folder
+from tacit.config.location import MODEL_CALL, account_home, owners, without_repository_settings, working_folder
 from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, Ancestry, Presence
 
 
@@ -126,6 +126,44 @@ def check_environment(
     kept["PATH"] = search_path or _outside(env.get("PATH", os.defpath), workspace)
     kept["PYTHONIOENCODING"] = "utf-8"
     return kept
+
+
+_REDIRECTS = re.compile(
+    r"(?:ANTHROPIC|CLAUDE|OPENAI|CODEX|AWS|GOOGLE|VERTEX|CLOUD_ML|AZURE|NODE|SSL|LD|DYLD)_.*|.*_(?:PROXY|BASE_URL)|HOME",
+    re.IGNORECASE,
+)
+"""Variables that decide where a client sends what it is asked, with whose login, and what it loads first."""
+_SESSION = frozenset({*AGENT_MARKERS, "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_EFFORT"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientEnvironment:
+    """What a client sees that is asked as a language model."""
+
+    variables: Mapping[str, str]
+    user_home: Path
+    claude_home: Path
+    codex_home: Path
+    ignored: tuple[tuple[str, str], ...] = ()
+    """Variables that were left out because a file of the checkout sets them: name and file."""
+
+
+def client_environment(project: Path | None = None, *, variables: Mapping[str, str] | None = None) -> ClientEnvironment:
+    """Return what a client sees: nothing of an agent's session around it, of Tacit's own, or that the project's files set."""
+    given = os.environ if variables is None else variables
+    starts = (given.get("CLAUDE_PROJECT_DIR", ""), working_folder(), str(project or ""))
+    decisive = [name for name in given if _REDIRECTS.fullmatch(name)]
+    env, ignored = without_repository_settings(given, starts, guarded=decisive)
+    kept = {name: value for name, value in env.items() if name not in _SESSION and not name.startswith("TACIT_")}
+    user_home = Path(env.get("HOME") or account_home() or Path.home())
+    path = _outside(kept.get("PATH", os.defpath), project or Path(working_folder() or "/nowhere"))
+    return ClientEnvironment(
+        variables={**kept, "HOME": str(user_home), "PATH": path, MODEL_CALL: "1"},
+        user_home=user_home,
+        claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+        codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
+        ignored=ignored,
+    )
 
 
 def _outside(path: str, workspace: Path) -> str:

@@ -29,10 +29,14 @@ FILES = (
 )  # fmt: skip
 """Files of a checkout from which clients and shells take environment variables."""
 _BYTES_MAX = 1 << 20
+MODEL_CALL = "TACIT_MODEL_CALL"
+"""Set for a client that Tacit asks as a language model: its hooks do nothing, and nothing is learned from it."""
+MODEL_CALL_FOLDER = "tacit-model-"
+"""How the name of the folder begins that such a client runs in."""
 
 
 def without_repository_settings(
-    variables: Mapping[str, str], starts: Iterable[str]
+    variables: Mapping[str, str], starts: Iterable[str], *, guarded: Iterable[str] = GUARDED
 ) -> tuple[Mapping[str, str], tuple[tuple[str, str], ...]]:
     """Return the variables without guarded ones that a file of the checkout assigns, and those with their file.
 
@@ -40,7 +44,7 @@ def without_repository_settings(
     checkout. The person's home folder is not a checkout.
     """
     home = account_home()
-    names = [name for name in GUARDED if variables.get(name) and not (name == "HOME" and variables[name] == home)]
+    names = [name for name in guarded if variables.get(name) and not (name == "HOME" and variables[name] == home)]
     if not names:
         return variables, ()
     ignored: dict[str, str] = {}
@@ -253,10 +257,13 @@ class StoreLocation:
 class HookEnvironment:
     """What a hook needs of the environment. Variables that the checkout's own files set are ignored."""
 
-    __slots__ = ("account", "account_home", "claude_project", "config_file", "home", "ignored", "owners", "store")
+    __slots__ = (
+        "account", "account_home", "claude_project", "config_file", "home", "ignored", "is_model_call", "owners", "store"
+    )  # fmt: skip
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         env = os.environ if variables is None else variables
+        self.is_model_call = bool(env.get(MODEL_CALL))
         self.claude_project = env.get("CLAUDE_PROJECT_DIR", "")
         env, self.ignored = without_repository_settings(env, (self.claude_project, working_folder()))
         user_home = env.get("HOME") or account_home() or os.path.expanduser("~")

@@ -87,19 +87,26 @@ class LearnSettings:
     procedure_runs: int = 3
     """How many like runs, in different sessions, give a new procedure of shell and file work; at least 1. Set by hand: on real
     sessions no procedure of one run was worth approving."""
+    read_in_background: bool = False
+    """Whether the learner that hooks start may ask the language model; off: only your own `tacit learn` asks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """The language model that may word what was learned, and its limits for one run."""
+    """The language model that may read what agents did, and its limits."""
 
     name: str = ""
-    """Such as `openai:gpt-5-mini`; empty: learn without one."""
+    """`claude-code` or `codex` (the installed client, with your login), or such as `openai:gpt-5-mini`; empty: none."""
     base_url: str = ""
     """A server with OpenAI's protocol, instead of the provider's own."""
     max_calls: int = 40
+    """For one run, as are `max_tokens` and `max_usd`."""
     max_tokens: int = 200_000
     max_usd: float = 1.0
+    max_tokens_per_day: int = 500_000
+    """For all runs of a day (UTC) together, whichever project they learn for."""
+    other_vendors: bool = False
+    """Whether a session may be sent to another vendor than the one it ran with."""
     timeout_s: int = 60
     price_in: float | None = None
     """US dollars per million input tokens; built in for the models of the large providers."""
@@ -192,6 +199,7 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.independent_successes": lambda new, old: new >= old,
     "policy.min_steps": lambda new, old: new >= old,
     "learn.procedure_runs": lambda new, old: new >= old,
+    "learn.read_in_background": lambda new, old: new <= old,  # only the person spends
     "policy.hold_out": lambda new, old: new <= old,  # only the person may turn control runs on
     "store.keep_days": lambda new, old: new >= old,  # dropped data cannot be restored
     "store.cap_mb": lambda new, old: new >= old,
@@ -201,6 +209,8 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "model.max_calls": lambda new, old: new <= old,
     "model.max_tokens": lambda new, old: new <= old,
     "model.max_usd": lambda new, old: new <= old,
+    "model.max_tokens_per_day": lambda new, old: new <= old,
+    "model.other_vendors": lambda new, old: new <= old,
     "model.price_in": lambda new, old: new == old,
     "model.price_out": lambda new, old: new == old,
     "research.arxiv_url": lambda new, old: new == old,  # only the person chooses the services
@@ -270,6 +280,11 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
         raise ConfigError(
             f"{path}: {key} = {value!r} is not known", code="wrong_setting", hint=f"use one of: {', '.join(kind)}"
         )
+    if isinstance(default, bool):
+        if isinstance(value, bool):
+            return value
+        message = f"{path}: {key} must be true or false, not {value!r}"
+        raise ConfigError(message, code="wrong_setting", hint=f"default: {str(default).lower()}")
     if isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)

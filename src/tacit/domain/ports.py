@@ -103,6 +103,10 @@ class LanguageModel(Protocol):
         """The model as a person would name it, such as `openai:gpt-5-mini`."""
 
     @property
+    def vendor(self) -> str:
+        """Who gets what is asked, such as `anthropic`; empty for a server of one's own."""
+
+    @property
     def spent(self) -> Spending:
         """All that was spent on it since it was opened; what a call has cost is never less than this says."""
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import load_entry_points
-from tacit.config.location import project_root
+from tacit.config.location import MODEL_CALL_FOLDER, project_root
 from tacit.domain.errors import InvalidTrajectory, NotFound
 from tacit.domain.identity import canonical
 from tacit.domain.ports import TrajectoryReader, TrajectoryStream
@@ -189,11 +189,13 @@ def transcripts(homes: Mapping[str, Path], *, since: datetime | None = None) -> 
 
 
 def transcript(path: Path, *, client: str = "") -> Transcript | None:
-    """Look at one file; nothing if it is no regular file, or is not there any more."""
+    """Look at one file; nothing if it is no regular file, is gone, or is of a client that Tacit asked as a model."""
     try:
         state = path.stat()
         workspace = _workspace(path)
     except (OSError, InvalidTrajectory):
+        return None
+    if any(part.startswith(MODEL_CALL_FOLDER) for part in Path(workspace).parts):
         return None
     return Transcript(path=path, client=client, workspace=workspace, size=state.st_size, modified_ns=state.st_mtime_ns)
 

@@ -1,17 +1,19 @@
-"""Hard limits on calls, tokens and money: an upper estimate is held before each call, and replaced by what it really cost.
+"""Hard limits on calls, tokens and money, for a run and for a day. Says no by raising `OverBudget`.
 
-A call whose cost nobody tells keeps its estimate. Says no by raising `OverBudget`. `ScriptedModel` keeps such a budget and
-gives prepared answers, for tests, trials and demonstrations.
+An upper estimate is held before each call, and replaced by what it really cost; a call whose cost nobody tells keeps it.
+`ScriptedModel` keeps such a budget and gives prepared answers, for tests, trials and demonstrations.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tacit.domain.errors import ModelOutage, OverBudget, TacitError
 from tacit.domain.ports import Prompt, Spending
+from tacit.providers.usage_ledger import UsageLedger
 
 Price = Callable[[int, int], float]
 """Tokens read and written → US dollars."""
@@ -27,13 +29,15 @@ class Limits:
 
 
 class Budget:
-    """What may still be spent. One for a whole run of learning."""
+    """What may still be spent. One for a whole run of learning; calls are made one after the other."""
 
-    def __init__(self, limits: Limits, *, price: Price) -> None:
-        """Start with nothing spent; `price` must be known before the first call."""
+    def __init__(self, limits: Limits, *, price: Price, ledger: UsageLedger | None = None) -> None:
+        """Start with nothing spent in this run; `price` must be known before it. The ledger keeps the day's limit."""
         self.limits = limits
         self._price = price
         self._spent = Spending()
+        self._ledger = ledger
+        self._day = ""
 
     @property
     def spent(self) -> Spending:
@@ -52,12 +56,18 @@ class Budget:
             if wanted > limit:
                 message = f"the next call may bring {what} to {wanted:.6g}, and the limit is {limit:.6g}"
                 raise OverBudget(message, hint=f"raise model.max_{what}, or learn from less at a time")
+        if self._ledger is not None:
+            self._day = self._ledger.hold(most)
         self._spent = after
         return most
 
-    def settle(self, held: Spending, *, input_tokens: int, output_tokens: int) -> None:
-        """Put what a call really took in place of what was held for it."""
-        self._spent = self._spent - held + self._cost(input_tokens, output_tokens)
+    def settle(self, held: Spending, *, input_tokens: int, output_tokens: int, usd: float | None = None) -> None:
+        """Put what a call really took in place of what was held for it; `usd` where the model itself says it."""
+        real = self._cost(input_tokens, output_tokens)
+        real = real if usd is None else dataclasses.replace(real, usd=usd)
+        self._spent = self._spent - held + real
+        if self._ledger is not None:
+            self._ledger.settle(self._day, held, real)
 
     def _cost(self, input_tokens: int, output_tokens: int) -> Spending:
         usd = self._price(input_tokens, output_tokens)
@@ -72,8 +82,11 @@ class ScriptedModel:
 
     name = "scripted"
 
-    def __init__(self, answers: Iterable[Mapping[str, Any] | TacitError], *, limits: Limits = _AMPLE) -> None:
+    def __init__(
+        self, answers: Iterable[Mapping[str, Any] | TacitError], *, limits: Limits = _AMPLE, vendor: str = ""
+    ) -> None:
         """Take the answers to give, one for each prompt; when they run out, the model is silent."""
+        self.vendor = vendor
         self._answers = iter(answers)
         self._budget = Budget(limits, price=lambda read, written: 0.0)
         self.asked: list[Prompt] = []

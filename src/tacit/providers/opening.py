@@ -1,22 +1,28 @@
 """The `model` section of the settings → a model ready to be asked, with its budget and its price.
 
 Keys come from the environment: the provider's own variables, which its client reads by itself, or the key handed in for a
-server named by address. A key meant for one provider is never sent to another address. Asks nothing of anybody yet.
+server named by address. A key meant for one provider is never sent to another address. An installed client needs no key: it
+has the person's login. Asks nothing of anybody yet.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tacit.config.environment import ClientEnvironment, client_environment
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ConfigError, Mistake
 from tacit.providers.budget import Budget, Limits, Price
+from tacit.providers.client_model import CLIENTS, ClientModel
+from tacit.providers.usage_ledger import UsageLedger
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from tacit.providers.recorded import RecordedModel
     from tacit.providers.remote import RemoteModel
 
 INSTALL = "pip install 'tacit[llm]', or in a checkout: pip install '.[llm]'"
@@ -24,21 +30,61 @@ _NO_KEY = "none"
 """Local servers ask for no key, and the client for something to send."""
 
 
-def open_model(settings: ModelSettings, *, key: str = "") -> RemoteModel:
-    """Build the model that the settings name; `key` is for the server at `base_url`."""
+def open_model(
+    settings: ModelSettings,
+    *,
+    key: str = "",
+    home: Path | None = None,
+    environment: ClientEnvironment | None = None,
+) -> RemoteModel | ClientModel | RecordedModel:
+    """Build the model that the settings name; `key` is for the server at `base_url`.
+
+    `home` is the folder of the person's ledger, which keeps the limit of the day; without it only the run's limits hold. A
+    client sees `environment`, or that of this process without what the project around it sets.
+    """
     if not settings.name:
-        hint = 'set model.name, for example "openai:gpt-5-mini"'
+        hint = 'set model.name, for example "claude-code" or "openai:gpt-5-mini"'
         raise ConfigError("no language model is named", code="no_model_named", hint=hint)
+    limits = Limits(calls=settings.max_calls, tokens=settings.max_tokens, usd=settings.max_usd)
+    ledger = UsageLedger(home, limit=settings.max_tokens_per_day) if home else None
+    provider, _, own_model = settings.name.partition(":")
+    if provider == "recorded":
+        from tacit.providers.recorded import RecordedModel
+
+        return RecordedModel(Path(own_model).expanduser())
+    if client := CLIENTS.get(provider):
+        return ClientModel(
+            client,
+            model=own_model,
+            budget=Budget(limits, price=known_price(settings) or (lambda tokens_in, tokens_out: 0.0), ledger=ledger),
+            environment=environment or client_environment(),
+            timeout_s=settings.timeout_s,
+        )
     try:
         from tacit.providers.remote import Manner, RemoteModel
     except ImportError as error:
         raise Mistake("language models need the extra `llm`", code="extra_missing", hint=INSTALL) from error
     model = _served(settings, key) if settings.base_url else _named(settings.name)
-    price = price_of(settings)
-    limits = Limits(calls=settings.max_calls, tokens=settings.max_tokens, usd=settings.max_usd)
+    budget = Budget(limits, price=price_of(settings), ledger=ledger)
     local = bool(settings.base_url)
     manner = Manner(timeout_s=settings.timeout_s, native=local, temperature=0.0 if local else None)
-    return RemoteModel(model, name=settings.name, budget=Budget(limits, price=price), manner=manner)
+    return RemoteModel(model, name=settings.name, budget=budget, manner=manner, vendor=vendor_of(settings))
+
+
+def vendor_of(settings: ModelSettings) -> str:
+    """Who gets what is asked of this model; empty for a server of one's own."""
+    provider = settings.name.partition(":")[0]
+    if provider in CLIENTS:
+        return CLIENTS[provider].vendor
+    return "" if settings.base_url else provider
+
+
+def known_price(settings: ModelSettings) -> Price | None:
+    """What a model costs, where that is known. A client bills its own login, so its price is an estimate."""
+    try:
+        return price_of(settings)
+    except (ConfigError, ImportError):
+        return None
 
 
 def price_of(settings: ModelSettings) -> Price:
@@ -55,6 +101,8 @@ def price_of(settings: ModelSettings) -> Price:
     from genai_prices import Usage, calc_price
 
     provider, _, name = settings.name.partition(":")
+    if provider in CLIENTS:
+        provider, name = CLIENTS[provider].vendor, name or CLIENTS[provider].priced_as
 
     def listed(tokens_in: int, tokens_out: int) -> float:
         usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)

@@ -56,10 +56,13 @@ class Manner:
 class RemoteModel:
     """A model that is asked over the network, or in this process. Use it as a context: it holds connections."""
 
-    def __init__(self, model: Model, *, name: str, budget: Budget, manner: Manner | None = None) -> None:
+    def __init__(
+        self, model: Model, *, name: str, budget: Budget, manner: Manner | None = None, vendor: str = ""
+    ) -> None:
         """Wrap a model; every request is checked against the budget first."""
         self._model = model
         self._name = name
+        self.vendor = vendor
         self._budget = budget
         self._manner = manner or Manner()
         self._runner = asyncio.Runner()

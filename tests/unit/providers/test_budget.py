@@ -171,7 +171,7 @@ def test_a_providers_client_that_is_not_installed_is_named_with_its_install_comm
 
 def test_nothing_is_imported_before_a_model_is_opened_and_a_missing_extra_is_named():
     script = (
-        "import sys; import tacit.providers, tacit.learn.language; from tacit.config.settings import ModelSettings\n"
+        "import sys; import tacit.providers; from tacit.config.settings import ModelSettings\n"
         "assert not {'pydantic_ai', 'pydantic', 'openai', 'genai_prices', 'asyncio'} & set(sys.modules)\n"
         "sys.modules['pydantic_ai'] = None\n"
         "try: tacit.providers.open_model(ModelSettings(name='openai:gpt-5-mini'))\n"

@@ -150,7 +150,7 @@ def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
         return
     from tacit import providers
 
-    with providers.open_model(settings, key=ctx.environment.model_key) as model:
+    with providers.open_model(settings, key=ctx.environment.model_key, home=ctx.environment.person_home) as model:
         yield model
 
 

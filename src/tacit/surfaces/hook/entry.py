@@ -29,6 +29,8 @@ def main(arguments: list[str]) -> None:
     variables = HookEnvironment()
     during = "learn" if arguments[:1] == ["learn"] else "hook"
     try:
+        if variables.is_model_call:
+            os._exit(0)  # Tacit itself asks this client, as a language model
         if during == "learn":
             from tacit.surfaces.hook.learner import run
 
