@@ -28,9 +28,9 @@ from tacit.domain.ports import Embedder, LanguageModel, Verifier
 from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
-from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
+from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, filled_fields, parse_kinds, parse_names
 from tacit.domain.stored import StoredVersion
-from tacit.domain.trajectory import Origin, Trajectory
+from tacit.domain.trajectory import Origin, Span, Trajectory
 from tacit.evidence import capture, control_runs
 from tacit.evidence.credit import Followed, evidence_for, parse_outcome
 from tacit.evidence.verifiers.checks import verify
@@ -157,9 +157,11 @@ class Tacit:
         revises: StoredVersion | None = None,
         source: str = "",
         scope: Scope | None = None,
+        evidence: Sequence[Span] = (),
     ) -> Verdict:
         """Put a skill that somebody wrote through the gate: a new one, or the next version of the one it revises.
 
+        `evidence` are the places in captured attempts that show it.
         It belongs to this project, or to the team or session that `scope` names; `library.promote` reaches broader scopes.
         """
         store = self.context.store
@@ -169,10 +171,14 @@ class Tacit:
                 code="scope_too_broad",
                 hint="propose it here, then use `tacit promote`",
             )
-        made, here = Provenance(made_by=by, source=source), scope or self.context.scope
+        shown_by = tuple(dict.fromkeys(span.trajectory_id for span in evidence))
+        grounding = dict.fromkeys(filled_fields(content), tuple(evidence)) if evidence else {}
+        made = Provenance(made_by=by, source=source, trajectory_ids=shown_by, grounding=grounding)
+        here = scope or self.context.scope
         candidate = admission.proposed(store, content, made=made, origin=origin, revises=revises, scope=here)
         if origin is Origin.AGENT:
-            candidate = origin_limits.OriginLimiter(store).limit_by_recent_sessions(candidate)
+            limiter = origin_limits.OriginLimiter(store)
+            candidate = limiter.limit_by_recent_sessions(limiter.limit_origins(candidate) if evidence else candidate)
         with store.transaction():
             return self._admission.admit_unchanged(candidate)
 

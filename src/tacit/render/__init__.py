@@ -11,7 +11,7 @@ from tacit.render.context import (
     source_line,
 )
 from tacit.render.frontmatter import Problem
-from tacit.render.proposal import proposed, read_proposal
+from tacit.render.proposal import proposed, read_evidence, read_proposal
 from tacit.render.skill_folder import find_skill_md, is_copy, load, save
 from tacit.render.skill_md import Parsed, parse, render
 from tacit.render.tiers import GatedTools, body_of, file_block, file_paths, gate_tools, listing, read_file, standing
@@ -38,6 +38,7 @@ __all__ = [
     "proposed",
     "quote",
     "read_file",
+    "read_evidence",
     "read_proposal",
     "render",
     "render_item",

@@ -1,7 +1,7 @@
 """What somebody proposes, as plain values or as a SKILL.md → a content for the gate. Stores and decides nothing.
 
 An agent gives names, sentences and calls; the content has the same form as a learned one. Every problem is listed at once,
-so that it can be mended in one go. Counts are not taken over: how often something was seen is for attempts to show, not
+so that it can be corrected in one go. Counts are not taken over: how often something was seen is for attempts to show, not
 for its author to say.
 """
 
@@ -16,11 +16,15 @@ from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillSt
 from tacit.render.conditions import read_case, read_condition, read_pitfall, read_place
 from tacit.render.frontmatter import BYTES_MAX, Problem, invalid
 from tacit.render.skill_md import examine, parse, render
+from tacit.store.hook_index import CARD
 from tacit.text.error_signatures import error_signature
 
-KINDS = (Kind.PROCEDURE, Kind.LESSON, Kind.NORM, Kind.PREFERENCE)
-_TEXTS = ("name", "description", "kind", "body", "check", "error", "category")
-_LISTS = ("steps", "when", "needs", "parts", "after", "pitfalls", "tags", "examples", "parameters")
+KINDS = (Kind.PROCEDURE, Kind.LESSON, Kind.FACT, Kind.NORM, Kind.PREFERENCE)
+CODE = "code"
+"""A note on code: where something is, or how it hangs together. It is stored as a lesson of this category."""
+_KNOWN_KINDS = f"{', '.join(KINDS)} and {CODE}"
+_TEXTS = ("name", "description", "kind", "body", "check", "error", "category", "extends")
+_LISTS = ("steps", "when", "needs", "parts", "after", "pitfalls", "tags", "examples", "parameters", "evidence")
 FIELDS = _TEXTS + _LISTS
 """What a proposal may say: texts, and lists of texts or, for steps and parameters, of maps."""
 _JSON_OPENS = ("{", "[", '"')
@@ -56,13 +60,15 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
     fields = {name: value for name, value in fields.items() if value is not None}
     if problems := list(_form_faults(fields)):
         raise invalid(source, problems)
+    named = _kind(fields.get("kind", ""))
+    occasions = fields.get("when", ()) if named in (CODE, Kind.LESSON, Kind.FACT) else ()  # what a prompt finds them by
     content = SkillContent(
-        kind=Kind(fields.get("kind") or Kind.PROCEDURE),
+        kind=Kind.LESSON if named == CODE else Kind(named),
         name=fields.get("name", ""),
         description=fields.get("description", ""),
-        category=fields.get("category", ""),
+        category=fields.get("category") or (CODE if named == CODE else ""),
         tags=tuple(fields.get("tags", ())),
-        example_queries=tuple(fields.get("examples", ())),
+        example_queries=tuple(dict.fromkeys((*fields.get("examples", ()), *occasions))),
         steps=tuple(map(_step, fields.get("steps", ()))),
         parameters=tuple(map(_parameter, fields.get("parameters", ()))),
         preconditions=tuple(map(read_condition, fields.get("needs", ()))),
@@ -72,6 +78,7 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
         pitfalls=tuple(map(read_pitfall, fields.get("pitfalls", ()))),
         after=tuple(fields.get("after", ())),
         sub_skills=tuple(fields.get("parts", ())),
+        extends=fields.get("extends", "").strip(),
         body=fields.get("body", ""),
     )
     # Written and read once: then every rule of the format has had its say.
@@ -79,6 +86,19 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
     if parsed is None or any(problem.severity == "error" for problem in problems):
         raise invalid(source, [_of_a_map(problem, fields) for problem in problems])
     return _uncounted(_checked(parsed.content, source=source))
+
+
+def read_evidence(text: str) -> tuple[str | int, ...]:
+    """Return what a proposal written as a JSON map gives as its evidence: quotes and numbers of steps."""
+    bare = text.lstrip("\ufeff").strip()
+    found = json.loads(bare) if bare.startswith("{") else {}
+    return tuple(found.get("evidence") or ())
+
+
+def _kind(name: str) -> str:
+    """Return a kind by any of its names."""
+    plain = name.strip().casefold().replace("_", " ").replace("-", " ")
+    return CODE if plain in ("code note", "codenote") else plain or Kind.PROCEDURE
 
 
 def _of_a_map(problem: Problem, fields: Mapping[str, Any]) -> Problem:
@@ -112,20 +132,23 @@ def _form_faults(fields: Mapping[str, Any]) -> Iterator[Problem]:
         elif name in _LISTS:
             yield from _entry_faults(name, value, _MAPS.get(name))
     kind = fields.get("kind") or Kind.PROCEDURE
-    if isinstance(kind, str) and kind not in KINDS:
-        yield _problem("kind", f"{kind!r} cannot be proposed", f"kinds are {', '.join(KINDS)}")
+    if isinstance(kind, str) and _kind(kind) not in (*KINDS, CODE):
+        yield _problem("kind", f"{kind!r} cannot be proposed", f"kinds are {_KNOWN_KINDS}")
 
 
 def _entry_faults(name: str, entries: Sequence[Any], maps: Mapping[str, type] | None) -> Iterator[Problem]:
     for number, entry in enumerate(entries, 1):
         place = f"{name}, entry {number}"
+        if name == "evidence" and isinstance(entry, int) and not isinstance(entry, bool) and entry > 0:
+            continue
         if isinstance(entry, str):
             if not entry.strip():
                 yield _problem(name, f"{place}: it is empty", "leave it out")
             continue
         if maps is None or not isinstance(entry, dict):
             what = "neither a text nor a map" if maps else "not a text"
-            yield _problem(name, f"{place}: it is {what}", "give a sentence")
+            hint = "quote the session, or give the number of a step" if name == "evidence" else "give a sentence"
+            yield _problem(name, f"{place}: it is {what}", hint)
             continue
         first = next(iter(maps))
         if not str(entry.get(first) or entry.get("tool") or "").strip():
@@ -139,13 +162,17 @@ def _entry_faults(name: str, entries: Sequence[Any], maps: Mapping[str, type] | 
 def _content_faults(content: SkillContent) -> Iterator[Problem]:
     """What a reader could do nothing with."""
     if content.kind not in KINDS:
-        yield _problem("kind", f"{content.kind.value!r} cannot be proposed", f"kinds are {', '.join(KINDS)}")
+        yield _problem("kind", f"{content.kind.value!r} cannot be proposed", f"kinds are {_KNOWN_KINDS}")
+    if content.kind is Kind.FACT and content.name == CARD:
+        yield _problem("name", f"`{CARD}` is the card that Tacit counts", "choose another name")
     does = content.steps or content.body.strip() or content.sub_skills
     if content.kind is Kind.PROCEDURE and not does:
         yield _problem("steps", "a procedure that does nothing", "give steps, parts or a body")
-    if content.kind is Kind.LESSON and not does:
-        yield _problem("body", "a lesson without what to do about it", "give steps or a body")
-    named = {"the parts": content.sub_skills, "what it comes after": content.after}
+    if content.kind is Kind.LESSON and content.signature and not does:
+        yield _problem("body", "a lesson without what to do about the error", "give steps or a body")
+    named = {
+        "the parts": content.sub_skills, "what it comes after": content.after, "what it extends": (content.extends,)
+    }  # fmt: skip
     for what, names in named.items():
         if content.name in names:
             yield _problem("name", f"`{content.name}` stands among {what} itself", "name other skills there")

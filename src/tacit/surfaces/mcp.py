@@ -21,14 +21,17 @@ import tacit
 from tacit import render
 from tacit.api import Tacit
 from tacit.config.checkout import workspace
+from tacit.config.environment import UserEnvironment
 from tacit.config.extensions import extension_classes
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
+from tacit.domain.trajectory import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.skill_usage import CONNECTION
+from tacit.surfaces.proposals import submit
 from tacit.text.capabilities import HashedContent, beyond, narrowed, needed_capabilities, parse_allowance
 
 
@@ -181,6 +184,8 @@ class _Tools:
         parameters: list[str | dict[str, Any]] | None = None,
         pitfalls: list[str] | None = None,
         error: str = "",
+        evidence: list[str | int] | None = None,
+        extends: str = "",
         session: str = "",
     ) -> str:
         """Propose something worth knowing next time. It waits until a person approves it.
@@ -191,7 +196,8 @@ class _Tools:
             steps: for a procedure: what to do, one step each: a sentence, or {"text": …, "tool": …, "arguments": {…}} with
                 values that differ from use to use as {name}.
             body: for other kinds, or for what the steps do not say (Markdown).
-            kind: procedure, lesson, norm or preference.
+            kind: procedure; lesson (what goes wrong here and what helps); fact (true of this project); norm (a rule of the
+                project); preference (of the person); code (where something is, how it hangs together).
             check: a command that shows that it worked, or what a tool shows then: `read_status` shows `State: up`.
             when: cases that call for it, one each, any of which is enough: a sentence, best what a tool shows, such as
                 `read_status` shows `State: down`, and `read_load` shows `Load` over `5`.
@@ -199,17 +205,32 @@ class _Tools:
             parameters: values that differ, as "name: what it is" or {"name": …, "description": …, "from": "`tool` at `key`"}.
             pitfalls: what goes wrong easily, one sentence each.
             error: for a lesson: the error that it answers, as it was printed.
+            evidence: what shows it, copied word for word from this session: what the person said, a command, a line of output;
+                or the number of a step.
+            extends: name of a known skill that this adds to.
             session: id of your session, where it holds for that alone so far; what several sessions find moves up.
         """
         fields = {
-            "name": name, "description": description, "steps": steps, "body": body, "kind": kind.strip().casefold(),
+            "name": name, "description": description, "steps": steps, "body": body, "kind": kind,
             "check": check, "when": when, "parts": parts, "parameters": parameters, "pitfalls": pitfalls, "error": error,
+            "evidence": evidence, "extends": extends,
         }  # fmt: skip
         with self._memory(create=True) as memory:
-            scope = Scope(Level.SESSION, session.strip()) if session.strip() else None
-            verdict = memory.propose(render.proposed(fields), by="agent", source="mcp", scope=scope)
+            submitted = submit(
+                memory,
+                render.proposed(fields),
+                by="agent",
+                origin=Origin.AGENT,
+                source="mcp",
+                environment=UserEnvironment.read(),
+                scope=Scope(Level.SESSION, session.strip()) if session.strip() else None,
+                evidence=evidence or (),
+            )
+        verdict = submitted.verdict
         reasons = "; ".join(finding.message for finding in verdict.findings)
-        return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "")
+        unread = " No transcript of this session was found, so the evidence is not stored." if evidence else ""
+        checked = "" if submitted.quoted.was_read else unread
+        return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "") + checked
 
     @contextmanager
     def _memory(self, *, create: bool = False) -> Iterator[Tacit]:

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.errors import InvalidSkill
 from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillStep
-from tacit.render import proposed, read_proposal, render
+from tacit.render import proposed, read_evidence, read_proposal, render
 from tests.raising import raises_rule
 from tests.unit.render.test_conditions import RESTART, STOPPED
 
@@ -104,7 +104,12 @@ def test_json_and_skill_md_say_the_same() -> None:
         ({"description": " "}, "description"),
         ({"kind": "reference"}, "cannot be proposed"),
         ({"steps": []}, "does nothing"),
-        ({"kind": "lesson", "steps": []}, "what to do about it"),
+        ({"kind": "lesson", "steps": [], "error": "OSError: the port is taken"}, "what to do about the error"),
+        ({"extends": "restart-the-feed"}, "among what it extends itself"),
+        ({"evidence": "a quote"}, "not a list"),
+        ({"evidence": [0]}, "it is not a text"),
+        ({"evidence": [True]}, "it is not a text"),
+        ({"evidence": [""]}, "it is empty"),
         ({"steps": "one"}, "not a list"),
         ({"steps": [3]}, "entry 1: it is neither"),
         ({"steps": ["ok", {"arguments": {}}]}, "entry 2: it has no text"),
@@ -160,6 +165,39 @@ def test_a_json_file_is_json_whatever_it_holds() -> None:
 
 def test_a_byte_order_mark_before_json_is_passed_over() -> None:
     assert read_proposal("\ufeff" + json.dumps(WHOLE)) == proposed(WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("named", "kind", "category"),
+    [
+        ("lesson", Kind.LESSON, ""),
+        ("Fact", Kind.FACT, ""),
+        ("norm", Kind.NORM, ""),
+        ("preference", Kind.PREFERENCE, ""),
+        ("code", Kind.LESSON, "code"),
+        ("code note", Kind.LESSON, "code"),
+        ("code-note", Kind.LESSON, "code"),
+    ],
+)
+def test_one_sentence_is_enough_for_what_is_no_procedure(named: str, kind: Kind, category: str) -> None:
+    made = proposed(
+        {"name": "amounts", "description": "Amounts are in cents.", "kind": named, "evidence": ["cents", 3]}
+    )
+    assert (made.kind, made.category, made.body) == (kind, category, "")
+    assert read_proposal(render(made)) == made
+
+
+def test_lessons_facts_and_code_notes_are_found_by_their_occasions() -> None:
+    note = {"name": "amounts", "description": "Amounts are in cents.", "kind": "code", "when": ["a price is changed"]}
+    assert proposed(note).example_queries == ("a price is changed",)
+    assert proposed(note | {"kind": "norm"}).example_queries == ()
+
+
+def test_what_a_proposal_extends_and_its_evidence_are_read() -> None:
+    made = proposed(WHOLE | {"extends": "care-for-sensors", "evidence": ["the feed stands still", 4]})
+    assert made == replace(proposed(WHOLE), extends="care-for-sensors")
+    assert read_evidence(json.dumps(WHOLE | {"evidence": ["the feed stands still", 4]})) == ("the feed stands still", 4)
+    assert read_evidence(render(made)) == read_evidence(json.dumps(WHOLE)) == ()
 
 
 def test_a_reference_is_not_proposed_as_a_file_either() -> None:

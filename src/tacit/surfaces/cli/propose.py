@@ -18,15 +18,17 @@ from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdic
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
+from tacit.evidence.session_quotes import QuotedSteps
 from tacit.gate.admission import expected_verdict, resolve_import, stored_version
 from tacit.maintain.reason_text import stored_reason
 from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 from tacit.surfaces.cli.report import ReportPart, safe
 from tacit.surfaces.cli.review_page import finding_documents, finding_lines, place
 from tacit.surfaces.cli.views import DECISION_TEXT, VERDICT, verdict_lines
+from tacit.surfaces.proposals import submit
 
 _BYTES_MAX = 1 << 20
 
@@ -36,7 +38,17 @@ _BYTES_MAX = 1 << 20
 @click.option(
     "--part", "parts", multiple=True, metavar="SKILL", help="Compose NAME from approved procedures (repeatable)."
 )
-@click.option("--description", default="", help="With --part: what the whole is for.")
+@click.option(
+    "--description", default="", help="What NAME says, in a sentence or two; with --part: what the whole is for."
+)
+@click.option("--kind", default="", help="Of NAME: lesson (the default), fact, norm, preference, procedure or code.")
+@click.option("--extends", default="", metavar="SKILL", help="The skill that NAME adds to.")
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="QUOTE|STEP",
+    help="Words of the running session, or a step's number (repeatable).",
+)
 @by_option("Who proposes it, stored with the proposal.")
 @click.option("--scope", default="", metavar="LEVEL:ID", help="Narrower than the project: session:ID or team:ID.")
 @click.option("--dry-run", is_flag=True, help="Only check it and list every problem.")
@@ -47,14 +59,18 @@ def propose(
     file: str,
     parts: tuple[str, ...],
     description: str,
+    kind: str,
+    extends: str,
+    evidence: tuple[str, ...],
     by: str,
     scope: str,
     dry_run: bool,
 ) -> None:
-    """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
+    """Propose a skill written in FILE, on standard input or as NAME with --description. It waits until a person approves it.
 
-    FILE is a SKILL.md, or a JSON object with name, description and kind (procedure, lesson, norm, preference), and of steps,
-    when, check, parts, parameters, pitfalls, error and body what it needs. Agents may propose; only people approve it.
+    FILE is a SKILL.md, or a JSON object with name, description and kind (procedure, lesson, fact, norm, preference, code), and
+    of steps, when, check, parts, parameters, pitfalls, error, body, extends and evidence what it needs. Agents may propose;
+    only people approve it. What an instruction file or a client's memory says already is refused to agents.
 
     With --part it proposes NAME, made of approved procedures: the steps of each part as a phase, in this order. A parameter
     that several parts need is asked for once; what an earlier part produces is not asked for. If NAME is already a composite,
@@ -63,21 +79,35 @@ def propose(
     if parts:
         _compose(ctx, file, parts, description=description, by=by, dry_run=dry_run)
         return
-    content = render.read_proposal(_read(file), source="the proposal" if file == "-" else file)
+    content, quotes = _content(file, description=description, kind=kind, extends=extends)
     if dry_run:
         document = {"name": content.name, "kind": content.kind, "skill_md": render.render(content)}
         ctx.report(document | {"proposed": False}, "It can be proposed.")
         return
     ctx.may_create = True
-    person = ctx.caller.is_person
-    verdict = ctx.memory.propose(
+    submitted = submit(
+        ctx.memory,
         content,
         by=_proposer(ctx, by),
-        origin=Origin.USER if person else Origin.AGENT,
-        source="cli" if file == "-" else str(Path(file).resolve()),
+        origin=Origin.USER if ctx.caller.is_person else Origin.AGENT,
+        source="cli" if file == "-" or description else str(Path(file).resolve()),
+        environment=ctx.environment,
         scope=Scope.parse(scope) if scope else None,
+        evidence=[int(each) if each.isdecimal() else each for each in evidence] or quotes,
     )
-    _report(ctx, verdict)
+    _report(ctx, submitted.verdict, submitted.quoted)
+
+
+def _content(file: str, *, description: str, kind: str, extends: str) -> tuple[SkillContent, Sequence[str | int]]:
+    """Return what is proposed, by name and options or in a file, and the evidence that the file gives."""
+    if description:
+        fields = {"name": file, "description": description, "kind": kind or Kind.LESSON, "extends": extends}
+        return render.proposed(fields), ()
+    if kind or extends:
+        hint = "write it into the file, or give --description"
+        raise Mistake("--kind and --extends belong to NAME with --description", code="option_needs_name", hint=hint)
+    text = _read(file)
+    return render.read_proposal(text, source="the proposal" if file == "-" else file), render.read_evidence(text)
 
 
 @click.command(hidden=True)
@@ -108,8 +138,9 @@ def _proposer(ctx: CommandContext, by: str) -> str:
     return by or (ctx.environment.user if ctx.caller.is_person else "agent") or "agent"
 
 
-def _report(ctx: CommandContext, verdict: Verdict) -> None:
-    ctx.report(VERDICT.document(verdict), *verdict_lines(verdict))
+def _report(ctx: CommandContext, verdict: Verdict, quoted: QuotedSteps | None = None) -> None:
+    document = VERDICT.document(verdict) | ({"evidence": len(quoted.spans)} if quoted else {})
+    ctx.report(document, *verdict_lines(verdict))
     if verdict.decision is Decision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
         message = f"`{verdict.name}` was rejected: {reasons}"

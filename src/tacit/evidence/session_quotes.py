@@ -1,0 +1,109 @@
+"""What a proposal quotes of the sessions that run in a project: words or numbers of steps → places in captured attempts.
+
+The transcripts of the latest sessions are captured first, as far as they are written, so that the gate can compare the
+proposal with everything its session has read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from tacit.domain.errors import TacitError
+from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.evidence.capture import capture_transcript
+from tacit.ingest.sources import project_of, transcripts
+from tacit.store.context import StoreContext
+from tacit.text.text_sources import texts_in
+
+RUNNING = timedelta(hours=12)
+"""A session that was silent for longer is over."""
+MAX_SESSIONS = 5
+MAX_ATTEMPTS = 20
+MIN_QUOTE = 8
+"""Characters of a quote that proves something."""
+_SESSION_ID = 36
+"""Characters of the id that the name of a transcript ends in."""
+
+Evidence = Sequence[str | int]
+"""Quotes, and numbers of steps of the latest attempt, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedSteps:
+    """Where the evidence is, and what of it was not found."""
+
+    spans: tuple[Span, ...] = ()
+    missing: tuple[str | int, ...] = ()
+    was_read: bool = True
+    """Whether there was a session to look into."""
+
+
+def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, Path]) -> QuotedSteps:
+    """Find the evidence in the sessions that run in this project; `homes` are the clients' folders."""
+    attempts = _running_attempts(context, homes) if evidence else []
+    if not attempts:
+        return QuotedSteps(was_read=False)
+    found: dict[Span, None] = {}
+    missing: list[str | int] = []
+    for each in evidence:
+        span = _numbered(attempts[0], each) if isinstance(each, int) else _quoted(attempts, each)
+        if span is None:
+            missing.append(each)
+        else:
+            found.setdefault(span)
+    return QuotedSteps(tuple(found), tuple(missing))
+
+
+def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[Trajectory]:
+    """Capture what is new in the latest sessions, and return their attempts, the latest first."""
+    recent = transcripts(homes, since=context.now() - RUNNING)
+    here = [each for each in reversed(recent) if project_of(each) == context.project][:MAX_SESSIONS]
+    for each in here:
+        with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
+            capture_transcript(context, each.path)
+    sessions = {each.path.stem[-_SESSION_ID:] for each in here}
+    captured = [
+        episode for episode in context.store.episodes() if episode.session_id in sessions and not episode.pruned
+    ]
+    current = [episode.id for episode in captured if not episode.superseded]
+    return [context.store.trajectory(trajectory_id) for trajectory_id in reversed(current[-MAX_ATTEMPTS:])]
+
+
+def _numbered(attempt: Trajectory, number: int) -> Span | None:
+    step = next((step for step in attempt.steps if step.index == number - 1), None)
+    return Span(attempt.id, step.index, "arguments" if step.is_action else "text") if step else None
+
+
+def _quoted(attempts: Sequence[Trajectory], quote: str) -> Span | None:
+    words = _plain(quote)
+    if len(words) < MIN_QUOTE:
+        return None
+    return next(
+        (
+            Span(attempt.id, step.index, part)
+            for attempt in attempts
+            for step in reversed(attempt.steps)
+            for part, text in _parts(step)
+            if words in _plain(text)
+        ),
+        None,
+    )
+
+
+def _parts(step: Step) -> list[tuple[str, str]]:
+    arguments = "\n".join(texts_in(step.arguments)) if step.is_action and not _is_own(step) else ""
+    return [("text", step.text), ("arguments", arguments), ("observation", step.observation)]
+
+
+def _is_own(step: Step) -> bool:
+    """Whether a step is the proposal itself, which proves nothing about what it says."""
+    tool = step.tool.casefold()
+    return tool.endswith("propose") or "tacit propose" in " ".join(texts_in(step.arguments))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
