@@ -148,6 +148,12 @@ class ClientEnvironment:
     """Variables that were left out because a file of the checkout sets them: name and file."""
 
 
+def drop_repository_variables(project: Path) -> None:
+    """Take out of this process's environment what a file of the checkout sets to decide where a model's prompts go."""
+    for name, _ in client_environment(project).ignored:
+        os.environ.pop(name, None)
+
+
 def client_environment(project: Path | None = None, *, variables: Mapping[str, str] | None = None) -> ClientEnvironment:
     """Return what a client sees: nothing of an agent's session around it, of Tacit's own, or that the project's files set."""
     given = os.environ if variables is None else variables

@@ -7,6 +7,8 @@ right value. Defaults work without any file.
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -192,6 +194,34 @@ def load_config(
         for field in dataclasses.fields(Config)
     }
     return Config(**sections), tuple(known.values())
+
+
+def with_settings(text: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a file of settings with these values; everything else stays, comments too."""
+    wanted = tomllib.loads(text)
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        line = f"{name} = {json.dumps(value)}"
+        header = re.search(rf"^\[{section}\][ \t]*(?:#.*)?$\n?", text, re.MULTILINE)
+        if header is None:
+            text += f"{chr(10) if text and not text.endswith(chr(10)) else ''}[{section}]\n{line}\n"
+        elif name in wanted[section]:
+            before, after = text[: header.end()], text[header.end() :]
+            now = re.search(rf"^{name}[ \t]*=.*$", after, re.MULTILINE)
+            text = before + (after[: now.start()] + line + after[now.end() :] if now else after)
+        else:
+            text = f"{text[: header.end()]}{line}\n{text[header.end() :]}"
+        wanted.setdefault(section, {})[name] = value
+    try:
+        is_right = tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        is_right = False
+    if not is_right:
+        hint = "write it yourself: " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items())
+        raise ConfigError(
+            "the file of settings is written in a way that is not changed safely", code="not_editable", hint=hint
+        )
+    return text
 
 
 _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {

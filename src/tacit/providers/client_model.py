@@ -6,6 +6,7 @@ the person's settings it gets those of the login alone. The prompt goes over std
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -159,7 +160,7 @@ class Codex:
              "in_app_browser", "shell_snapshot", "memories", "workspace_dependencies", "sleep_tool",
              "unbounded_connection_retries"), False),
     }  # fmt: skip
-    _WITHOUT_TOOLS: ClassVar = {
+    _WITHOUT_TOOLS: ClassVar[Mapping[str, Any]] = {
         "tool_mode": None, "apply_patch_tool_type": None, "multi_agent_version": None, "experimental_supported_tools": [],
         "shell_type": "disabled",
     }  # fmt: skip
@@ -189,14 +190,16 @@ class Codex:
         said = " ".join(str(each.get("message", "")) for each in failed)
         status = self._REFUSED.search(said)
         used = kinds - {"agent_message", "reasoning", "error"}
+        read, written = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+        taken = ClientAnswer(is_counted=bool(usage), input_tokens=read, output_tokens=written)
         with suppress(OSError, ValueError):
             answer = read_plain(call.folder / "answer.json", limit=_MAX_BYTES).decode("utf-8")
             if not failed and not used:
-                return ClientAnswer(answer=answer, is_counted=bool(usage), **_tokens(usage))
+                return dataclasses.replace(taken, answer=answer)
         problem = said or (f"it used a tool ({', '.join(sorted(used))})" if used else "it wrote no answer")
         status_code = int(status[1]) if status else 429 if "usage limit" in said else 0
-        return ClientAnswer(
-            problem=problem, status=status_code, is_counted=bool(usage or status_code), **_tokens(usage)
+        return dataclasses.replace(
+            taken, problem=problem, status=status_code, is_counted=taken.is_counted or bool(status_code)
         )
 
     def end(self, call: _Call) -> None:
@@ -216,7 +219,7 @@ class Codex:
             if own.is_dir():
                 (home / name).symlink_to(own / name)
         given = _document(own / "config.toml", tomllib.loads)
-        settings = {key: given[key] for key in self._LOGIN_SETTINGS if key in given} | self._SETTINGS
+        settings = {**{key: given[key] for key in self._LOGIN_SETTINGS if key in given}, **self._SETTINGS}
         settings["model_instructions_file"] = call.file("instructions.md", call.prompt.instructions)
         catalogue = self._catalogue(call)
         # A provider of the person's own has the person's own model, and not those of the catalogue.
@@ -387,10 +390,6 @@ def _count(value: Any) -> int:
 
 def _amount(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and value >= 0 else None
-
-
-def _tokens(usage: Mapping[str, Any]) -> dict[str, int]:
-    return {key: _count(usage.get(key)) for key in ("input_tokens", "output_tokens")}
 
 
 def _strict(schema: Any) -> Any:

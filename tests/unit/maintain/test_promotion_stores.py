@@ -222,7 +222,7 @@ def test_a_secret_goes_nowhere_unless_it_was_rewritten(world: World) -> None:
 class Says:
     """A language model that answers every prompt in one way, or fails."""
 
-    name, spent = "test:model", Spending()
+    name, vendor, spent = "test:model", "", Spending()
 
     def __init__(self, answer: dict[str, Any] | None) -> None:
         self.answer, self.asked = answer, list[Prompt]()

@@ -14,6 +14,7 @@ from tacit.domain.errors import ConfigError, Mistake, ModelOutage, OverBudget
 from tacit.domain.ports import Prompt, Spending
 from tacit.providers import Budget, Limits, ScriptedModel, open_model
 from tacit.providers.opening import price_of
+from tacit.providers.remote import RemoteModel
 from tests.raising import raises
 
 AMPLE = Limits(calls=100, tokens=1_000_000, usd=100.0)
@@ -149,10 +150,10 @@ def test_a_server_of_ones_own_or_an_encrypted_one_is_opened_without_a_key(addres
 
 def test_a_providers_key_is_never_sent_to_another_address(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-for-openai-only")
-    with open_model(ModelSettings(name="m", **LOCAL)) as model:  # type: ignore[arg-type]
-        assert model._model.client.api_key == "none"  # type: ignore[attr-defined]
-    with open_model(ModelSettings(name="m", **LOCAL), key="its-own") as model:  # type: ignore[arg-type]
-        assert model._model.client.api_key == "its-own"  # type: ignore[attr-defined]
+    for key, sent in (("", "none"), ("its-own", "its-own")):
+        with open_model(ModelSettings(name="m", **LOCAL), key=key) as model:  # type: ignore[arg-type]
+            assert isinstance(model, RemoteModel)
+            assert model._model.client.api_key == sent  # type: ignore[attr-defined]
 
 
 def test_a_missing_key_is_named(monkeypatch):

@@ -21,6 +21,7 @@ from tacit.ingest.sources import client_homes
 from tacit.maintain.stale_instructions import StaleCommand, stale_commands
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
+from tacit.surfaces.cli.model_use import model_checks
 from tacit.surfaces.cli.report import Column, Columns, ReportPart
 from tacit.surfaces.clients.checks import (
     ClientCheck,
@@ -70,6 +71,7 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
         findings += _client(ctx, client, places, asked=bool(names))
     if all(finding.about in ("store", MEANING) for finding in findings):
         findings.append(ClientCheck("clients", "note", "no client is connected", "run `tacit init`"))
+    findings += model_checks(ctx)
     for name, file in ctx.environment.ignored:
         text = f"{name} is ignored because {file} sets it"
         findings.append(ClientCheck("environment", "note", text, f"remove {name} from that file"))

@@ -15,9 +15,11 @@ import click
 from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
 from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
+from tacit.domain.identity import plain
 from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
+from tacit.surfaces.cli.model_use import ReadingCost, ask_for_reading, offered_reading, reading_line
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
 from tacit.surfaces.clients.client_files import (
     SERVER,
@@ -120,7 +122,11 @@ def init(
     if written:
         apply_changes(changes, request.record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
-    _report_changes(ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else ())
+    reading = offered_reading(ctx, [client.name for client in asked])
+    if reading and written and not yes and ctx.can_ask:
+        reading = ask_for_reading(ctx, reading)
+    steps = _next_steps(changes) if written else ()
+    _report_changes(ctx, planned, written=written, left=left, steps=steps, reading=reading)
 
 
 @click.command()
@@ -378,7 +384,13 @@ def _planned_lines(planned: PlannedChanges, *, would: bool) -> Iterator[ReportPa
 
 
 def _report_changes(
-    ctx: CommandContext, planned: PlannedChanges, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
+    ctx: CommandContext,
+    planned: PlannedChanges,
+    *,
+    written: bool,
+    left: Sequence[str] = (),
+    steps: Sequence[str] = (),
+    reading: ReadingCost | None = None,
 ) -> None:
     """Report what was done, what stays, and what to do next."""
     document = {
@@ -388,6 +400,7 @@ def _report_changes(
         "warnings": planned.notes,
         "left": left,
         "next": steps,
+        "reading": plain(reading) if reading else None,
     }
 
     def lines() -> Iterator[ReportPart]:
@@ -399,5 +412,6 @@ def _report_changes(
             yield "Nothing was written." if planned.touched else "Nothing to change."
         yield from (f"[yellow]note: {safe(text)}[/]" for text in left)
         yield from (f"[cyan]next: {safe(text)}[/]" for text in steps)
+        yield reading_line(reading) if reading else None
 
     ctx.report(document, lines)

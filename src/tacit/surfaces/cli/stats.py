@@ -20,6 +20,7 @@ from tacit.evidence.skill_history import SkillRecord
 from tacit.surfaces.cli import charts
 from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
+from tacit.surfaces.cli.model_use import model_use, use_text
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, pairs, safe
 from tacit.surfaces.cli.views import STATUS_STYLE, known_reliability, reliability_text
 
@@ -61,13 +62,18 @@ def stats(
     counts = archive.stats()
     asked = [ctx.version(each).version.id for each in skills]
     records = [each for each in archive.records(asked) if ctx.may_show(each.stored)]
-    document = plain(counts) | {"store": ctx.place.database, "records": _RECORDS.documents(records)}
+    use = model_use(ctx)
+    document = plain(counts) | {
+        "store": ctx.place.database,
+        "language_model": use,
+        "records": _RECORDS.documents(records),
+    }
     if plot is not None:
         _draw_reliability(records, plot)
 
     def parts() -> Iterator[ReportPart]:
         if not skills:
-            yield _counts_table(ctx, counts)
+            yield _counts_table(ctx, counts, use_text(use))
         kept = records if everything or skills else records[:_ROWS]
         if kept:
             yield ""
@@ -140,7 +146,7 @@ def _record_lines(records: Sequence[SkillRecord]) -> Iterator[str]:
         yield f"  {counts}, lift {escape(gain)}"
 
 
-def _counts_table(ctx: CommandContext, counts: Counts) -> ReportPart:
+def _counts_table(ctx: CommandContext, counts: Counts, model: str) -> ReportPart:
     outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
     statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
     rows = {
@@ -151,6 +157,7 @@ def _counts_table(ctx: CommandContext, counts: Counts) -> ReportPart:
         "versions": str(counts.versions),
         "uses": str(counts.uses),
         "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
+        **({"language model": model} if model else {}),
         "audit entries": str(counts.audit),
         "size": f"{counts.bytes / 1_048_576:.1f} MiB",
         "store": safe(ctx.place.database),

@@ -5,24 +5,26 @@ its id from its journal line, learning is one transaction per trajectory. If it 
 requests. A fault of one session is logged, and the others are still learned from.
 
 Agents call hooks, and whoever calls a hook decides on the learner's environment. So the policy comes from the account's own
-home, and no variable can loosen it.
+home, and no variable can loosen it. A language model is asked only where the person's settings say so, and never at an
+address, or with a login, that the project's files name.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from tacit.api import Tacit, open_at
-from tacit.config.environment import UserEnvironment
+from tacit.config.environment import UserEnvironment, drop_repository_variables
 from tacit.config.location import FOLDER as HOME_FOLDER
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.errors import Outage, TacitError
+from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import capture_transcript
 from tacit.evidence.journal_uses import remove_old_journals
 from tacit.ingest.journal import FOLDER
@@ -62,13 +64,34 @@ def _work(location: StoreLocation, sessions: Path, environment: UserEnvironment,
     own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
     with open_at(location, config=config_for(location, environment), home=own) as memory:
         done = [request for request in taken if _is_captured(memory, request, home=home)]
-        memory.learn(on_journal_fault=partial(log.fault, home, during="fold"))
+        with _model(memory.context.config, location.project, environment, home=home) as model:
+            memory.learn(on_journal_fault=partial(log.fault, home, during="fold"), model=model)
         _embed(memory, home=home)
     for request in done:
         request.finish()
     now = time.time()
     remove_old_journals(sessions, now=now)
     learner_requests.remove_leftovers(sessions, now=now)
+
+
+@contextmanager
+def _model(config: Config, project: Path, environment: UserEnvironment, *, home: str) -> Iterator[LanguageModel | None]:
+    """Yield the model that may read in the background; none unless it is switched on, named and can be opened."""
+    if not config.learn.read_in_background or not config.model.name:
+        yield None
+        return
+    from tacit import providers
+
+    drop_repository_variables(project)
+    own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
+    try:
+        opened = providers.open_model(config.model, key=environment.model_key, home=own)
+    except TacitError as error:
+        log.fault(home, error, during="model")
+        yield None
+        return
+    with opened as model:
+        yield model
 
 
 def _embed(memory: Tacit, *, home: str) -> None:
