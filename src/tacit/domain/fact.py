@@ -10,23 +10,27 @@ from tacit.domain.trajectory import Span
 
 
 class Purpose(StrEnum):
-    """What a command of a project is for."""
+    """What a command or a way of a project is for."""
 
+    BEFORE_COMMIT = "before a commit"
     TEST = "test"
     CHECK = "check"
     FORMAT = "format"
     BUILD = "build"
     RUN = "run"
+    COMMIT = "commit"
+    BRANCH = "branch"
+    PUBLISH = "publish"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A command that sessions use in a project."""
+    """A command that sessions use in a project, or how they name commits and branches."""
 
     command: str
     purpose: Purpose | None = None
-    folder: str = ""
-    """Where it is run, if mostly not in the project's root."""
+    folders: tuple[str, ...] = ()
+    """Where it is run, if not only in the project's root, which is then the empty one."""
     sessions: int = 0
     """Sessions in which it was used and not seen to fail."""
     failed: int = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-OUTLINE_VERSION = 2
+OUTLINE_VERSION = 3
 """Of the way outlines are made; one of another version is made anew."""
 
 
@@ -89,4 +89,6 @@ class Outline:
     """Its calls, for counting over sessions."""
     wishes: tuple[Wish, ...] = ()
     """What the person wished for, for counting over sessions."""
+    keeps_folder: bool = False
+    """Whether a `cd` holds for the calls after it, too."""
     version: int = OUTLINE_VERSION

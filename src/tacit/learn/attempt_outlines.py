@@ -13,7 +13,7 @@ from typing import Any
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.call_records import call_records
+from tacit.learn.call_records import call_records, keeps_folder
 from tacit.learn.statements import wishes_of
 from tacit.learn.wording import shorten
 from tacit.text.facts import facts
@@ -47,6 +47,7 @@ def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
         at=trajectory.started_at,
         calls=call_records(trajectory, actions),
         wishes=wishes_of(trajectory, actions),
+        keeps_folder=keeps_folder(trajectory),
     )
 
 

@@ -7,7 +7,9 @@ hid counts as a failure where the output shows one, and as unknown otherwise.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -17,6 +19,7 @@ from tacit.text.command_forms import CommandForm, command_forms
 from tacit.text.error_signatures import masked_line, output_lines, shows_failure, telling_lines
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import DATA_PROGRAMS
+from tacit.text.shell import Command, parse_command
 from tacit.text.tool_calls import ToolCall, ToolKind, edits_in_place, essential, only_reads
 
 MAX_COMMAND = 400
@@ -35,6 +38,67 @@ def call_records(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[C
     reasons = _reasons(trajectory)
     records = (_record(action, reasons.get(action.index, "")) for action in actions if not action.delegates)
     return tuple(record for record in records if record)
+
+
+def keeps_folder(trajectory: Trajectory) -> bool:
+    """Whether the shell stays where a call left it; that of a subagent starts in the same place every time."""
+    return trajectory.environment.client in _KEEPING_CLIENTS and not trajectory.parent_session_id
+
+
+def in_their_folders(records: Sequence[CallRecord], start: str) -> tuple[list[CallRecord], str]:
+    """Write out the folder in which the shell stood before each call; return also the folder after the last one."""
+    here = start
+    found: list[CallRecord] = []
+    for record in records:
+        placed = replace(record, command=f"cd {shlex.quote(here)} && {record.command}") if here else record
+        found.append(placed if record.command else record)
+        moves = _MOVES.search(record.command) and not any(map(_NOT_MOVED.search, record.lines))
+        here = _folder_after(placed.command, here) if moves else here
+    return found, here
+
+
+def _folder_after(line: str, here: str) -> str:
+    """Return where a line leaves the shell; a client puts it back into the project when it left that."""
+    last = parse_command(f"{line}\n:")[-1]
+    folder = inside_project(last.directory)
+    if last.program != ":":
+        return here  # a script that cannot be read to its end
+    return folder if folder and not _ELSEWHERE.match(folder) else ""
+
+
+def inside_project(folder: str) -> str:
+    """Return a folder relative to the project's root, or to that of a worktree in it; empty for the root itself."""
+    path = folder.replace("\\", "/")
+    path = path[len(_ROOT) :].lstrip("/") if path.startswith(_ROOT) else path
+    path = _WORKTREE.sub("", path)
+    return "" if path in ("", ".", "./") else path.removeprefix("./").rstrip("/") or path
+
+
+def forms_of(call: CallRecord) -> tuple[CommandForm, ...]:
+    """Return the commands of a call in normal form; a plain tool call counts as one command."""
+    if call.command:
+        return _placed_forms(call.command)
+    if not call.tool:
+        return ()
+    typed = f"{call.tool}({', '.join(call.arguments)})"
+    return (
+        CommandForm(
+            text=call.tool,
+            goal=call.tool,
+            options=frozenset(call.arguments),
+            settings=frozenset(),
+            targets=(),
+            directory="",
+            tokens=(call.tool,),
+            typed=typed,
+            command=Command(program=call.tool, text=typed),
+        ),
+    )
+
+
+@lru_cache(maxsize=20_000)
+def _placed_forms(line: str) -> tuple[CommandForm, ...]:
+    return tuple(form._replace(directory=inside_project(form.directory)) for form in command_forms(line))
 
 
 def acts(form: CommandForm) -> bool:
@@ -68,7 +132,7 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
     is_shell = action.kind is ToolKind.SHELL
     if action.kind is ToolKind.FILE and not edited:
         return None
-    worked = _worked(action)
+    worked = was_successful(action)
     lines = output_lines(step.observation) if worked and not edited else []
     return CallRecord(
         step=step.index,
@@ -85,7 +149,8 @@ def _record(action: ToolCall, reason: str) -> CallRecord | None:
     )
 
 
-def _worked(action: ToolCall) -> bool | None:
+def was_successful(action: ToolCall) -> bool | None:
+    """Return how a call ended; nothing where the record does not show it."""
     step = action.step
     if step.failed or not action.worked:
         return False
@@ -104,11 +169,26 @@ def _edited_in_shell(action: ToolCall) -> tuple[str, ...]:
 
 
 def _without_workspace(action: ToolCall) -> str:
-    """Return the shell text with paths relative to the project's root."""
+    """Return the shell text with paths relative to the project's root; a `cd` still shows that it starts there."""
     root = action.workspace.rstrip("/\\")
     if len(root) < MIN_ROOT:
         return action.command
-    return action.command.replace(f"{root}/", "").replace(f"{root}\\", "").replace(root, ".")
+    entered, named, alone = _root_patterns(root)
+    return alone.sub(".", named.sub("", entered.sub(rf"\g<1>{_ROOT}", action.command)))
+
+
+@lru_cache(maxsize=100)
+def _root_patterns(root: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return what finds the root in a shell text: behind `cd`, before a path, and by itself."""
+    drive, _, rest = root.replace("\\", "/").partition(":/")
+    spellings = [root, *([f"{drive}:/{rest}", f"/{drive.lower()}/{rest}"] if rest else [])]
+    path = f"(?:{'|'.join(map(re.escape, spellings))})"
+    ends = r"(?=[/\\\s\"';&|)]|$)"
+    return (
+        re.compile(rf"(?i)(\b(?:cd|pushd|set-location)\s+[\"']?){path}{ends}"),
+        re.compile(rf"{path}[/\\]"),
+        re.compile(path),
+    )
 
 
 def _shortened(command: str) -> str:
@@ -141,6 +221,14 @@ def _last_sentences(text: str) -> str:
     return kept
 
 
+_KEEPING_CLIENTS = frozenset({"claude-code"})
+"""Clients with one shell for a whole session."""
+_ROOT = "/."
+"""Stands for the project's root behind `cd`."""
+_WORKTREE = re.compile(r"^(?:.*/)?\.?(?:worktrees?|wt)/[^/]+(?:/|$)")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|set-location)\b", re.IGNORECASE)
+_NOT_MOVED = re.compile(r"\bcd: |\bcan't cd to |: cd$")
+_ELSEWHERE = re.compile(r"[/~$]|[A-Za-z]:|\.\.")
 _CANCELLED = re.compile(r"(?:<tool_use_error>)?\s*(?:Cancelled:|Sibling tool call|Hook PreToolUse|PreToolUse:)")
 """The call did not run: another one of the same message failed, or a hook stopped it."""
 _LOOKING_VERBS = frozenset(

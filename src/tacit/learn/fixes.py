@@ -16,10 +16,9 @@ from enum import StrEnum
 from math import prod
 
 from tacit.domain.outline import CallRecord
-from tacit.learn.call_records import acts, edits_files, line_digest
-from tacit.text.command_forms import CommandForm, command_forms, same_goal, wrapper_of
+from tacit.learn.call_records import acts, edits_files, forms_of, line_digest
+from tacit.text.command_forms import CommandForm, same_goal, wrapper_of
 from tacit.text.error_signatures import masked_line, may_pass, missing_name, shows_failure, tells
-from tacit.text.shell import Command
 
 MIN_SESSIONS = 2
 MIN_SHARE = 0.5
@@ -270,28 +269,6 @@ class FixCounter:
                 first.setdefault(session, worked)
         failed = sum(not worked for worked in first.values())
         return failed >= MIN_SESSIONS and 2 * failed > len(first)
-
-
-def forms_of(call: CallRecord) -> tuple[CommandForm, ...]:
-    """Return the commands of a call in normal form; a plain tool call counts as one command."""
-    if call.command:
-        return command_forms(call.command)
-    if not call.tool:
-        return ()
-    typed = f"{call.tool}({', '.join(call.arguments)})"
-    return (
-        CommandForm(
-            text=call.tool,
-            goal=call.tool,
-            options=frozenset(call.arguments),
-            settings=frozenset(),
-            targets=(),
-            directory="",
-            tokens=(call.tool,),
-            typed=typed,
-            command=Command(program=call.tool, text=typed),
-        ),
-    )
 
 
 def retries_of(session: str, calls: Sequence[SourcedCall]) -> Iterator[Retry]:

@@ -7,8 +7,9 @@ commands that a session is likely to need; it is approved once, and its values t
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tacit.domain.candidate import Candidate
@@ -17,17 +18,22 @@ from tacit.domain.outline import CallRecord
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Origin, Span
-from tacit.learn.call_records import acts, edits_files
-from tacit.learn.fixes import SourcedCall, forms_of
+from tacit.learn.call_records import acts, edits_files, forms_of
+from tacit.learn.fixes import SourcedCall
+from tacit.store.hook_index import CARD
 from tacit.text.command_forms import CommandForm
 from tacit.text.programs import CHECKERS, FORMATTERS
 
 MADE_BY = "tacit.facts/1"
-CARD = "project-commands"
 MIN_SESSIONS = 2
 HALF_LIFE = 10
 """Sessions after which a use counts half."""
+MIN_CONVENTION = 3
+MIN_SHARE = 0.6
+"""Sessions that must keep to a way for it to be the project's, and their share of those that had the choice."""
 MAX_SOURCES = 5
+MAX_FOLDERS = 3
+MAX_OPTIONS = 40
 _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
     (Purpose.FORMAT, frozenset("fmt format fix prettier lint-fix".split())),
     (Purpose.TEST, frozenset("test tests e2e spec coverage unit integration smoke bench t".split())),
@@ -45,58 +51,136 @@ _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
     ),
     (Purpose.RUN, frozenset("dev start serve run watch preview".split())),
 )
+_PLAIN_PURPOSES = (Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD, Purpose.RUN)
+FORGES = frozenset("gh glab gt jj hub tea az".split())
+"""Programs that publish work."""
+_WATCHES = re.compile(r" (?:run|pipeline|ci) (?:view|watch)$")
+_PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
+_NEED_A_TARGET = frozenset(
+    {"go run", "cargo run", "uv run", "npm run", "pnpm run", "yarn run", "mise run", "python", "node"}
+)
+_SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun npx bunx pnpx uvx make just task rake mise deno poetry hatch nx".split())
+_SUBJECT = re.compile(r"\bgit commit\b[^\n]*?-a?m\s*[\"'](?:\$\(cat <<-?[\"']?\w+[\"']?\n\s*)?([^\n\"']{3,100})")
+_STYLE = re.compile(r"([^\w\s(\[]{1,3} )?\w+(\([^)]*\))?!?: \S")
+_NEW_BRANCH = re.compile(
+    r"(?:checkout -[bB]|switch -[cC]|worktree add -[bB]|checkout --branch|switch --create) ([\w.-]+/)?"
+)
+_PLAIN_WORD = re.compile(r"--?[A-Za-z][\w.=,:-]*|--|\./\.\.\.|[A-Z][A-Z_0-9]*=[\w.-]*|(?!/)[\w./:-]{1,30}")
+_PLACE = re.compile(r"^\./\.\.\.$|/[\w-]*/?$")
+_CONTENT = frozenset("--body --body-file --title --message -m -b -t -F --head --repo -R".split())
+"""Options whose values differ by what is done."""
+_ANY = "*"
+_SETTING = re.compile(r"[A-Z][A-Z_0-9]*=")
 _NOT_OF_THE_PROJECT = frozenset(
-    "git gh glab ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
+    "ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
     "mkdir rm cp mv touch chmod ln tar zip unzip open code claude codex tacit osascript xargs".split()
 )
 _OUTSIDE = re.compile(r"[~$]|/(?!.*/(?:\.?venv|node_modules|s?bin)/)|[A-Za-z]:")
 """A program that is called by a path outside the project, unless it belongs to an environment."""
+_BY_MODE = (
+    (Purpose.FORMAT, frozenset({"--fix", "--write"})),
+    (Purpose.CHECK, frozenset("--check --verify --diff --dry-run --list -l".split())),
+)
 _TESTERS = frozenset(
     "pytest jest vitest mocha ava rspec phpunit playwright ctest cypress unittest tox nox busted".split()
 )
 
 
+_Key = tuple[Purpose | None, str]
+"""What a command is for, and its form with options such as `--fix`."""
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What all sessions show of one command."""
+
+    used: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    before_commit: set[str] = field(default_factory=set)
+    folders: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    typed: dict[tuple[str, ...], set[str]] = field(default_factory=lambda: defaultdict(set))
+    last: datetime | None = None
+    sources: list[Span] = field(default_factory=list)
+
+    def add(self, session: str, at: datetime | None, folder: str, typed: tuple[str, ...], source: Span) -> None:
+        """Count one use that was not seen to fail."""
+        self.used.add(session)
+        self.folders[folder].add(session)
+        self.typed[typed].add(session)
+        self.last = at
+        self.sources = [*self.sources[-MAX_SOURCES:], source]
+
+
 def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[SourcedCall]]]) -> list[Fact]:
-    """Count the project's commands over sessions, oldest first; the likeliest to be needed come first."""
-    weight: defaultdict[str, float] = defaultdict(float)
-    used: defaultdict[str, set[str]] = defaultdict(set)
-    failed: defaultdict[str, set[str]] = defaultdict(set)
-    folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    typed: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    last: dict[str, datetime | None] = {}
-    sources: defaultdict[str, list[Span]] = defaultdict(list)
-    total = 0.0
+    """Count the project's commands and ways over sessions, oldest first; the likeliest to be needed come first."""
+    counter = _FactCounter()
     for age, (session, at, calls) in zip(range(len(sessions) - 1, -1, -1), sessions, strict=True):
-        share = 0.5 ** (age / HALF_LIFE)
-        total += share
-        for sourced in calls:
-            for form in _own_commands(sourced.record):
-                key = form.text
-                if sourced.record.worked is False:
-                    failed[key].add(session)
-                    continue
-                if session not in used[key]:
-                    used[key].add(session)
-                    weight[key] += share
-                folders[key][form.directory] += 1
-                typed[key][_typing(form)] += 1
-                last[key] = at
-                sources[key] = [*sources[key][-MAX_SOURCES:], Span(sourced.trajectory_id, sourced.record.step)]
-    found = [
-        Fact(
-            command=_common(typed[key], key),
-            purpose=purpose_of(key),
-            folder=_folder(folders[key]),
-            sessions=len(used[key]),
-            failed=len(failed[key]),
-            likelihood=round(weight[key] / total, 4),
-            last_used=last[key],
-            sources=tuple(sources[key][-MAX_SOURCES:]),
-        )
-        for key in used
-        if len(used[key]) >= MIN_SESSIONS and len(failed[key] - used[key]) <= len(used[key])
-    ]
+        counter.weights[session] = 0.5 ** (age / HALF_LIFE)
+        counter.count(session, at, calls)
+    found = [counter.fact(*key) for key, uses in counter.uses.items() if counter.is_fact(*key, uses)]
     return sorted(found, key=lambda fact: (-fact.likelihood, fact.command))
+
+
+class _FactCounter:
+    """The uses of each command over all sessions."""
+
+    def __init__(self) -> None:
+        self.uses: defaultdict[_Key, _Uses] = defaultdict(_Uses)
+        self.weights: dict[str, float] = {}
+        self._by_purpose: defaultdict[Purpose | None, set[str]] = defaultdict(set)
+        self._by_form: defaultdict[str, set[str]] = defaultdict(set)
+
+    def count(self, session: str, at: datetime | None, calls: Sequence[SourcedCall]) -> None:
+        """Count what one session ran, and what it ran before a commit."""
+        run: set[_Key] = set()
+        for sourced in calls:
+            for key, folder, typed in _shown_by(sourced.record):
+                if sourced.record.worked is False:
+                    self.uses[key].failed.add(session)
+                    continue
+                source = Span(sourced.trajectory_id, sourced.record.step)
+                self.uses[key].add(session, at, folder, typed, source)
+                self._by_purpose[key[0]].add(session)
+                self._by_form[_without_modes(key[1])].add(session)
+                if key[0] is Purpose.COMMIT:
+                    for earlier in run:
+                        self.uses[earlier].before_commit.add(session)
+                run.add(key)
+
+    def is_fact(self, purpose: Purpose | None, command: str, uses: _Uses) -> bool:
+        """Whether enough sessions agree; a way of naming is one that most of them keep."""
+        used = len(uses.used)
+        if purpose in (Purpose.COMMIT, Purpose.BRANCH):
+            return bool(command) and used >= MIN_CONVENTION and used >= MIN_SHARE * len(self._by_purpose[purpose])
+        least = MIN_SESSIONS if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
+        if used < least or len(uses.failed - uses.used) > used:
+            return False
+        if command in _NEED_A_TARGET:
+            return "/" in _common_words(command, uses.typed)
+        says_more = _PUBLISHES.search(command) or _common_words(command, uses.typed) != command
+        return purpose is not Purpose.PUBLISH or bool(says_more)
+
+    def fact(self, purpose: Purpose | None, command: str) -> Fact:
+        """Return what sessions agree on about a command."""
+        uses = self.uses[purpose, command]
+        before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
+        is_check = purpose not in (Purpose.PUBLISH, Purpose.RUN, Purpose.COMMIT, Purpose.BRANCH)
+        usual = is_check and before >= MIN_CONVENTION and before >= MIN_SHARE * len(self._by_purpose[Purpose.COMMIT])
+        meant = all_uses if 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check` go together
+        return Fact(
+            command=_common_words(command, uses.typed),
+            purpose=Purpose.BEFORE_COMMIT if usual else purpose,
+            folders=_usual_folders(uses.folders),
+            sessions=len(uses.used),
+            failed=len(uses.failed),
+            likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
+            last_used=uses.last,
+            sources=tuple(uses.sources[-MAX_SOURCES:]),
+        )
+
+
+def _without_modes(command: str) -> str:
+    return " ".join(word for word in command.split() if not word.startswith("-"))
 
 
 def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candidate | None:
@@ -107,7 +191,7 @@ def card_candidate(facts: Sequence[Fact], text: str, *, scope: Scope) -> Candida
     content = SkillContent(
         kind=Kind.FACT,
         name=CARD,
-        description="Commands that sessions use here to check, test, build, format and run; kept current by counting.",
+        description="Commands and ways that sessions keep to here, by purpose; kept current by counting.",
         category="project",
         tags=("fact:command",),
         body=text,
@@ -131,6 +215,9 @@ def purpose_of(form: str) -> Purpose | None:
     named = words if "/" in words[0] else words[1:]  # a program's own name says little: `omp-test` is no test
     parts = [part for word in named for part in re.split(r"[:_./-]", word)]
     program = words[-1] if len(words) == 1 else ""
+    for purpose, modes in _BY_MODE:
+        if not modes.isdisjoint(words):
+            return purpose
     if any(word in _TESTERS for word in words):
         return Purpose.TEST
     if any(word in CHECKERS for word in words):
@@ -138,31 +225,78 @@ def purpose_of(form: str) -> Purpose | None:
     if any(word in FORMATTERS for word in words):
         return Purpose.FORMAT
     for purpose, known in _PURPOSES:
-        if not known.isdisjoint(parts):
+        if not known.isdisjoint(parts) or (purpose is Purpose.CHECK and any(part.endswith("lint") for part in parts)):
             return purpose
     return Purpose.BUILD if program in ("make", "just", "task", "rake") else None
 
 
-def _own_commands(call: CallRecord) -> Iterable[CommandForm]:
+def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
+    """Yield what a call shows: purpose and command, the folder, and the words as typed."""
     for form in forms_of(call) if call.command else ():
-        program = form.program
-        outside = bool(_OUTSIDE.match(form.command.typed))
-        of_project = program not in _NOT_OF_THE_PROJECT and not outside and purpose_of(form.text)
-        if of_project and acts(form) and not edits_files(form):
-            yield form
+        if _OUTSIDE.match(form.command.typed) or edits_files(form):
+            continue
+        key = " ".join([form.text, *_modes(form)])
+        if form.program in FORGES:
+            if (acts(form) or _WATCHES.search(form.text)) and form.text.count(" ") > 1 and " api" not in form.text:
+                yield (Purpose.PUBLISH, form.text), "", form.tokens
+        elif form.program == "git":
+            yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
+        elif form.program not in _NOT_OF_THE_PROJECT and acts(form):
+            purpose = purpose_of(key)
+            if purpose or form.text.split()[0] in _SCRIPT_RUNNERS:
+                yield (purpose, key), form.directory, (*sorted(form.settings), *form.tokens)
 
 
-def _typing(form: CommandForm) -> str:
-    """Return the command with the target that stands for everything (`./...`, `.`), without others."""
-    whole = [target for target in form.targets if target == "./..."]
-    return " ".join([form.text, *whole])
+def _ways(form: CommandForm, line: str) -> Iterator[tuple[Purpose, str]]:
+    """Yield how a commit's subject is written and how a branch is named."""
+    if form.goal == "git commit" and "--amend" not in form.options and (subject := _SUBJECT.search(line)):
+        styled = _STYLE.match(subject[1])
+        emoji, scope = (styled[1] and "emoji ", styled[2] and "(scope)") if styled else ("", "")
+        yield Purpose.COMMIT, f"{emoji or ''}type{scope or ''}: subject" if styled else ""
+    if made := _NEW_BRANCH.search(form.typed):
+        yield Purpose.BRANCH, made[1] or ""
 
 
-def _common(typed: Counter[str], key: str) -> str:
-    best, count = typed.most_common(1)[0]
-    return best if 2 * count > typed.total() else key
+def _modes(form: CommandForm) -> list[str]:
+    dashes = "-" if form.program in FORMATTERS else "--"  # elsewhere a letter says nothing
+    return [word for word in form.goal.split() if word.startswith(dashes)]
 
 
-def _folder(folders: Counter[str]) -> str:
-    best, count = folders.most_common(1)[0]
-    return best if 2 * count > folders.total() and not best.startswith(("/", "~", "$", "..")) else ""
+def _common_words(command: str, typed: Mapping[tuple[str, ...], set[str]]) -> str:
+    """Return the command with the variables, options and targets that most sessions give it."""
+    least = MIN_SHARE * len(set().union(*typed.values()))
+    used: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for words, sessions in typed.items():
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            used[word, ""] |= sessions
+            if following and not following.startswith("-"):
+                used[word, following] |= sessions
+                used[word, _ANY] |= sessions
+    usual = {word for (word, value), sessions in used.items() if not value and len(sessions) >= least}
+    own = command.split()
+    best = max(typed, key=lambda words: (len(usual.intersection(words)), len(typed[words]), -len(words), words))
+    kept: list[str] = []
+    for before, word in zip(["", *best], best, strict=False):
+        if word in own or word not in usual or not _PLAIN_WORD.fullmatch(word) or word in _CONTENT:
+            continue
+        is_steady = any(flag == word and value in usual and value not in own for flag, value in used)
+        is_switch = 2 * len(used[word, _ANY]) <= len(used[word, ""])
+        is_value = before in kept and len(used[before, word]) >= least
+        is_place = word == best[-1] and _PLACE.search(word)
+        if is_value or is_place or _SETTING.match(word) or (word.startswith("-") and (is_steady or is_switch)):
+            kept.append(word)
+    settings = [word for word in kept if _SETTING.match(word)]
+    rest = [word for word in kept if word not in settings]
+    while rest and (rest[-1] == "--" or len(" ".join(rest)) > MAX_OPTIONS):
+        rest.pop()
+    return " ".join([*settings, *own, *rest])
+
+
+def _usual_folders(folders: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the folders that a good part of the sessions run it in; nothing where that is the root, or differs."""
+    ordered = sorted(folders, key=lambda folder: (-len(folders[folder]), folder))
+    usual = [
+        folder for folder in ordered if 2 * len(folders[folder]) >= max(2 * MIN_SESSIONS, len(folders[ordered[0]]))
+    ]
+    inside = [folder for folder in usual if not folder.startswith(("/", "~", "$", ".."))][:MAX_FOLDERS]
+    return tuple(inside) if any(inside) else ()

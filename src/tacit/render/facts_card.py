@@ -10,8 +10,8 @@ from tacit.text.words import estimate_tokens
 
 MIN_LIKELIHOOD = 0.2
 """Chosen by leaving out each of twelve real projects in turn (docs/lab.md)."""
-MAX_COMMANDS = 12
-MAX_TOKENS = 80
+MAX_COMMANDS = 16
+MAX_TOKENS = 110
 
 
 def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD) -> str:
@@ -27,10 +27,14 @@ def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD)
 
 
 def _line(purpose: Purpose | None, facts: Sequence[Fact]) -> str:
-    shown = [_command(fact) for fact in facts if fact.purpose == purpose]
-    return f"- {purpose or 'other'}: {', '.join(shown)}" if shown else ""
+    """Return the commands of one purpose, those that run in the same folders together."""
+    placed: dict[tuple[str, ...], list[str]] = {}
+    for fact in facts:
+        if fact.purpose == purpose:
+            placed.setdefault(fact.folders, []).append(f"`{plain_line(fact.command).replace('`', chr(39))}`")
+    parts = [", ".join(commands) + _where(folders) for folders, commands in sorted(placed.items())]
+    return f"- {purpose or 'other'}: {'; '.join(parts)}" if parts else ""
 
 
-def _command(fact: Fact) -> str:
-    command = plain_line(fact.command).replace("`", "'")
-    return f"`{command}` in {plain_line(fact.folder)}" if fact.folder else f"`{command}`"
+def _where(folders: tuple[str, ...]) -> str:
+    return f" in {' or '.join(plain_line(folder) or 'the root' for folder in folders)}" if folders else ""

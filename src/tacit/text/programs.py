@@ -87,6 +87,7 @@ FOLDER_FLAGS = {
         ("uv", "--directory --project"),
         ("terraform", "-chdir"),
         ("task", "-d --dir"),
+        ("mise", "-C --cd"),
         ("just", "-d --working-directory"),
         ("composer", "-d --working-dir"),
         ("gradle gradlew", "-p --project-dir"),

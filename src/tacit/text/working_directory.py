@@ -55,7 +55,7 @@ class WorkingDirectory:
         """Apply the directory change of a command."""
         if program == "popd":
             self.directory = self._pushed.pop() if self._pushed else ""
-        elif program in ("cd", "pushd"):
+        elif program.casefold() in ("cd", "pushd", "chdir", "set-location"):
             if program == "pushd":
                 self._pushed.append(self.directory)
             target = operands[0] if operands else "~"

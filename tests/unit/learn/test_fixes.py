@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import BEFORE_TAG, Kind
 from tacit.domain.trajectory import Origin, StepResult, Trajectory
-from tacit.learn.call_records import call_records
+from tacit.learn.call_records import call_records, forms_of
 from tacit.learn.fix_lessons import fix_lesson
 from tacit.learn.fixes import CountedFix, FixCounter, FixKind, SourcedCall
 from tacit.text.tool_calls import tool_calls
@@ -201,4 +201,4 @@ def _code(text: str) -> list[Any]:
 def test_paths_of_the_workspace_are_relative_in_call_records() -> None:
     made = session(1, bash(f"cd {WORKSPACE}/web && npm test", "ok"))
     (record,) = call_records(made, tool_calls(made))
-    assert record.command == "cd web && npm test"
+    assert [form.directory for form in forms_of(record)] == ["web"]

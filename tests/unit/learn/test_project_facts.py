@@ -51,7 +51,56 @@ def test_recent_sessions_count_more() -> None:
 
 def test_the_folder_where_a_command_mostly_runs_is_kept() -> None:
     found = facts_of(*[[("cd src && go test ./...", True), ("npm run lint", True)]] * 3)
-    assert {fact.command: fact.folder for fact in found} == {"go test ./...": "src", "npm run lint": ""}
+    assert {fact.command: fact.folders for fact in found} == {"go test ./...": ("src",), "npm run lint": ()}
+    assert "`go test ./...` in src" in facts_card(found)
+
+
+def test_a_folder_of_one_session_or_of_another_machine_is_left_out() -> None:
+    root = [("go vet ./...", True)]
+    found = facts_of(root, root, [("cd lib && go vet ./...", True)], [("cd /elsewhere && go vet ./...", True)])
+    assert [fact.folders for fact in found] == [()]
+
+
+def test_options_and_variables_that_most_sessions_give_are_part_of_the_command() -> None:
+    runs = [[(f"KEEP=1 go test -tags e2e -run 'Test{name}$' -v", True)] for name in "abcd"]
+    assert [fact.command for fact in facts_of(*runs)] == ["KEEP=1 go test -tags e2e -v"]
+
+
+def test_a_repair_and_a_check_of_one_program_are_two_commands() -> None:
+    found = facts_of(*[[("vp check", False), ("vp check --fix", True), ("vp check", True)]] * 3)
+    assert {(fact.command, fact.purpose) for fact in found} == {
+        ("vp check", Purpose.CHECK),
+        ("vp check --fix", Purpose.FORMAT),
+    }
+
+
+def test_what_comes_before_most_commits_is_told_as_such() -> None:
+    session = [("pnpm assist", True), ("git commit -m 'fix(ui): the menu'", True), ("pnpm dev", True)]
+    found = {fact.command: fact.purpose for fact in facts_of(*[session] * 3)}
+    assert found == {
+        "pnpm assist": Purpose.BEFORE_COMMIT,
+        "type(scope): subject": Purpose.COMMIT,
+        "pnpm dev": Purpose.RUN,
+    }
+
+
+def test_commits_in_several_styles_show_none() -> None:
+    subjects = ["fix: one", "Add two", "feat(x): three", "Add four"]
+    assert facts_of(*[[(f'git commit -m "{subject}"', True)] for subject in subjects]) == []
+
+
+def test_how_work_is_published_is_a_fact_where_sessions_agree_on_more_than_the_command() -> None:
+    sessions = [
+        [
+            (f"git switch -c codex/task-{number}", True),
+            (f"gh pr view {number}", True),
+            (f"gh pr edit {number} --body 'text {number}'", True),
+            (f"gh pr create --base main --title 't {number}' --body 'b'", True),
+        ]
+        for number in range(4)
+    ]
+    found = {fact.command: fact.purpose for fact in facts_of(*sessions)}
+    assert found == {"codex/": Purpose.BRANCH, "gh pr create --base main": Purpose.PUBLISH}
 
 
 def test_the_card_groups_by_purpose_and_stays_small() -> None:
