@@ -115,7 +115,7 @@ def test_a_long_line_is_cut_between_words_and_names_where_the_rest_is() -> None:
 
 def test_a_card_has_a_line_per_purpose_within_its_limit() -> None:
     facts = [
-        Fact(command=f"make target-{n}", purpose=list(Purpose)[n % 3], likelihood=0.9 - n / 100) for n in range(60)
+        Fact(command=f"make target-{n}", purpose=list(Purpose)[1 + n % 3], likelihood=0.9 - n / 100) for n in range(60)
     ]
     text = facts_card(facts)
     assert 0 < estimate_tokens(text) <= MAX_TOKENS
@@ -126,7 +126,7 @@ def test_a_card_has_a_line_per_purpose_within_its_limit() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_command_or_folder_stays_in_its_line_of_the_card(hostile: str) -> None:
-    text = facts_card([Fact(command=f"a`{hostile}", likelihood=1.0), Fact(command="b", folder=hostile, likelihood=1.0)])
+    text = facts_card([Fact(command=f"a`{hostile}", likelihood=1.0), Fact(command="b", folders=(hostile,), likelihood=1.0)])
     assert_plain(text)
     assert len(text.split("\n")) == 1
     assert text.rpartition(" in ")[0].count("`") == 4, "a command stays in its code span"
