@@ -255,7 +255,7 @@ _SYNONYMS = {
         (
             "answer reply respond response", "edit change modify alter", "folder directory dir", "repository repo",
             "delete remove", "repeat restate", "start launch", "build compile", "database db", "dependency package",
-            "test tests testing", "commit committing",
+            "keep kept", "build built", "run ran", "write wrote written", "hold held", "make made", "find found",
         ),
     )
     for word in group
