@@ -29,6 +29,10 @@ class ScriptedModel:
     def __init__(self) -> None:
         self.script: Script = lambda _: Turn("There is nothing to do.")
         self.requests: list[Request] = []
+        self.bodies: list[dict[str, Any]] = []
+        """Every request, as it was sent."""
+        self.refuses_with = 0
+        """The HTTP status to answer with, if any."""
         self.faults: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _answering(self))
         self._server.daemon_threads = True
@@ -75,6 +79,11 @@ def _answering(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 self._send(404, "application/json", b'{"error": {"type": "not_found_error", "message": "no"}}')
                 return
             body = json.loads(self.rfile.read(size))
+            model.bodies.append(body)
+            if model.refuses_with:
+                error = {"error": {"type": "scripted_error", "message": "no"}}
+                self._send(model.refuses_with, "application/json", json.dumps(error).encode())
+                return
             events = dialect.events(model.turn(dialect, body), str(body.get("model", "")))
             stream = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
             self._send(200, "text/event-stream", stream.encode())

@@ -1,0 +1,133 @@
+"""The real clients as language models: they answer in the form asked for, and send nothing of what the person set up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit.config.environment import ClientEnvironment, client_environment
+from tacit.config.settings import ModelSettings
+from tacit.domain.errors import ModelOutage
+from tacit.domain.ports import Prompt
+from tacit.ingest.sources import transcripts
+from tacit.providers.opening import open_model
+from tests.e2e.loops.dialects import Call, Request, Turn
+from tests.e2e.loops.world import World
+from tests.raising import raises
+
+pytestmark = pytest.mark.slow
+MARK = "mark-of-the-person"
+"""Stands in every file that a client may read by itself."""
+SCHEMA = {
+    "type": "object",
+    "properties": {"lessons": {"type": "array", "items": {"type": "string"}}},
+    "required": ["lessons"],
+}
+PROMPT = Prompt(instructions="Read the session.", material="<session>uv run pytest</session>", schema=SCHEMA)
+ANSWER = {"lessons": ["use uv"]}
+ANSWERING_TOOLS = {"StructuredOutput", "DeferredToolPlaceholder", "functions", "request_user_input"}
+"""What a client offers the model for its answer, or cannot leave out; none of them does anything."""
+
+
+def answered(request: Request) -> Turn:
+    text = json.dumps(ANSWER)
+    return Turn("", Call("StructuredOutput", ANSWER)) if "StructuredOutput" in request.tools else Turn(text)
+
+
+@pytest.fixture
+def traces(world: World, tmp_path: Path) -> Path:
+    """Furnish the person's home and project with all that a client loads; a hook or server that runs leaves a file here."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    hook = [{"hooks": [{"type": "command", "command": f"touch {folder}/hook; echo {MARK}"}]}]
+    hooks = {"hooks": {"SessionStart": hook, "UserPromptSubmit": hook, "Stop": hook}}
+    server = {"command": "touch", "args": [str(folder / "server")]}
+    skill = f"---\nname: sk\ndescription: {MARK}\n---\n{MARK}\n"
+    files = {
+        ".claude/settings.json": json.dumps({**hooks, "outputStyle": "Explanatory", "language": MARK}),
+        ".claude/CLAUDE.md": MARK,
+        ".claude/skills/sk/SKILL.md": skill,
+        ".claude.json": json.dumps({"mcpServers": {"m": {"type": "stdio", **server}}}),
+        ".codex/AGENTS.md": MARK,
+        ".codex/hooks.json": json.dumps(hooks),
+        ".codex/skills/sk/SKILL.md": skill,
+        ".agents/skills/sk/SKILL.md": skill,
+    }
+    for name, text in files.items():
+        (world.home / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.home / name).write_text(text, encoding="utf-8")
+    config = world.home / ".codex" / "config.toml"
+    if config.exists():
+        own = f'developer_instructions = "{MARK}"\nnotify = ["touch", "{folder}/notify"]\n'
+        servers = f'[mcp_servers.m]\ncommand = "touch"\nargs = ["{folder}/server"]\n'
+        config.write_text(f"{own}{config.read_text(encoding='utf-8')}{servers}", encoding="utf-8")
+    for name in ("CLAUDE.md", "AGENTS.md"):
+        (world.project / name).write_text(MARK, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def environment(world: World, monkeypatch: pytest.MonkeyPatch) -> ClientEnvironment:
+    """What a learner sees that a hook of the client started in the project."""
+    (world.home / ".local" / "bin" / world.client.program.name).symlink_to(world.client.program)
+    of_the_session = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_PROJECT_DIR": str(world.project)}
+    monkeypatch.chdir(world.project)
+    given = world.environment | world.client.environment(world.home, world.model.address) | of_the_session
+    return client_environment(world.project, variables=given)
+
+
+def settings(world: World) -> ModelSettings:
+    return ModelSettings(name=world.client.name)
+
+
+def test_client_answers_in_the_form_asked_for_and_sends_nothing_of_the_persons_own(
+    world: World, traces: Path, environment: ClientEnvironment
+) -> None:
+    world.model.script = answered
+    with open_model(settings(world), home=world.home / ".tacit", environment=environment) as model:
+        assert model.ask(PROMPT) == ANSWER
+        assert (model.spent.calls, model.spent.input_tokens, model.spent.output_tokens) == (1, 1000, 20)
+    [body] = world.model.bodies
+    sent = json.dumps(body)
+    assert PROMPT.instructions in sent
+    assert "uv run pytest" in sent
+    assert MARK not in sent
+    assert "Explanatory" not in sent
+    assert str(world.project) not in sent
+    assert world.model.requests[0].tools <= ANSWERING_TOOLS
+    assert list(traces.iterdir()) == []
+    homes = {"claude-code": world.home / ".claude", "codex": world.home / ".codex"}
+    assert transcripts(homes) == []
+    assert not world.model.faults
+
+
+def test_default_model_is_a_small_one(world: World, environment: ClientEnvironment) -> None:
+    world.model.script = answered
+    config = world.home / ".codex" / "config.toml"
+    if config.exists():  # with the vendor's own provider, at the address of the script
+        config.write_text(f'openai_base_url = "{world.model.address}/v1"\n', encoding="utf-8")
+    with open_model(settings(world), environment=environment) as model:
+        model.ask(PROMPT)
+    assert any(small in world.model.bodies[0]["model"] for small in ("haiku", "luna", "mini"))
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "client_logged_out"), (429, "client_rate_limited"), (500, "client_failed")]
+)
+def test_refusal_of_the_vendor_is_an_outage_with_its_own_code(
+    world: World, environment: ClientEnvironment, status: int, code: str
+) -> None:
+    world.model.refuses_with = status
+    with open_model(settings(world), environment=environment) as model, raises(ModelOutage, code) as raised:
+        model.ask(PROMPT)
+    assert raised.value.hint
+
+
+def test_babbling_model_is_an_outage_and_its_cost_counts(world: World, environment: ClientEnvironment) -> None:
+    world.model.script = lambda _: Turn("I would rather talk about the weather.")
+    with open_model(settings(world), environment=environment) as model:
+        with raises(ModelOutage, "client_no_answer"):
+            model.ask(PROMPT)
+        assert model.spent.input_tokens >= 1000
