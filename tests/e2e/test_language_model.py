@@ -19,12 +19,13 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Tacit
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.ports import Prompt
-from tacit.learn.language import Refined
 from tacit.providers.opening import open_model
-from tests.unit.learn.attempts import migration, refine, the_procedure
+from tacit.store import open_store
+from tests.unit.learn.attempts import migration
 
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 PROMPT = Prompt(
@@ -254,34 +255,42 @@ def test_a_retry_that_would_pass_the_limit_is_not_made():
         assert len(server.requests) == 1
 
 
-def test_a_mined_skill_is_worded_by_a_model_over_the_wire():
-    trajectory = migration()
-    mined = the_procedure(trajectory)
-    wording = {
-        "name": "add-column-by-migration",
-        "description": "Adds a column to a table with a migration.",
-        "when": "Use when a table needs another column.",
-        "steps": [{"number": 2, "purpose": "Makes the migration that adds the column."}],
-        "parameters": [],
-        "pitfalls": [],
+def proposal_of_migration() -> dict[str, object]:
+    return {
+        "kind": "lesson",
+        "title": "Sync before a new migration",
+        "text": "Run `python3 manage.py sync` before `python3 manage.py makemigration`.",
+        "when": "adding a migration",
+        "why": "",
+        "evidence": [{"step": 5, "quote": "python3 manage.py sync"}],
+        "fails": "",
+        "works": "",
+        "error": "",
+        "check": "",
+        "relation": "new",
+        "item": "",
     }
-    with served(answer(wording), answer({"lessons": []})) as server, open_model(settings(server)) as model:
-        result = refine([mined], {trajectory.id: trajectory}, model)
-    (made,) = result.candidates
-    assert made.content.name == "add-column-by-migration"
-    assert [(step.tool, step.arguments) for step in made.content.steps] == [
-        (step.tool, step.arguments) for step in mined.content.steps
-    ]
-    assert (result.remarks, result.spent.calls) == ((), 2)
-    assert [request["messages"][1]["content"].count("</material>") for request in server.requests] == [1, 1]
+
+
+def test_a_session_is_read_by_a_model_over_the_wire():
+    memory = Tacit(open_store(":memory:"))
+    memory.capture(migration())
+    said = {"summary": "", "proposals": [proposal_of_migration()]}
+    with served(answer(said)) as server, open_model(settings(server)) as model:
+        report = memory.learn(model=model).model
+    assert report is not None
+    assert (report.sessions, report.items, report.spent.calls) == (1, 1, 1)
+    (request,) = server.requests
+    assert request["messages"][1]["content"].count("</record>") == 1
 
 
 def test_a_dead_server_leaves_what_was_mined():
-    trajectory = migration()
+    memory = Tacit(open_store(":memory:"))
+    memory.capture(migration())
     with served(error(503)) as server, open_model(settings(server)) as model:
-        result = refine([the_procedure(trajectory)], {trajectory.id: trajectory}, model)
-    assert result.candidates == (the_procedure(trajectory),)
-    assert all("503" in remark.text for remark in result.remarks)
+        report = memory.learn(model=model).model
+    assert report is not None
+    assert (report.sessions, report.waiting, report.items) == (0, 1, 0)
 
 
 # --- a real model -------------------------------------------------------------------------------------------------
@@ -329,23 +338,18 @@ def smollm2() -> Iterator[str]:
             process.kill()
 
 
-def test_a_real_small_model_words_a_mined_skill_and_harms_nothing():
+def test_a_real_small_model_reads_a_session_and_harms_nothing():
     have_real_model()
-    trajectory = migration()
-    mined = the_procedure(trajectory)
+    memory = Tacit(open_store(":memory:"))
+    memory.capture(migration())
     limits = {"max_calls": 2, "max_tokens": 40_000, "max_usd": 0.0, "timeout_s": 400}
     with smollm2() as address:
         free = ModelSettings(name="smollm2", base_url=address, price_in=0.0, price_out=0.0, **limits)  # type: ignore[arg-type]
         with open_model(free) as model:
-            result: Refined = refine([mined], {trajectory.id: trajectory}, model)
-    (made,) = result.candidates
-    assert result.spent.calls == 2
-    assert 500 < result.spent.input_tokens < 8000
-    assert result.spent.output_tokens > 10
-    assert "pipm" not in str((result.candidates, result.proposed))  # a command that it likes to invent
-    assert [(step.tool, step.arguments) for step in made.content.steps] == [
-        (step.tool, step.arguments) for step in mined.content.steps
-    ]
-    for step, before in zip(made.content.steps, mined.content.steps, strict=True):
-        assert step.text.endswith(before.text)
-    assert all(candidate.provenance.model == "smollm2" for candidate in result.proposed)
+            report = memory.learn(model=model).model
+    assert report is not None
+    assert report.spent.calls >= 1
+    assert 500 < report.spent.input_tokens < 16_000
+    for stored in memory.skills():
+        assert stored.status == "candidate"
+        assert "pipm" not in stored.version.content.description  # a command that it likes to invent

@@ -8,29 +8,10 @@ from typing import TYPE_CHECKING
 from tacit import render
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
-from tacit.domain.ports import Spending
 
 if TYPE_CHECKING:  # reports are loaded without the learning code
-    from tacit.learn import language
+    from tacit.learn.reading import ReadingReport
     from tacit.learn.single_attempt import AttemptNote
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelReport:
-    """What a language model did in one learning pass, and what it cost."""
-
-    name: str
-    new_candidates: int = 0
-    """New candidates to reword; known ones are not sent again."""
-    worded: int = 0
-    """How many of these it reworded; the others keep their mined wording."""
-    proposed: int = 0
-    """Lessons that it found and mining did not."""
-    spent: Spending = Spending()
-    remarks: tuple[language.ModelRemark, ...] = ()
-    """Answers that were refused or missing, and why."""
-    stopped: bool = False
-    """Whether a limit or too many failures stopped the calls before the pass ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +21,7 @@ class LearningReport:
     trajectories: int = 0
     verdicts: tuple[Verdict, ...] = ()
     notes: tuple[AttemptNote, ...] = ()
-    model: ModelReport | None = None
+    model: ReadingReport | None = None
     """What the language model did, if one was used."""
     settled: tuple[Transition, ...] = ()
     """Status changes from verified evidence: trusted, back on trial, suspended, retired."""

@@ -2,7 +2,7 @@
 
 First each attempt alone, merged with earlier attempts at the same work; then all attempts that use the same tools, and the
 errors of all attempts. Each step is one transaction, so an interrupted pass resumes where it stopped. A language model, if
-given, is called after mining and before the gate, never inside a transaction.
+given, reads the sessions last (`reading`), never inside a transaction.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
 from tacit.domain.fact import Fact
-from tacit.domain.outline import Outline
+from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
-from tacit.learn import friction_notes, language, skill_usage
+from tacit.learn import friction_notes, skill_usage
 from tacit.learn.attempt_outlines import outline_of
+from tacit.learn.call_records import in_their_folders
 from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
-from tacit.learn.learning_report import LearningReport, ModelReport
+from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import DraftMerger
 from tacit.learn.mining.candidates import is_mined
 from tacit.learn.mining.miner import mine
 from tacit.learn.origin_limits import OriginLimiter
 from tacit.learn.person_rules import repeated_wishes
 from tacit.learn.project_facts import card_candidate, project_facts
+from tacit.learn.reading import Reader
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
 from tacit.recall import publishing
 from tacit.render.facts_card import facts_card
 from tacit.store import Store
 from tacit.store.context import StoreContext
-
-MAX_SOURCES = 3
-"""Attempts behind one candidate that a language model may see."""
+from tacit.store.hook_index import CARD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,58 +59,6 @@ class StoredAttempts:
         return self.store.episode(trajectory_id).assessment
 
 
-class ModelWording:
-    """The language model's part of one pass: rewords candidates and proposes lessons that mining missed."""
-
-    def __init__(self, model: LanguageModel, store: Store) -> None:
-        self._model, self._store = model, store
-        self._refiner = language.Refiner(model)
-        self._before = model.spent
-        self._open: list[Candidate] = []
-        self._new_candidates = self._worded = self._proposed = 0
-        self._remarks: list[language.ModelRemark] = []
-
-    def word(self, candidates: Sequence[Candidate], known: Mapping[str, SkillVersion]) -> list[Candidate]:
-        """Reword candidates, where the model's answer passes the checks; `known` maps names to the versions they revise."""
-        refined = self._refiner.word(candidates, self._sources(candidates), known=known)
-        self._new_candidates += len(refined.new_candidates)
-        self._worded += refined.worded
-        self._remarks += refined.remarks
-        self._open += () if self._refiner.ended else refined.new_candidates
-        return list(refined.candidates)
-
-    def missed(self) -> Iterator[Candidate]:
-        """Yield lessons that the model finds in the attempts behind new candidates."""
-        for candidate in self._open:
-            if self._refiner.ended:
-                return
-            refined = self._refiner.missed([candidate], self._sources([candidate]))
-            self._remarks += refined.remarks
-            self._proposed += len(refined.proposed)
-            yield from refined.proposed
-
-    def report(self) -> ModelReport:
-        """Summarise what the model did so far."""
-        return ModelReport(
-            name=self._model.name,
-            new_candidates=self._new_candidates,
-            worded=self._worded,
-            proposed=self._proposed,
-            spent=self._model.spent - self._before,
-            remarks=tuple(self._remarks),
-            stopped=self._refiner.ended,
-        )
-
-    def _sources(self, candidates: Iterable[Candidate]) -> dict[str, Trajectory]:
-        """Load the first attempts behind each candidate; purged ones are left out."""
-        found: dict[str, Trajectory] = {}
-        for candidate in () if self._refiner.ended else candidates:
-            for trajectory_id in candidate.provenance.trajectory_ids[:MAX_SOURCES]:
-                with suppress(TacitError):
-                    found[trajectory_id] = self._store.trajectory(trajectory_id)
-        return found
-
-
 class LearningPass:
     """One pass over every attempt that is not yet learned from."""
 
@@ -118,7 +66,7 @@ class LearningPass:
         store = context.store
         self._store, self._admission, self._now, self._scope = store, admission, context.now, context.scope
         self._extensions = context.extensions
-        self._wording = ModelWording(model, store) if model is not None else None
+        self._reader = _reader(context, model) if model is not None else None
         self._attempts = StoredAttempts(store=store)
         self._origin_limiter = OriginLimiter(store)
         self._merger = DraftMerger(context, admission)
@@ -134,28 +82,24 @@ class LearningPass:
                 progress(done, len(waiting))
         self._outline_older_attempts()
         self._learn_from_groups()
-        for proposed in self._wording.missed() if self._wording else ():
-            with self._store.transaction():
-                self._verdicts.append(self._admit(proposed))
+        if self._reader:
+            self._learn_by_reading(self._reader, progress)
         return LearningReport(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
             notes=tuple(self._notes),
-            model=self._wording.report() if self._wording else None,
+            model=self._reader.report() if self._reader else None,
         )
 
     def _learn_one(self, episode: Episode) -> None:
         """Admit what one attempt teaches; a procedure is merged with earlier attempts at the same work."""
-        if self._wording and self._store.episode(episode.id).learned_at is not None:
-            return  # a hook learned it during this pass, which takes minutes with a model
         trajectory = self._store.trajectory(episode.id)
         distilled = self._merged_with_earlier(distil(trajectory, episode.assessment), trajectory)
-        candidates = self._with_wording(distilled.candidates)
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
             shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
-            self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
+            self._verdicts += [self._admit(candidate) for candidate in (*distilled.candidates, *shared)]
             for note in distilled.notes:
                 if note.kind is AttemptNoteKind.SKIPPED:
                     self._verdicts.append(self._admission.reject_episode(episode, note.detail["reason"], note.text))
@@ -197,11 +141,10 @@ class LearningPass:
         outlines = self._store.outlines.all()
         self._learn_by_counting(outlines, waiting)
         for mined in mine(outlines, waiting, self._attempts):
-            candidates = self._with_wording(mined.candidates)
             with self._store.transaction():
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
                     continue  # another process mined this group, perhaps with newer attempts
-                self._admit_together(candidates)
+                self._admit_together(mined.candidates)
                 for trajectory_id, skipped in mined.skipped:
                     episode = self._store.episode(trajectory_id)
                     self._verdicts.append(self._admission.reject_episode(episode, skipped.reason, skipped.text))
@@ -212,7 +155,7 @@ class LearningPass:
     def _learn_by_counting(self, outlines: Sequence[Outline], waiting: set[str]) -> None:
         """Admit what fixes errors and what a person repeated, and keep the project's card current."""
         sessions = _sessions(outlines)
-        lessons = self._with_wording(self._fix_lessons(sessions, waiting))
+        lessons = list(self._fix_lessons(sessions, waiting))
         wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
         facts = project_facts(sessions)
         with self._store.transaction():
@@ -222,6 +165,13 @@ class LearningPass:
                 self._admit_lesson(lesson)
             self._verdicts += map(self._admit, filter(self._is_new, wishes))
             self._keep_card_current(facts)
+
+    def _learn_by_reading(self, reader: Reader, progress: Callable[[int, int], None] | None) -> None:
+        """Let the model read the sessions it has not read, and admit what it proposes; never inside a transaction."""
+        candidates = reader.read(self._store.outlines.all(), progress)
+        with self._store.transaction():
+            self._verdicts += map(self._admit, candidates)
+            reader.mark_used()
 
     def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
         """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""
@@ -241,7 +191,7 @@ class LearningPass:
     def _keep_card_current(self, facts: Sequence[Fact]) -> None:
         """Propose the project's card once; an approved one then shows what the counts say now."""
         text = facts_card(facts)
-        known = self._store.catalogue(kinds={Kind.FACT})
+        known = self._store.catalogue(name=CARD, kinds={Kind.FACT})
         if not known:
             candidate = card_candidate(facts, text, scope=self._scope)
             self._verdicts += [self._admit(candidate)] if candidate else []
@@ -285,31 +235,6 @@ class LearningPass:
         """Limit a candidate's origins in its final wording, then pass it to the gate."""
         return self._admission.admit_in_scope(self._origin_limiter.limit_origins(candidate))
 
-    def _with_wording(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return candidates in the wording that a model gave them earlier, or gives them now."""
-        mined = list(candidates)
-        if self._wording:  # the model must see the true origins
-            mined = [self._origin_limiter.limit_origins(each) for each in mined]
-        known = {each.content.name: version for each in mined if (version := self._version_before(each))}
-        if self._wording:
-            return self._wording.word(mined, known)
-        versions = [known.get(each.content.name) for each in mined]
-        return [
-            language.keep_wording(each, version) if version else each
-            for each, version in zip(mined, versions, strict=True)
-        ]
-
-    def _version_before(self, candidate: Candidate) -> SkillVersion | None:
-        """Return the stored version that a candidate revises or only confirms."""
-        named = not candidate.parents and is_mined(candidate.provenance)
-        follows = self._as_revision(candidate) if named else candidate
-        if follows.parents:
-            return self._store.version(follows.parents[0]).version
-        closest = (
-            self._admission.matching_version(candidate) if self._wording else None
-        )  # the lookup only saves model calls
-        return closest.version if closest else None
-
     def _as_revision(self, candidate: Candidate) -> Candidate:
         """Return a candidate as a revision of the skill mined earlier under its name or from the same attempts."""
         content = candidate.content
@@ -324,6 +249,10 @@ class LearningPass:
         return candidate
 
 
+def _reader(context: StoreContext, model: LanguageModel) -> Reader:
+    return Reader(model, context.store, now=context.now, scope=context.scope)
+
+
 _Sessions = list[tuple[str, datetime | None, list[SourcedCall]]]
 """Each session with its time and its calls."""
 
@@ -331,10 +260,14 @@ _Sessions = list[tuple[str, datetime | None, list[SourcedCall]]]
 def _sessions(outlines: Sequence[Outline]) -> _Sessions:
     """Join the calls of each session, in the order in which sessions began."""
     found: dict[str, tuple[str, datetime | None, list[SourcedCall]]] = {}
+    folders: dict[str, str] = {}
     for outline in outlines:
         session = outline.session or outline.trajectory_id
         _, _, calls = found.setdefault(session, (session, outline.at, []))
-        calls += (SourcedCall(outline.trajectory_id, record) for record in outline.calls)
+        records: Sequence[CallRecord] = outline.calls
+        if outline.keeps_folder:
+            records, folders[session] = in_their_folders(records, folders.get(session, ""))
+        calls += (SourcedCall(outline.trajectory_id, record) for record in records)
     return [each for each in found.values() if each[2]]
 
 

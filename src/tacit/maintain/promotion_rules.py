@@ -22,7 +22,7 @@ from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.duplicates import similarity
 from tacit.gate.portability import ProjectFacts, portability
-from tacit.learn.language.refiner import prompt_file
+from tacit.learn.reading.prompt_files import prompt_file
 from tacit.maintain.status_changes import STATUS_RULES
 from tacit.text.opposition import opposed
 from tacit.text.similarity import text_similarity

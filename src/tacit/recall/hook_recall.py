@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tacit.store.hook_index import HookIndex, SkillMatch, SkillRow
 
 
+BY_OCCASION = frozenset({"lesson", "fact"})
+"""Kinds that words of a task find only where they say when they apply (their example queries)."""
 CALL_TERM = "call"
 """The first term of a lesson's tags where it is about one command; the terms of its program follow."""
 
@@ -42,7 +44,7 @@ CALL_TERM = "call"
 class HookLimits:
     """How much may be given, how relevant it must be, and which skills may be given at all."""
 
-    __slots__ = ("budget_tokens", "k", "kinds", "min_relevance", "person")
+    __slots__ = ("budget_tokens", "by_words", "k", "kinds", "min_relevance", "person")
 
     def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.18) -> None:
         self.k = k
@@ -50,6 +52,8 @@ class HookLimits:
         self.min_relevance = min_relevance
         self.kinds: Collection[str] | None = None
         """The kinds that may be given; `None` for all."""
+        self.by_words = False
+        """Whether words of a task are all that is known: lessons and facts then need an occasion that they belong to."""
         self.person = ""
         """Whose preferences may be given."""
 
@@ -127,6 +131,8 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
             kinds=limits.kinds,
             asked_person=limits.person,
         )
+        if code is None and limits.by_words and skill.kind in BY_OCCASION and not skill.examples:
+            code = ReasonCode.OTHER_KIND
         if code is None:
             allowed.append(row)
         else:

@@ -203,8 +203,10 @@ def _hits(
 
 def _needs_error(content: SkillContent, query: Query) -> bool:
     """Whether a skill is about the failure of one call, or is the card of a project: words of a task do not ask for it."""
+    if content.example_queries or content.kind in (query.kinds or ()):
+        return False
     counted = content.kind is Kind.LESSON and any(tag.startswith(CALL_TAG) for tag in content.tags)
-    return (counted or content.kind is Kind.FACT) and content.kind not in (query.kinds or ())
+    return counted or content.kind is Kind.FACT
 
 
 def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[StoredVersion]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent
+from tacit.store.hook_index import CARD
 from tacit.text.safe_markdown import shown_line
 
 LINE_CHARACTERS = 240
@@ -22,7 +23,7 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
 def hook_text(content: SkillContent) -> str:
     """Return the lines of a skill of one of the `LINE_KINDS`."""
-    if content.kind is Kind.FACT:
+    if content.kind is Kind.FACT and content.name == CARD:
         lines = (plain_line(line).removeprefix("- ") for line in content.body.splitlines())
         return "\n".join(f"- {line}" for line in lines if line)
     described, advice = plain_line(content.description), plain_line(_advice(content))
@@ -41,6 +42,8 @@ def plain_line(text: str) -> str:
 
 def _advice(content: SkillContent) -> str:
     """Return what to do, where the description may only say when: the fix, the first paragraph, or the first step."""
+    if content.body.startswith("**") and _FIX not in content.body:
+        return ""  # what was read of a session: the description says all, the body why
     advised = content.body.partition(_FIX)[2] or content.body
     paragraph = next((part for part in advised.strip().split("\n\n") if not part.startswith("#")), "")
     return paragraph or (content.steps[0].text if content.steps else "")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 9
 """The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
+CARD = "project-commands"
+"""The name of the one card of facts that a project has; other facts are single notes."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
@@ -176,8 +178,8 @@ class HookIndex:
         return list(islice(self._rows("r.kind IN ('norm', 'preference')", scope=scope), limit))
 
     def facts(self, *, scope: str = "") -> list[SkillRow]:
-        """Cards of facts that may be seen from the scope."""
-        return list(islice(self._rows("r.kind = 'fact'", scope=scope), 1))
+        """The card of facts that may be seen from the scope."""
+        return list(islice(self._rows("r.kind = 'fact' AND r.name = ?", CARD, scope=scope), 1))
 
     def by_version(self, version_id: str, *, scope: str = "") -> list[SkillRow]:
         """This version, if it is current and may be seen from the scope."""

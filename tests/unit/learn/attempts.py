@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.ports import LanguageModel
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.learn import AttemptNote, Distillation, distil, draft_of
-from tacit.learn.language import Refined, Refiner
 
 WORKSPACE = "/workspace/app"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
@@ -73,19 +71,6 @@ def attempt(task: str, *steps: dict[str, Any], workspace: str = WORKSPACE) -> Tr
 def learned(trajectory: Trajectory, kind: Kind, assessment: Assessment = VERIFIED) -> list[Candidate]:
     found = distil(trajectory, assessment).candidates
     return [candidate for candidate in found if candidate.content.kind is kind]
-
-
-def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory], model: LanguageModel) -> Refined:
-    """Reword candidates, then ask for missed lessons, as one learning pass does."""
-    refiner = Refiner(model)
-    worded = refiner.word(candidates, trajectories)
-    missed = refiner.missed(worded.candidates, trajectories)
-    return dataclasses.replace(
-        worded,
-        proposed=missed.proposed,
-        remarks=worded.remarks + missed.remarks,
-        spent=worded.spent + missed.spent,
-    )
 
 
 def the_procedure(trajectory: Trajectory) -> Candidate:

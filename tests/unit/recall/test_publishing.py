@@ -311,7 +311,9 @@ def test_procedures_and_references_are_published_as_short_blocks(store: Store, k
 
 
 def test_a_card_is_published_line_by_line_and_follows_its_counts(store: Store) -> None:
-    stored = put_version(store, kind=Kind.FACT, body="- test: `make test`\n- check: `make lint`", steps=())
+    stored = put_version(
+        store, kind=Kind.FACT, name="project-commands", body="- test: `make test`\n- check: `make lint`", steps=()
+    )
     publishing.publish(store)
     found = store.renderings.get([stored.version.id])[stored.version.id]
     assert found.text == "- test: `make test`\n- check: `make lint`"

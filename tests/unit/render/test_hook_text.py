@@ -13,6 +13,7 @@ from tacit.domain.fact import Fact, Purpose
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.render.facts_card import MAX_TOKENS, facts_card
 from tacit.render.hook_text import LINE_CHARACTERS, LINE_KINDS, hook_text
+from tacit.store.hook_index import CARD
 from tacit.text.words import estimate_tokens
 
 ONE_LINE = sorted(LINE_KINDS - {Kind.FACT})
@@ -60,7 +61,7 @@ def test_hostile_text_stays_in_its_line(kind: Kind, hostile: str, place: str) ->
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_every_line_of_a_card_is_an_item(hostile: str) -> None:
-    text = hook_text(SkillContent(kind=Kind.FACT, name="c", description="x", body=f"- test: `make`\n{hostile}"))
+    text = hook_text(SkillContent(kind=Kind.FACT, name=CARD, description="x", body=f"- test: `make`\n{hostile}"))
     assert_plain(text)
     assert text.split("\n")[0] == "- test: `make`"
     assert "[tacit] from earlier sessions:" not in text.split("\n")
@@ -120,7 +121,7 @@ def test_a_card_has_a_line_per_purpose_within_its_limit() -> None:
     text = facts_card(facts)
     assert 0 < estimate_tokens(text) <= MAX_TOKENS
     assert [line.partition(":")[0] for line in text.split("\n")] == ["- test", "- check", "- format"]
-    assert hook_text(SkillContent(kind=Kind.FACT, name="c", description="x", body=text)) == text
+    assert hook_text(SkillContent(kind=Kind.FACT, name=CARD, description="x", body=text)) == text
     assert facts_card([Fact(command="make", likelihood=0.1)]) == facts_card([]) == ""
 
 

@@ -20,7 +20,7 @@ from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
 from tacit.store import Store, hook_index, open_store
 from tacit.store import schema as migrations
-from tacit.store.hook_index import COLUMNS, SCHEMA, HookIndex
+from tacit.store.hook_index import CARD, COLUMNS, SCHEMA, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
 from tacit.store.seals import seal_of
@@ -160,12 +160,12 @@ def test_norms_and_preferences_are_listed_apart_and_the_index_lists_all(store: S
     assert len(hook_index.index(2)) == 2
 
 
-def test_the_best_card_and_a_version_by_its_id_are_found(store: Store, path: str) -> None:
-    for name, rank in (("worse", 0.2), ("best", 0.9)):
+def test_the_card_among_other_facts_and_a_version_by_its_id_are_found(store: Store, path: str) -> None:
+    for name, rank in ((CARD, 0.2), ("another-fact", 0.9)):
         put(store, name, kind=Kind.FACT, rank=rank)
     lesson = put(store, "lesson", kind=Kind.LESSON)
     hook_index = look(path)
-    assert [g.name for g in hook_index.facts()] == ["best"]
+    assert [g.name for g in hook_index.facts()] == [CARD]
     assert [g.name for g in hook_index.by_version(lesson.version.id)] == ["lesson"]
     assert hook_index.by_version("") == hook_index.by_version("v_unknown") == []
 
@@ -178,7 +178,8 @@ def test_the_best_card_and_a_version_by_its_id_are_found(store: Store, path: str
 def test_only_what_the_scope_may_see_is_listed(store: Store, path: str, kept: str, asked: str, seen: bool) -> None:
     skill = Skill.found(content(kind=Kind.NORM, signature=ERROR), Scope.parse(kept), at=at())
     norm = put(store, kind=Kind.NORM, signature=ERROR, skill=skill)
-    put(store, kind=Kind.FACT, skill=Skill.found(content(kind=Kind.FACT), Scope.parse(kept), at=at()))
+    card = content(kind=Kind.FACT, name=CARD)
+    put(store, CARD, kind=Kind.FACT, skill=Skill.found(card, Scope.parse(kept), at=at()))
     hook_index = look(path)
     for found in (
         hook_index.norms(scope=asked),
@@ -277,7 +278,7 @@ def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 import apsw
-from tacit.store.hook_index import COLUMNS, HookIndex
+from tacit.store.hook_index import CARD, COLUMNS, HookIndex
 if os.geteuid() == 0:  # nothing is forbidden to root
     os.setuid(65534)
 print(len(HookIndex.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))

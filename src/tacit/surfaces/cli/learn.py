@@ -24,7 +24,7 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import LanguageModel
 from tacit.evidence.capture import Captured, capture_transcript, combined
 from tacit.ingest.sources import PLACES, Transcript, client_homes, project_of, transcripts
-from tacit.learn.learning_report import LearningReport, ModelReport
+from tacit.learn.learning_report import LearningReport
 from tacit.maintain.reason_text import stored_reason
 from tacit.maintain.source_project import home_database
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
@@ -34,6 +34,7 @@ from tacit.surfaces.cli.views import DECISION_TEXT
 
 if TYPE_CHECKING:
     from tacit.learn import AttemptNote
+    from tacit.learn.reading import ReadingReport
 
 QUICKLY_TENDED = 1_000
 """Libraries up to this size are checked for suggestions after every pass of learning; it takes a second or two."""
@@ -59,7 +60,7 @@ _DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 )
 @click.option("--since", default="", metavar="WHEN", help="Only sessions active since then: 7d, 12h, or a date.")
 @click.option("--trust-outcomes", is_flag=True, help="Accept outcomes with a verifier's name in documents as verified.")
-@click.option("--model", metavar="NAME", help="Let this language model word what is new, within the settings' limits.")
+@click.option("--model", metavar="NAME", help="Let this language model read the sessions, within the settings' limits.")
 @click.option("--no-model", is_flag=True, help="Learn without the language model that the settings name.")
 @command_options
 def learn(
@@ -80,7 +81,8 @@ def learn(
     documents that were read without it are learned from again. Secrets are redacted before anything is stored.
     What was learned waits for `tacit review`.
 
-    A language model is used only if you named one, here or in your settings, and never for an agent or a hook.
+    A language model is used only if you named one, here or in your settings: claude-code or codex (the installed client, with
+    your login), or such as openai:gpt-5-mini. Never for an agent; for hooks only with learn.read_in_background.
     """
     if paths and (all_projects or clients or since):
         raise Mistake(
@@ -122,7 +124,8 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
     if name != settings.name and not settings.base_url:  # the prices there are another model's
         settings = dataclasses.replace(settings, price_in=None, price_out=None)
     try:
-        opened = providers.open_model(dataclasses.replace(settings, name=name), key=ctx.environment.model_key)
+        own = dataclasses.replace(settings, name=name)
+        opened = providers.open_model(own, key=ctx.environment.model_key, home=ctx.environment.person_home)
     except Mistake as error:
         hint = "; or learn without a model: --no-model"
         raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error
@@ -372,19 +375,22 @@ def learn_document(
     }
 
 
-def _model_document(model: ModelReport) -> dict[str, Any]:
+def _model_document(model: ReadingReport) -> dict[str, Any]:
     return {
         "name": model.name,
-        "new_candidates": model.new_candidates,
-        "rewritten": model.worded,
+        "sessions": model.sessions,
+        "waiting": model.waiting,
         "proposed": model.proposed,
+        "refused": dict(model.refused),
+        "dropped": dict(model.dropped),
+        "items": model.items,
         "calls": model.spent.calls,
         "input_tokens": model.spent.input_tokens,
         "output_tokens": model.spent.output_tokens,
         "tokens": model.spent.tokens,
         "usd": round(model.spent.usd, 6),
         "stopped": model.stopped,
-        "remarks": [remark.text for remark in model.remarks],
+        "problems": list(model.problems),
     }
 
 
@@ -450,21 +456,23 @@ def _main_findings(verdict: Verdict) -> str:
     return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "no findings")
 
 
-def _model_lines(model: ModelReport, width: int) -> Iterator[str]:
-    """Yield what the language model did, what it cost, and what was not used."""
-    kept = model.new_candidates - model.worded
-    done = f"worded {model.worded} of {model.new_candidates}" + (f", {kept} kept as mined" if kept else "")
-    if not model.new_candidates:
-        done = "was not needed: nothing new to word"
-    if model.proposed:
-        done += f", and proposed {counted(model.proposed, 'lesson')}"
-    done += f"; {counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens"
+def _model_lines(model: ReadingReport, width: int) -> Iterator[str]:
+    """Yield what the language model read, what came of it, what it cost, and what went wrong."""
+    read = f"read {counted(model.sessions, 'session')}"
+    if model.waiting:
+        read += f" ({model.waiting} wait for another time)"
+    refused, dropped = sum(model.refused.values()), sum(model.dropped.values())
     money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
-    yield f"The model {safe(model.name)} {done}{money}."
-    for remark in model.remarks[:SHOWN_NOTES]:
-        yield f"  [dim]{escape(one_line(remark.text, 3 * width))}[/dim]"
-    if len(model.remarks) > SHOWN_NOTES:
-        yield f"  [dim]and {len(model.remarks) - SHOWN_NOTES} more (--json lists all)[/dim]"
+    cost = f"{counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens{money}"
+    yield f"\nThe model {safe(model.name)} {read}: {counted(model.items, 'item')} for review; {cost}."
+    if refused or dropped:
+        reasons = (*model.refused.items(), *model.dropped.items())
+        listed = ", ".join(f"{code.replace('_', ' ')} ×{count}" for code, count in sorted(reasons, key=lambda r: -r[1]))
+        yield f"  [dim]not used of {counted(model.proposed, 'proposal')}: {escape(listed)}[/dim]"
+    for problem in model.problems[:SHOWN_NOTES]:
+        yield f"  [yellow]{escape(one_line(problem, 3 * width))}[/yellow]"
+    if len(model.problems) > SHOWN_NOTES:
+        yield f"  [dim]and {len(model.problems) - SHOWN_NOTES} more (--json lists all)[/dim]"
 
 
 def _note_lines(learned: LearningReport, width: int) -> Iterator[str]:
@@ -503,10 +511,11 @@ def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) 
         yield "No sessions found for any project on this machine."
     models = [found["model"] for found in projects if found.get("model")]
     if models:
-        rewritten, new, calls, tokens = (
-            sum(part[key] for part in models) for key in ("rewritten", "new_candidates", "calls", "tokens")
+        sessions, items, calls, tokens = (
+            sum(part[key] for part in models) for key in ("sessions", "items", "calls", "tokens")
         )
-        yield f"\nThe model worded {rewritten} of {new}; {counted(calls, 'call')}, {tokens:,} tokens."
+        read = f"{counted(sessions, 'session')}: {counted(items, 'item')}"
+        yield f"\nThe model read {read} for review; {counted(calls, 'call')}, {tokens:,} tokens."
     if any(found.get("held") or found.get("quarantined") for found in projects):
         yield "\nNext: run [bold]tacit review[/bold] inside a project."
     if without_project:

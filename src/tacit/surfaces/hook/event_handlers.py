@@ -51,8 +51,8 @@ MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 
 _LINES = frozenset({"lesson", "norm", "preference", "fact"})
 """Kinds that are shown as lines."""
-_AT_PROMPT = frozenset({"procedure", "reference"})
-"""Kinds that come by the words of a prompt; lessons belong to a failure, rules and facts to the start."""
+_AT_PROMPT = frozenset({"procedure", "reference", "lesson", "fact"})
+"""Kinds that come by the words of a prompt: lessons and facts only where they name an occasion. Rules belong to the start."""
 _CORRECTION = (
     r"(?i)\s*(?:(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|hurry|idea|doubt|thanks|more|other))|"
     r"(?:stop|wait|wrong)\b(?=[,.!:]|\s*$| (?:it|that|this|file|way|one|\w+ing)\b)|"
@@ -371,6 +371,7 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
     prompt, scope = response.event.prompt[:MAX_PROMPT_CHARACTERS], response.context.scope
     limits = _limits(response)
     limits.kinds = response.allowed_kinds & _AT_PROMPT
+    limits.by_words = True
     return for_task(response.hook_index, prompt, scope=scope, now=response.now, limits=limits, skip=response.past.shown)
 
 

@@ -1,0 +1,227 @@
+"""Brings the proposals of many sessions together: what says the same becomes one item with a count, what is weak is dropped.
+
+Proposals in nearly the same words are joined by comparison. A second reading by the model, of the proposals alone, joins what
+only means the same, names contradictions, and says what is obvious or of one day. Its sentences are used only where the joined
+proposals have all their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.scope import Scope
+from tacit.domain.skill import CALL_TAG, Kind, Provenance, SkillContent
+from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.learn.reading.proposals import STORED_AS, HeldProposal, Proposal, ProposedKind, plain
+from tacit.learn.wording import slug
+from tacit.text.command_forms import command_forms
+from tacit.text.error_signatures import masked_line, tells
+from tacit.text.similarity import jaccard, overlap
+from tacit.text.words import STOP_WORDS, term_set
+
+MADE_BY = "tacit.reading/1"
+ALIKE = 0.6
+"""Share of common words from which two proposals say the same; with a larger value more of them stay apart."""
+CHUNK = 60
+"""Proposals in one list for the model."""
+MAX_DESCRIPTION = 480
+MAX_SPANS = 12
+_CODE = re.compile(r"`([^`]+)`")
+
+
+@dataclass(slots=True)
+class ProposalGroup:
+    """Proposals that say the same, the best one first."""
+
+    members: list[HeldProposal]
+    text: str = ""
+    """A sentence for all of them; empty: that of the first."""
+    title: str = ""
+    dropped: str = ""
+    contradicts: list[ProposalGroup] = field(default_factory=list)
+    """Older groups that cannot hold beside this one."""
+
+    @property
+    def best(self) -> Proposal:
+        """The proposal that stands for all."""
+        return self.members[0].proposal
+
+    @property
+    def sessions(self) -> list[str]:
+        """The sessions that it was read from, in order."""
+        return list(dict.fromkeys(each.session for each in self.members))
+
+    @property
+    def shown(self) -> str:
+        """Its sentence."""
+        return self.text or self.best.text
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The words that it is compared by."""
+        return term_set(f"{self.best.title} {self.shown}") - STOP_WORDS
+
+    def join(self, other: ProposalGroup) -> None:
+        """Take in what says the same."""
+        self.members += other.members
+
+
+def group_alike(held: Sequence[HeldProposal]) -> list[ProposalGroup]:
+    """Join proposals of nearly the same words, in the order in which they came."""
+    groups: list[ProposalGroup] = []
+    for each in held:
+        single = ProposalGroup([each])
+        same = next((group for group in groups if _is_alike(group, single)), None)
+        if same is None:
+            groups.append(single)
+        else:
+            same.join(single)
+    return groups
+
+
+def _is_alike(left: ProposalGroup, right: ProposalGroup) -> bool:
+    if STORED_AS[left.best.kind] is not STORED_AS[right.best.kind]:
+        return False
+    commands = set(map(plain, _CODE.findall(left.shown))), set(map(plain, _CODE.findall(right.shown)))
+    if all(commands) and not overlap(*commands):
+        return False
+    return jaccard(left.terms, right.terms) >= ALIKE
+
+
+def chunks(groups: Sequence[ProposalGroup]) -> Iterator[list[ProposalGroup]]:
+    """Yield groups in lists for the model, each next to the one it is most alike to."""
+    left = list(groups)
+    ordered: list[ProposalGroup] = []
+    while left:
+        last = ordered[-1].terms if ordered else frozenset[str]()
+        ordered.append(left.pop(max(range(len(left)), key=lambda at: (jaccard(left[at].terms, last), -at))))
+    lists = max(1, -(-len(ordered) // CHUNK))
+    size = -(-len(ordered) // lists) if ordered else 1
+    yield from (ordered[at : at + size] for at in range(0, len(ordered), size))
+
+
+def notes_text(groups: Sequence[ProposalGroup], order: Mapping[str, int]) -> str:
+    """Return a list of notes for the model; `order` numbers the sessions."""
+    lines = []
+    for number, group in enumerate(groups, start=1):
+        sessions = ", ".join(str(order[session]) for session in group.sessions)
+        lines.append(f"{number} ({group.best.kind}; session {sessions}; {group.best.title}) {group.shown}")
+    return "\n".join(lines)
+
+
+def apply_merge(groups: Sequence[ProposalGroup], answer: Mapping[str, Any]) -> list[ProposalGroup]:
+    """Apply the model's grouping; what it says of unknown numbers, or twice of one, is passed over."""
+    numbered = dict(enumerate(groups, start=1))
+    gone: set[int] = set()
+    for entry in _mappings(answer.get("drop")):
+        number, reason = entry.get("note"), entry.get("reason")
+        if number in numbered and number not in gone and isinstance(reason, str):
+            numbered[number].dropped = reason
+            gone.add(number)
+    for entry in _mappings(answer.get("groups")):
+        keep, same = entry.get("keep"), entry.get("same")
+        if keep not in numbered or keep in gone or not isinstance(same, list):
+            continue
+        kept = numbered[keep]
+        joined = [number for number in same if number in numbered and number not in gone and number != keep]
+        for number in joined:
+            kept.join(numbered[number])
+            gone.add(number)
+        if joined:
+            _reword(kept, str(entry.get("text") or ""), str(entry.get("title") or ""))
+    for entry in _mappings(answer.get("contradictions")):
+        older, newer = entry.get("older"), entry.get("newer")
+        if older in numbered and newer in numbered and older != newer:
+            numbered[newer].contradicts.append(numbered[older])
+    return [group for number, group in numbered.items() if number not in gone or group.dropped]
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _reword(group: ProposalGroup, text: str, title: str) -> None:
+    """Use the model's sentence where the joined proposals have its names."""
+    text = " ".join(text.split())
+    known = " ".join(plain(f"{m.proposal.text} {m.proposal.title} {m.proposal.check}") for m in group.members)
+    named = [*_CODE.findall(text), *re.findall(r"(?<![\w-])--?\w[\w-]*|\S+/\S+|\d\d+", text)]
+    if text and len(text) <= MAX_DESCRIPTION and all(plain(name).strip(" .,;:()") in known for name in named):
+        group.text = text
+    if re.fullmatch(r"[\w' .:/-]{6,80}", title):
+        group.title = title
+
+
+def candidate_of(group: ProposalGroup, *, scope: Scope, model: str, prompt_version: str) -> Candidate:
+    """Make the candidate of a group, with all the places it rests on."""
+    best = group.best
+    kind = STORED_AS[best.kind]
+    spans = tuple(dict.fromkeys(span for each in group.members for span in each.spans))[:MAX_SPANS]
+    content = SkillContent(
+        kind=kind,
+        name=slug((group.title or best.title).split()) or "note",
+        description=group.shown[:MAX_DESCRIPTION],
+        category=_CATEGORIES[best.kind],
+        tags=_tags(best),
+        example_queries=tuple(dict.fromkeys(e.proposal.when for e in group.members if e.proposal.when))[:3],
+        signature=_signature(best) if kind is Kind.LESSON else "",
+        body=_body(group),
+    )
+    origin = lowest(each.origin for each in group.members)
+    filled = ("name", "description", "category", "tags", "example_queries", "signature", "body")
+    fields = [name for name in filled if getattr(content, name)]
+    attempts = dict.fromkeys(span.trajectory_id for each in group.members for span in each.spans)
+    return Candidate(
+        content=content,
+        scope=scope,
+        origins=dict.fromkeys(fields, origin) | {"category": Origin.AGENT},
+        provenance=Provenance(
+            trajectory_ids=tuple(attempts),
+            grounding=dict.fromkeys(fields, spans),
+            made_by=MADE_BY,
+            model=model,
+            prompt_version=prompt_version,
+        ),
+    )
+
+
+_CATEGORIES = {
+    ProposedKind.LESSON: "debugging",
+    ProposedKind.FACT: "project",
+    ProposedKind.NORM: "",
+    ProposedKind.PREFERENCE: "",
+    ProposedKind.PROCEDURE: "procedure",
+    ProposedKind.CODE: "code",
+}
+
+
+def _tags(proposal: Proposal) -> tuple[str, ...]:
+    """Return which call a lesson is about."""
+    forms = command_forms(proposal.fails) if proposal.fails else ()
+    return (f"{CALL_TAG}{forms[-1].goal}",) if len(forms) == 1 else ()
+
+
+def _signature(proposal: Proposal) -> str:
+    line = masked_line(proposal.error) if proposal.error else ""
+    return line if line and tells(line) else ""
+
+
+def _body(group: ProposalGroup) -> str:
+    best = group.best
+    said = (("Why", best.why), ("When", best.when), ("Check", best.check))
+    parts = [f"**{title}.** {text}" for title, text in said if text]
+    count = len(group.sessions)
+    return "\n\n".join([*parts, f"**Seen.** In {count} session{'s' if count > 1 else ''}."])
+
+
+def revised(candidate: Candidate, *, skill_id: str, parent: str) -> Candidate:
+    """Return a candidate as the next version of a known skill."""
+    return replace(candidate, revises=skill_id, parents=(parent,))
+
+
+def spans_of(group: ProposalGroup) -> tuple[Span, ...]:
+    """Return all places that a group rests on."""
+    return tuple(dict.fromkeys(span for each in group.members for span in each.spans))

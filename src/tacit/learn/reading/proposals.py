@@ -1,0 +1,314 @@
+"""What a model proposes after reading a session, held against the record of that session.
+
+A proposal stays only where its quotes are in the record, where every command, file, host and number it writes occurs there,
+where its claims of success and failure agree with how commands ended, and, for a rule, where the person said it. Its origin is
+the lowest of what it rests on. The model's word is never evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from tacit.domain.lifecycle import CodedReason, coded
+from tacit.domain.skill import RULE_KINDS, Kind
+from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.learn.call_records import was_successful
+from tacit.learn.reading.digest import NumberedStep, SessionRecord
+from tacit.learn.values import FieldOrigins
+from tacit.text.redaction import redact
+from tacit.text.safe_markdown import clean
+from tacit.text.text_sources import directive_in
+from tacit.text.tool_calls import ToolKind
+
+MAX_PROPOSALS = 20
+MAX_TEXT = 700
+MAX_FIELD = 400
+MAX_EVIDENCE = 6
+MIN_QUOTE = 8
+"""Characters of a quote that proves something."""
+
+
+class ProposedKind(StrEnum):
+    """What a proposal is."""
+
+    LESSON = "lesson"
+    FACT = "fact"
+    NORM = "norm"
+    PREFERENCE = "preference"
+    PROCEDURE = "procedure"
+    CODE = "code"
+
+
+STORED_AS = {
+    ProposedKind.LESSON: Kind.LESSON,
+    ProposedKind.FACT: Kind.FACT,
+    ProposedKind.NORM: Kind.NORM,
+    ProposedKind.PREFERENCE: Kind.PREFERENCE,
+    ProposedKind.PROCEDURE: Kind.LESSON,
+    ProposedKind.CODE: Kind.LESSON,
+}
+"""A way of working that one session shows is a lesson; a procedure takes three."""
+
+
+class ProposalRelation(StrEnum):
+    """What a proposal is to a known item."""
+
+    NEW = "new"
+    CONFIRMS = "confirms"
+    REVISES = "revises"
+    CONTRADICTS = "contradicts"
+
+
+class ProposalFault(StrEnum):
+    """Why a proposal or a whole answer is not used."""
+
+    BAD_FORM = "bad_form"
+    NO_QUOTE = "no_quote"
+    NOT_IN_RECORD = "not_in_record"
+    NOT_SAID = "not_said"
+    DISAGREES = "disagrees"
+    HIDDEN_CHARACTERS = "hidden_characters"
+    SECRET = "secret"
+    ALREADY_SAID = "already_said"
+    UNKNOWN_ITEM = "unknown_item"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A step that shows something, and the words that do."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One proposal as the model wrote it."""
+
+    kind: ProposedKind
+    title: str
+    text: str
+    when: str = ""
+    why: str = ""
+    check: str = ""
+    fails: str = ""
+    works: str = ""
+    error: str = ""
+    relation: ProposalRelation = ProposalRelation.NEW
+    item: str = ""
+    evidence: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to one part of a digest."""
+
+    summary: str
+    proposals: tuple[Proposal, ...]
+    dropped: int = 0
+    """Entries without the form of a proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldProposal:
+    """A proposal that the record bears out, with the places it rests on."""
+
+    proposal: Proposal
+    session: str
+    spans: tuple[Span, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedProposal:
+    """A proposal that is not used, and why."""
+
+    title: str
+    reason: CodedReason
+
+
+def parse_answer(answer: Mapping[str, Any]) -> Answer | None:
+    """Read an answer; nothing where it does not have the form that was asked for."""
+    entries = answer.get("proposals")
+    if not isinstance(entries, list):
+        return None
+    parsed = [_parsed(entry) for entry in entries[:MAX_PROPOSALS]]
+    found = tuple(each for each in parsed if each is not None)
+    if entries and not found:
+        return None
+    summary = answer.get("summary")
+    return Answer(_text(summary) if isinstance(summary, str) else "", found, dropped=len(entries) - len(found))
+
+
+def _parsed(entry: Any) -> Proposal | None:
+    if not isinstance(entry, Mapping):
+        return None
+    fields = {name: _text(value) for name in _TEXT_FIELDS if isinstance(value := entry.get(name, ""), str)}
+    quotes = entry.get("evidence")
+    try:
+        kind = ProposedKind(str(entry.get("kind", "")))
+        relation = ProposalRelation(str(entry.get("relation") or ProposalRelation.NEW))
+    except ValueError:
+        return None
+    if not fields.get("title") or not fields.get("text") or not isinstance(quotes, list):
+        return None
+    evidence = tuple(
+        Quote(each["step"], _text(each["quote"]))
+        for each in quotes[:MAX_EVIDENCE]
+        if isinstance(each, Mapping) and isinstance(each.get("step"), int) and isinstance(each.get("quote"), str)
+    )
+    return Proposal(kind=kind, relation=relation, evidence=evidence, **fields)
+
+
+_TEXT_FIELDS = ("title", "text", "when", "why", "check", "fails", "works", "error", "item")
+
+
+def _text(value: str) -> str:
+    return " ".join(value.split())[:MAX_TEXT]
+
+
+class RecordCheck:
+    """Holds proposals against the record of the session that they were read from."""
+
+    def __init__(self, record: SessionRecord) -> None:
+        self._record = record
+        self._origins = FieldOrigins(*record.attempts)
+        self._parts = [(each, part, plain(text)) for each in record.steps for part, text in each.parts]
+
+    @cached_property
+    def _all(self) -> str:
+        return "\n".join(text for _, _, text in self._parts)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._all))
+
+    @cached_property
+    def _trusted(self) -> str:
+        """Everything that is not an answer of a tool or a text of the host."""
+        return "\n".join(t for each, part, t in self._parts if each.step.origin_of(part) is not Origin.EXTERNAL)
+
+    @cached_property
+    def _was_instructed(self) -> bool:
+        """Whether the session read a text that tells its reader what to do."""
+        return any(
+            directive_in(text)
+            for each in self._record.steps
+            for part, text in each.parts
+            if each.step.origin_of(part) is Origin.EXTERNAL
+        )
+
+    def hold(self, proposal: Proposal) -> HeldProposal | RefusedProposal:
+        """Return the proposal with what it rests on, or why it is refused."""
+        spans = self._quoted_spans(proposal)
+        fault = (
+            self._unsafe(proposal)
+            or (coded(ProposalFault.NO_QUOTE) if not spans else None)
+            or self._unknown_name(proposal)
+            or self._wrong_claim(proposal)
+            or self._unsaid_rule(proposal, spans)
+        )
+        if fault:
+            return RefusedProposal(proposal.title, fault)
+        return HeldProposal(proposal, self._record.session, tuple(spans), self._origin(proposal, spans))
+
+    def _unsafe(self, proposal: Proposal) -> CodedReason | None:
+        written = " ".join(getattr(proposal, name) for name in _TEXT_FIELDS)
+        if clean(written) != written or not written.isprintable():
+            return coded(ProposalFault.HIDDEN_CHARACTERS)
+        return coded(ProposalFault.SECRET) if redact(written).found else None
+
+    def _quoted_spans(self, proposal: Proposal) -> list[Span]:
+        """Return where the quotes are; a quote under a wrong number counts where it is found."""
+        found: dict[Span, None] = {}
+        for quote in proposal.evidence:
+            pieces = [piece for piece in map(plain, _GAP.split(_FRAME.sub("", quote.text))) if len(piece) >= MIN_QUOTE]
+            for piece in pieces[:2]:
+                near = sorted(self._holding(piece), key=lambda held: abs(held[0].number - quote.step))
+                if near:
+                    found.setdefault(near[0][0].span(near[0][1]))
+        return list(found)
+
+    def _holding(self, piece: str) -> Iterator[tuple[NumberedStep, str]]:
+        return ((each, part) for each, part, text in self._parts if piece in text)
+
+    def _unknown_name(self, proposal: Proposal) -> CodedReason | None:
+        """Find a command, file, option, host or number that the record does not have."""
+        written = f"{proposal.text} {proposal.title}"
+        for code in _CODE.findall(written):
+            if not self._has(code):
+                return coded(ProposalFault.NOT_IN_RECORD, text=code[:80])
+        bare = _CODE.sub(" ", written)
+        for match in _PARTICULAR.finditer(bare):
+            thing = plain(match.group().rstrip(".,:;)"))
+            if thing and thing not in self._all:
+                return coded(ProposalFault.NOT_IN_RECORD, text=thing[:80])
+        return None
+
+    def _has(self, code: str) -> bool:
+        text = plain(_PLACEHOLDER.sub(" ", code))
+        if not text or text in self._all:
+            return True
+        words = _WORD.findall(text)
+        return all(word in self._words or word in self._all for word in words)
+
+    def _wrong_claim(self, proposal: Proposal) -> CodedReason | None:
+        for command, expected in ((proposal.fails, False), (proposal.works, True)):
+            ends = list(self._endings(command))
+            if ends and all(end is (not expected) for end in ends):
+                return coded(ProposalFault.DISAGREES, text=command[:80])
+        return None
+
+    def _endings(self, command: str) -> Iterator[bool | None]:
+        """Yield how the calls ended that contain a command."""
+        wanted = plain(command)
+        for each in self._record.steps if len(wanted) >= 3 else ():
+            if each.step.is_action and each.call.kind is ToolKind.SHELL and wanted in plain(each.call.command):
+                yield was_successful(each.call)
+
+    def _unsaid_rule(self, proposal: Proposal, spans: Iterable[Span]) -> CodedReason | None:
+        if STORED_AS[proposal.kind] not in RULE_KINDS:
+            return None
+        said = {each.span("text") for each in self._record.steps if each.is_persons}
+        said |= {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
+        return None if said.intersection(spans) else coded(ProposalFault.NOT_SAID)
+
+    def _origin(self, proposal: Proposal, spans: Iterable[Span]) -> Origin:
+        """Return the lowest origin of what it quotes; external too where it names what only external texts name.
+
+        A session that read instructions makes everything external that the person or the agent did not write themselves.
+        """
+        answered = {each.span("observation") for each in self._record.steps if each.holds_answer_of_person}
+        origins = [Origin.USER if span in answered else self._origins.origin_of(span) for span in spans]
+        named = (plain(_PLACEHOLDER.sub(" ", code)) for code in _CODE.findall(proposal.text))
+        foreign = any(word not in self._trusted for code in named for word in _WORD.findall(code))
+        if foreign or (self._was_instructed and not self._backed(proposal)):
+            return Origin.EXTERNAL
+        return lowest([Origin.AGENT, *origins])
+
+    def _backed(self, proposal: Proposal) -> bool:
+        """Whether the person or the agent used nearly all of its words themselves."""
+        words = {word for word in _WORD.findall(plain(proposal.text)) if len(word) > 3}
+        known = sum(word[:5] in self._trusted for word in words)
+        return known >= 0.9 * len(words)
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case with single blanks and without quotation marks, to be compared."""
+    return " ".join(_MARKS.sub("", text.casefold().replace("⏎", " ")).split())
+
+
+_MARKS = re.compile(r"[`\"'“”‘’*_]|\u2026")
+_GAP = re.compile(r"\[…\]|…|\.\.\.|\s\|\s|⏎")
+_FRAME = re.compile(r"^\s*(?:\d+\s+)?(?:(?:PERSON|AGENT)(?: \w+)?:|[$|+-])\s*|\s*→.*$")
+_CODE = re.compile(r"`([^`]+)`")
+_PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…")
+_WORD = re.compile(r"[^\W_][\w.+:@/-]*[^\W_]|[^\W_]")
+_PARTICULAR = re.compile(
+    r"https?://\S+|(?<![\w/-])--[a-z][\w-]+|(?<!\w)[\w.-]+(?:/[\w.-]+)+|(?<![\w.])\d[\d.,]*\d(?!\w)"
+)

@@ -1,0 +1,71 @@
+"""A model whose answers lie in files: for measuring, for tests, and for answering by hand.
+
+Each prompt that has no answer yet is written to the folder; whoever answers puts the answer beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import Mistake, ModelOutage
+from tacit.domain.ports import Prompt, Spending
+from tacit.text.words import estimate_tokens
+
+NOT_RECORDED = "not_recorded"
+
+
+class RecordedModel:
+    """Answers from `KEY.answer.json` in a folder; without one the prompt is written to `KEY.prompt.md` there."""
+
+    vendor = ""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the files of this folder, which is made where it is missing."""
+        if folder.exists() and not folder.is_dir():
+            raise Mistake(f"{folder} is not a folder", code="not_a_folder", hint="recorded:FOLDER")
+        self._folder = folder
+        self._spent = Spending()
+
+    @property
+    def name(self) -> str:
+        """The model as it was asked for."""
+        return f"recorded:{self._folder.name}"
+
+    @property
+    def spent(self) -> Spending:
+        """Tokens that the answers would have taken."""
+        return self._spent
+
+    def __enter__(self) -> RecordedModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
+        """Return the recorded answer."""
+        schema = json.dumps(prompt.schema, indent=1)
+        text = f"{prompt.instructions}\n\n## The material\n\n{prompt.material}\n\n## JSON schema of the answer\n\n{schema}\n"
+        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        answer = self._folder / f"{key}.answer.json"
+        if not answer.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / f"{key}.prompt.md").write_text(text, encoding="utf-8")
+            raise ModelOutage(f"no answer is recorded for {key}", code=NOT_RECORDED, hint=f"answer {key}.prompt.md")
+        try:
+            found = json.loads(answer.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ModelOutage(f"{answer.name} is not JSON", code="bad_recording", hint="mend or delete it") from error
+        if not isinstance(found, dict):
+            raise ModelOutage(f"{answer.name} is not an object", code="bad_recording", hint="mend or delete it")
+        spent = Spending(
+            calls=1,
+            input_tokens=estimate_tokens(text),
+            output_tokens=estimate_tokens(json.dumps(found, ensure_ascii=False)),
+        )
+        self._spent = self._spent + spent
+        return found
