@@ -91,6 +91,8 @@ class LearnSettings:
     sessions no procedure of one run was worth approving."""
     read_in_background: bool = False
     """Whether the learner that hooks start may ask the language model; off: only your own `tacit learn` asks it."""
+    ask_at_end: bool = False
+    """Whether a session of Claude Code with some work in it is asked once, when its agent stops, what is worth keeping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

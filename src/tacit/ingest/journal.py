@@ -129,6 +129,11 @@ class Journal:
                 past.add(line)
         return past
 
+    def may_ask(self, calls: int) -> bool:
+        """Whether the session had so many calls, nobody asked it yet, and there is space to note that it was asked."""
+        data = self._data
+        return len(data) <= FULL_BYTES and data.count(b'"moment":"call"') >= calls and b'"moment":"ask"' not in data
+
     def append(self, line: dict[str, object]) -> None:
         """Add one line by one write."""
         text = _written(line)

@@ -58,6 +58,10 @@ def _run(options: dict[str, str], variables: HookEnvironment) -> None:
         if context.has_store or context.location.may_be_made:
             learner_requests.request(event, context)
             learner_requests.start_learner(context)
+        if context.ask_at_end and context.has_store:
+            from tacit.surfaces.hook.end_question import ask
+
+            ask(event, context, say=_say)
         return
     if not answers(event, context):
         return

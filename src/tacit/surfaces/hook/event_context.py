@@ -23,6 +23,7 @@ class EventContext:
     """The store for an event, and the settings for asking it."""
 
     __slots__ = (
+        "ask_at_end",
         "cwd",
         "embedder",
         "embedder_homes",
@@ -49,6 +50,8 @@ class EventContext:
         """The setting `recall.embedder`."""
         self.embedder_homes = [home]
         """Folders that may hold the person's embedders."""
+        self.ask_at_end = False
+        """The setting `learn.ask_at_end`."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
         self.person = ""
@@ -75,15 +78,16 @@ def find(event: Event, variables: HookEnvironment, *, store: str = "") -> EventC
     if location.database == MEMORY or paused_until(location.folder_path) is not None:
         return None
     limits: RecallLimits | None = None
-    embedder, hold_out = AUTO, 0.0
+    embedder, hold_out, ask_at_end = AUTO, 0.0, False
     if _has_settings(here, location.project_path, variables):
-        limits, embedder, hold_out, exclude = _settings(here, location.project_path)
+        limits, embedder, hold_out, ask_at_end, exclude = _settings(here, location.project_path)
         from fnmatch import fnmatch
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
     context = EventContext(location, cwd=cwd, home=variables.home, store_option=store, recall_limits=limits)
     context.embedder, context.hold_out, context.person = embedder, hold_out, variables.account
+    context.ask_at_end = ask_at_end
     context.embedder_homes = list(dict.fromkeys((variables.home, variables.account_home)))
     return context
 
@@ -96,7 +100,7 @@ def _has_settings(here: str, project: str, variables: HookEnvironment) -> bool:
     )
 
 
-def _settings(here: str, project: str) -> tuple[RecallLimits, str, float, tuple[str, ...]]:
+def _settings(here: str, project: str) -> tuple[RecallLimits, str, float, bool, tuple[str, ...]]:
     from pathlib import Path
 
     from tacit.config.environment import UserEnvironment
@@ -105,4 +109,4 @@ def _settings(here: str, project: str) -> tuple[RecallLimits, str, float, tuple[
     around = UserEnvironment.read()
     config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
     asked, limits = config.recall, (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance)
-    return limits, asked.embedder, config.policy.hold_out, config.store.exclude
+    return limits, asked.embedder, config.policy.hold_out, config.learn.ask_at_end, config.store.exclude

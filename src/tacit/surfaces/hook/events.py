@@ -57,6 +57,7 @@ class Event:
         "calls",
         "client",
         "cwd",
+        "is_held_back",
         "model",
         "moment",
         "name",
@@ -78,6 +79,8 @@ class Event:
         self.model = _text(fields.get("model"))
         self.source = _text(fields.get("source"))
         self.prompt = _text(fields.get("prompt"))
+        self.is_held_back = fields.get("stop_hook_active") is True
+        """Whether the agent only goes on because a hook kept it from stopping."""
         self.calls = _calls(self.name, fields)
 
 
