@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
@@ -15,7 +15,6 @@ import click
 from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
 from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
-from tacit.domain.identity import plain
 from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
@@ -400,7 +399,7 @@ def _report_changes(
         "warnings": planned.notes,
         "left": left,
         "next": steps,
-        "reading": plain(reading) if reading else None,
+        "reading": asdict(reading) if reading else None,
     }
 
     def lines() -> Iterator[ReportPart]:
@@ -412,6 +411,6 @@ def _report_changes(
             yield "Nothing was written." if planned.touched else "Nothing to change."
         yield from (f"[yellow]note: {safe(text)}[/]" for text in left)
         yield from (f"[cyan]next: {safe(text)}[/]" for text in steps)
-        yield reading_line(reading) if reading else None
+        yield reading_line(reading) if reading and written else None
 
     ctx.report(document, lines)
