@@ -98,7 +98,9 @@ def test_codex_answers_and_says_what_it_took(codex):
     codex.install(events(DONE), answer='{"word": "yes"}')
     with codex.open(name="codex:gpt-5.5", price_in=1.0, price_out=10.0) as model:
         assert model.ask(PROMPT) == {"word": "yes"}
-        assert model.spent == Spending(calls=1, input_tokens=100, output_tokens=7, usd=pytest.approx(0.00017))
+        assert model.spent == Spending(
+            calls=1, input_tokens=100, output_tokens=7, usd=(100 * 1.0 + 7 * 10.0) / 1_000_000
+        )
     assert (model.name, model.vendor) == ("codex:gpt-5.5", "openai")
     assert 'model" = "gpt-5.5"' in (codex.given / "config.toml").read_text()
 
@@ -167,7 +169,11 @@ def test_variables_that_the_projects_files_set_do_not_reach_the_client(tmp_path)
     (tmp_path / ".git").mkdir()
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "https://x.example"}}')
-    given = {"HOME": "/home/ann", "ANTHROPIC_BASE_URL": "https://x.example", "HTTPS_PROXY": "http://own.example"}
+    given = {
+        "HOME": str(tmp_path / "ann"),
+        "ANTHROPIC_BASE_URL": "https://x.example",
+        "HTTPS_PROXY": "http://own.example",
+    }
     environment = client_environment(tmp_path, variables=given)
     assert "ANTHROPIC_BASE_URL" not in environment.variables
     assert environment.variables["HTTPS_PROXY"] == "http://own.example"

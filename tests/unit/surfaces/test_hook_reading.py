@@ -117,6 +117,6 @@ def test_hook_of_a_client_that_is_asked_as_a_model_does_nothing(tmp_path):
 
 def test_transcript_of_a_client_that_was_asked_as_a_model_is_passed_over(tmp_path):
     file = tmp_path / "s.jsonl"
-    for folder, found in (("/home/ann/shop", True), ("/tmp/tacit-model-x1/empty", False)):
+    for folder, found in (("/srv/shop", True), ("/var/tacit-model-x1/empty", False)):
         file.write_text(json.dumps({"type": "user", "cwd": folder, "message": {"role": "user", "content": "x"}}) + "\n")
         assert (transcript(file) is not None) is found

@@ -107,7 +107,7 @@ def model_use(ctx: CommandContext) -> dict[str, Any]:
     """Return what was spent on language models today and this month, and what came of it in this store."""
     ledger = UsageLedger(ctx.environment.person_home)
     spent = {"today": ledger.spent(ledger.today), "month": ledger.spent(ledger.today[:7])}
-    made = [each for each in ctx.memory.context.store.catalogue() if each.version.provenance.model]
+    made = [each for each in ctx.memory.skills() if each.version.provenance.model]
     periods = {
         name: {"calls": each.calls, "tokens": each.tokens, "usd": round(each.usd, 6)} for name, each in spent.items()
     }
