@@ -7,13 +7,14 @@ sessions. A person decides what becomes of the line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from tacit.domain.outline import CallRecord, Outline
-from tacit.ingest.client_memories import Statement
+from tacit.ingest.client_memories import Statement, known_statements
+from tacit.store.context import StoreContext
 from tacit.text.command_forms import CommandForm, command_forms, same_goal
 from tacit.text.error_signatures import missing_name
 
@@ -71,6 +72,17 @@ def stale_commands(
         if (stale := _stale(statement, named, calls, folder=_folder(statement.path, workspace)))
     ]
     return sorted(found, key=lambda each: (each.last.timestamp() if each.last else 0.0, each.sessions), reverse=True)
+
+
+def stale_commands_of(
+    context: StoreContext, home: Path, *, client_folders: Mapping[str, Path] | None = None
+) -> list[StaleCommand]:
+    """Return the stale commands of the files that agents in this project read, by the sessions in its store."""
+    outlines = context.store.outlines.all()
+    if not outlines or context.project is None:
+        return []
+    known = known_statements(context.project, home, client_folders=client_folders)
+    return stale_commands(known, outlines, workspace=context.project)
 
 
 def _calls(outlines: Sequence[Outline]) -> Iterator[_Call]:

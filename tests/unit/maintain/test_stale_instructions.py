@@ -101,6 +101,6 @@ def test_lines_of_code_and_files_of_a_folder_speak_of_their_folder() -> None:
     web = ROOT / "web" / "AGENTS.md"
     assert stale("`npm run e2e`", [failed("npm run e2e", missing)], path=web) == []
     assert len(stale("`npm run e2e`", [failed("cd web && npm run e2e", missing)], path=web)) == 1
-    notes = Path("/home/ann/.claude/projects/x/memory/MEMORY.md")
+    notes = Path("/srv/ann/.claude/projects/x/memory/MEMORY.md")
     assert len(stale("`npm run e2e`", [failed("npm run e2e", missing)], path=notes)) == 1
     assert len(stale("`npm run e2e`", [failed("npm run e2e", missing)], path=ROOT / ".claude" / "rules" / "a.md")) == 1

@@ -15,10 +15,9 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.ports import Embedder
-from tacit.ingest.client_memories import known_statements
 from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.ingest.sources import client_homes
-from tacit.maintain.stale_instructions import StaleCommand, stale_commands
+from tacit.maintain.stale_instructions import StaleCommand, stale_commands_of
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.cli.model_use import model_checks
@@ -239,13 +238,11 @@ def _stale_commands(ctx: CommandContext) -> list[StaleCommand]:
     """Return the commands that files name for agents and that sessions here found missing."""
     if not Path(ctx.place.database).exists():
         return []
+    around = ctx.environment
     try:
-        outlines = ctx.memory.context.store.outlines.all()
+        return stale_commands_of(ctx.memory.context, around.user_home, client_folders=client_homes(around))
     except TacitError:
         return []  # the store's own check reports it
-    around, project = ctx.environment, ctx.place.project
-    known = known_statements(project, around.user_home, client_folders=client_homes(around)) if outlines else ()
-    return stale_commands(known, outlines, workspace=project)
 
 
 def _stale_finding(stale: StaleCommand) -> ClientCheck:
