@@ -267,6 +267,10 @@ _FILLER = term_set(
 )
 _NEGATION = re.compile(r"\b(?:no|not|never|without|avoid|instead of|rather than)\b", re.IGNORECASE)
 _BAN = re.compile(r"(?:please )?(?:never|do not|avoid|no|stop)\b", re.IGNORECASE)
+_RELATION = re.compile(
+    r"\b(?:before|after|first|then|until|unless|instead|fail\w*|not?|never|only|needs?|when|if|because|once)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _MIN_TERMS = 2
 _LONG = 300
@@ -297,7 +301,23 @@ def _saying(text: str, statements: Sequence[Statement]) -> Statement | None:
         for piece, known in _pieces(statement.text):
             if literals <= known and sum(weights[word] for word in words & known) >= least and not _denies(text, piece):
                 return statement
-    return None
+    listed = _listing(text, statements)
+    known = frozenset[str]().union(*(_words(_normal(each.text)) for each in listed))
+    return listed[0] if listed and sum(weights[word] for word in words & known) >= least else None
+
+
+def _listing(text: str, statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of one file that name the commands of a text, which lists several and relates none of them."""
+    named = dict.fromkeys(code for code, _ in _LITERAL.findall(text) if code)
+    if len(named) < _MIN_TERMS or _RELATION.search(text):
+        return []
+    naming = [[each for each in statements if code in each.text] for code in named]
+    files = (dict.fromkeys(each.path for each in naming[0])) if all(naming) else {}
+    for path in files:
+        chosen = [next((each for each in found if each.path == path), None) for found in naming]
+        if all(chosen):
+            return [each for each in chosen if each]
+    return []
 
 
 @lru_cache(maxsize=MAX_STATEMENTS)

@@ -30,7 +30,8 @@ _GONE = re.compile(
 _OF_ANOTHER = re.compile(r"needed by|required by|imported by", re.IGNORECASE)
 """The line reports something else that the command needs."""
 _VERBS = frozenset({"run", "exec"})
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = re.compile(r"(\b(?:run|runs|use|execute|call|start|invoke) )?`([^`\n]+)`", re.IGNORECASE)
+"""Code, and the word that makes a command of it: a single word may be any name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +99,10 @@ def _calls(outlines: Sequence[Outline]) -> Iterator[_Call]:
 
 
 def _named(statement: Statement) -> Iterator[CommandForm]:
-    texts = [statement.text] if statement.is_command else _CODE.findall(statement.text)
-    for text in texts:
-        yield from command_forms(re.sub(r"\s#\s.*", "", text))
+    texts = [("run ", statement.text)] if statement.is_command else _CODE.findall(statement.text)
+    for before, text in texts:
+        if before or " " in text.strip() or "/" in text:
+            yield from command_forms(re.sub(r"\s#\s.*", "", text))
 
 
 def _folder(path: Path, workspace: Path) -> str:

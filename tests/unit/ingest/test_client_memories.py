@@ -252,3 +252,14 @@ def test_a_long_paragraph_does_not_say_all_that_its_words_could() -> None:
     statement = f"{long} {later}"
     assert said(statement, "Deploy it with `make ship`.")
     assert not said(statement, "Deploy the api folder with the bank rates on a Friday.")
+
+
+def test_a_list_of_commands_is_said_where_one_file_names_each_of_them() -> None:
+    known = [
+        Statement(Path("AGENTS.md"), 3, "`make lint` checks the style"),
+        Statement(Path("AGENTS.md"), 4, "make test", is_command=True),
+        Statement(Path("other.md"), 1, "`make rates` fetches the rates"),
+    ]
+    assert already_said("Check with `make lint` and `make test`.", known) == known[0]
+    assert already_said("Run `make lint` before `make test`.", known) is None
+    assert already_said("Check with `make lint` and `make rates`.", known) is None

@@ -74,6 +74,12 @@ def test_another_failure_or_another_command_is_not(command: str, output: str) ->
     assert stale(LINT, [failed(command, output)]) == []
 
 
+def test_a_single_word_is_a_command_only_where_the_text_says_so() -> None:
+    gone = [failed("python x.py", "zsh:1: command not found: python")]
+    assert stale("Backends are `go`, `python` and `rust`.", gone) == []
+    assert [each.command for each in stale("Use `python` for scripts.", gone)] == ["python"]
+
+
 def test_a_command_that_worked_since_is_not_and_one_that_worked_before_is_dated() -> None:
     gone, there = [failed("make lint-all", NO_RULE)], [shell("make lint-all")]
     assert stale(LINT, gone, there) == []
