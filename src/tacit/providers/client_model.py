@@ -30,7 +30,7 @@ from tacit.providers.budget import Budget
 
 NOT_INSTALLED, TIMED_OUT, LOGGED_OUT = "client_not_installed", "client_timed_out", "client_logged_out"
 RATE_LIMITED, FAILED, NO_ANSWER = "client_rate_limited", "client_failed", "client_no_answer"
-_FRAME_TOKENS = 6_000
+_FRAME_TOKENS = 3_000
 """What the client itself may add to one request."""
 _TURNS = 2
 """Requests for one answer: a client asks again where the model did not keep to the schema."""
@@ -63,6 +63,8 @@ class _Call:
     prompt: Prompt
     model: str
     environment: ClientEnvironment
+    usd: float
+    """What it may still cost."""
 
     def file(self, name: str, text: str) -> str:
         """Write a file for the client and return its path."""
@@ -87,16 +89,20 @@ class ClaudeCode:
         "forceLoginOrgUUID",
     )  # fmt: skip
 
+    _SETTINGS: ClassVar[Mapping[str, Any]] = {"disableAllHooks": True, "permissions": {"deny": ["Read"]}}
+    """No file is read for a mention of it (`@name`) in the material."""
+
     def command(self, call: _Call) -> list[str]:
         """The command line. An empty list of setting sources leaves out the person's files of instructions too."""
         given = _document(call.environment.claude_home / "settings.json", json.loads)
-        settings = {key: given[key] for key in self._LOGIN_SETTINGS if key in given} | {"disableAllHooks": True}
+        settings = {**{key: given[key] for key in self._LOGIN_SETTINGS if key in given}, **self._SETTINGS}
         return [
             call.program, "-p", "--output-format", "json", "--json-schema", json.dumps(call.prompt.schema),
             "--system-prompt-file", call.file("instructions.md", call.prompt.instructions),
             "--settings", call.file("settings.json", json.dumps(settings)), "--setting-sources", "",
             "--tools", "", "--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence",
-            "--max-turns", str(_TURNS), "--effort", "low", "--model", call.model or self.default_model,
+            "--max-turns", str(_TURNS), *(["--max-budget-usd", f"{call.usd:.4f}"] if call.usd > 0 else []),
+            "--effort", "low", "--model", call.model or self.default_model,
         ]  # fmt: skip
 
     def variables(self, call: _Call) -> dict[str, str]:
@@ -105,6 +111,7 @@ class ClaudeCode:
             "CLAUDE_CODE_SAFE_MODE": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+            "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
             "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(call.prompt.max_output_tokens),
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "DISABLE_AUTOUPDATER": "1",
@@ -179,7 +186,7 @@ class Codex:
 
     def variables(self, call: _Call) -> dict[str, str]:
         """What it sees besides its environment: a home of its own."""
-        return {"HOME": str(call.folder), "CODEX_HOME": str(self._home(call))}
+        return {"CODEX_HOME": str(self._home(call))}
 
     def read(self, call: _Call, output: str) -> ClientAnswer:
         """Its events, and the file with its last message."""
@@ -220,6 +227,11 @@ class Codex:
                 (home / name).symlink_to(own / name)
         given = _document(own / "config.toml", tomllib.loads)
         settings = {**{key: given[key] for key in self._LOGIN_SETTINGS if key in given}, **self._SETTINGS}
+        # A skill whose name the material mentions would be loaded.
+        skills = call.environment.user_home / ".agents" / "skills"
+        found = [path for depth in ("*", "*/*") for path in skills.glob(f"{depth}/SKILL.md")]
+        off = [{"path": str(name), "enabled": False} for path in found for name in {path, path.resolve()}]
+        settings["skills"] = {**self._SETTINGS["skills"], "config": off}
         settings["model_instructions_file"] = call.file("instructions.md", call.prompt.instructions)
         catalogue = self._catalogue(call)
         # A provider of the person's own has the person's own model, and not those of the catalogue.
@@ -303,6 +315,7 @@ class ClientModel:
                 prompt=prompt,
                 model=self._model,
                 environment=self._environment,
+                usd=self._budget.limits.usd - self._budget.spent.usd + held.usd,
             )
             call.empty.mkdir()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -86,8 +87,12 @@ def test_client_answers_in_the_form_asked_for_and_sends_nothing_of_the_persons_o
     world: World, traces: Path, environment: ClientEnvironment
 ) -> None:
     world.model.script = answered
+    mentions = f"/sk @{world.project}/CLAUDE.md @~/.claude/CLAUDE.md $sk [$sk]({world.home}/.agents/skills/sk/SKILL.md)"
+    prompt = dataclasses.replace(
+        PROMPT, material=f"{mentions}\n{PROMPT.material}\n!echo {world.home} @{world.home}/.profile"
+    )
     with open_model(settings(world), home=world.home / ".tacit", environment=environment) as model:
-        assert model.ask(PROMPT) == ANSWER
+        assert model.ask(prompt) == ANSWER
         assert (model.spent.calls, model.spent.input_tokens, model.spent.output_tokens) == (1, 1000, 20)
     [body] = world.model.bodies
     sent = json.dumps(body)
@@ -95,7 +100,7 @@ def test_client_answers_in_the_form_asked_for_and_sends_nothing_of_the_persons_o
     assert "uv run pytest" in sent
     assert MARK not in sent
     assert "Explanatory" not in sent
-    assert str(world.project) not in sent
+    assert "PATH=" not in sent
     assert world.model.requests[0].tools <= ANSWERING_TOOLS
     assert list(traces.iterdir()) == []
     homes = {"claude-code": world.home / ".claude", "codex": world.home / ".codex"}
