@@ -2,12 +2,14 @@
 
 `class Adapter` has `learn(sessions, cwd)`, `start`, `prompt`, `before` and `failure`. Everything that learning holds for review
 is approved here, and all it asks for ticked, since no person sits in a benchmark. Each showing is what the hook would put
-before the agent: the events go through the hook's own parser and handlers, only without a process for each.
+before the agent: the events go through the hook's own parser and handlers, only without a process for each. With
+TACIT_RECORDED=FOLDER the sessions are read by a model whose answers lie in that folder (bench/reading.py).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import tacit
 from tacit.config.location import HookEnvironment
 from tacit.domain.errors import TacitError
+from tacit.providers.recorded import RecordedModel
 from tacit.surfaces.hook.entry import answers
 from tacit.surfaces.hook.event_context import find
 from tacit.surfaces.hook.event_handlers import respond
@@ -40,7 +43,8 @@ class Adapter:
                     memory.capture(tacit.read(path))
                 except TacitError:
                     continue  # a client whose sessions cannot be read yet
-            memory.learn()
+            recorded = os.environ.get("TACIT_RECORDED")
+            memory.learn(model=RecordedModel(Path(recorded)) if recorded else None)
             for stored in memory.reviews.waiting():
                 ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
                 memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)

@@ -37,6 +37,8 @@ class ResourceKind(StrEnum):
     """A file or store with secrets, such as a key."""
     EFFECT = "effect"
     """An effect outside: `deletes`, `sends`, `publishes`, `reveals`, `installs`, `pays`, `persists`."""
+    SENTENCE = "sentence"
+    """A whole sentence that a model wrote after reading texts from outside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,8 @@ _STANDING_ORDER = re.compile(
     re.IGNORECASE,
 )
 _QUERIES = "example_queries"
+READING = "tacit.reading"
+"""How the name of the learner begins that a language model reads for."""
 
 
 # --- all checks together ----------------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ def examine_content(
     return Examination(
         findings=checks_module.most_severe((*found, *own)),
         needs=needs,
-        literals=() if is_quotation(content) else external_values(resource_uses(hashed), origins),
+        literals=() if is_quotation(content) else _to_confirm(hashed, origins, provenance),
         checks=checks_in_use(checks),
     )
 
@@ -234,6 +236,18 @@ def attempts_behind(provenance: Provenance, path: str) -> frozenset[str]:
 _TRANSPARENT_WRAPPERS = WRAPPERS - {"sudo", "doas", "env"}
 """They change nothing about the command that they run, so only that command is confirmed."""
 _NOT_PLAIN_URL = re.compile(r"[?@%\\$]|\.\.|//|:[^\d]")
+
+
+def _to_confirm(
+    hashed: HashedContent, origins: Mapping[str, Origin], provenance: Provenance
+) -> tuple[ExternalValue, ...]:
+    """Return what a reviewer confirms one by one; of what a model read in outside texts also the sentence itself."""
+    found = external_values(resource_uses(hashed), origins)
+    sentence = hashed.content.description
+    if not provenance.made_by.startswith(READING) or origin_at(origins, "description") is not Origin.EXTERNAL:
+        return found
+    whole = ExternalValue(kind=ResourceKind.SENTENCE, value=sentence, field="description")
+    return (whole, *(each for each in found if each.value not in sentence))
 
 
 def external_values(uses: Iterable[ResourceUse], origins: Mapping[str, Origin]) -> tuple[ExternalValue, ...]:

@@ -10,6 +10,7 @@ from tacit.domain.reason_code import ReasonCode
 from tacit.recall.ranking import RecallDecision, Rejected, Row, TokenBudget, decide, filter_code, narrowest_scopes
 from tacit.recall.signals import (
     CANDIDATE_HITS,
+    WEIGHTS,
     QueryTerms,
     Rarity,
     SkillTerms,
@@ -21,6 +22,7 @@ from tacit.recall.signals import (
     scope_proximity,
     term_overlap,
     vector_weight,
+    word_match_score,
     word_signals,
 )
 from tacit.store.lexical_search import VERSION_WEIGHTS, score
@@ -29,14 +31,17 @@ from tacit.text.words import estimate_tokens, joined_words, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tacit.recall.ranking import ScopedName
     from tacit.store.hook_index import HookIndex, SkillMatch, SkillRow
 
 
-BY_OCCASION = frozenset({"lesson", "fact"})
+BY_OCCASION = frozenset({"lesson", "fact", "norm", "preference"})
 """Kinds that words of a task find only where they say when they apply (their example queries)."""
+MIN_OCCASION_NATS = 30.0
+"""What the words shared with a task must be worth, in nats, before a note of these kinds is shown: one or two rare words are
+not enough. Calibrated in docs/lab.md; a larger value shows less."""
 CALL_TERM = "call"
 """The first term of a lesson's tags where it is about one command; the terms of its program follow."""
 
@@ -44,7 +49,7 @@ CALL_TERM = "call"
 class HookLimits:
     """How much may be given, how relevant it must be, and which skills may be given at all."""
 
-    __slots__ = ("budget_tokens", "by_words", "k", "kinds", "min_relevance", "person")
+    __slots__ = ("budget_tokens", "by_words", "k", "kinds", "min_nats", "min_relevance", "person")
 
     def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.18) -> None:
         self.k = k
@@ -54,6 +59,7 @@ class HookLimits:
         """The kinds that may be given; `None` for all."""
         self.by_words = False
         """Whether words of a task are all that is known: lessons and facts then need an occasion that they belong to."""
+        self.min_nats = MIN_OCCASION_NATS
         self.person = ""
         """Whose preferences may be given."""
 
@@ -97,6 +103,11 @@ def for_error(
     return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
+def occasion_nats(signals: Mapping[str, float]) -> float:
+    """Return what speaks for a note at this moment: words, names, and likeness to its occasion."""
+    return word_match_score(signals) + WEIGHTS["example"] * signals.get("example", 0.0)
+
+
 def _concerns(row: SkillRow, program: str) -> bool:
     """Whether a lesson is about a call of this program, or about no call in particular."""
     tags = row.subject[: len(row.subject) - len(terms(row.signature))]
@@ -131,8 +142,9 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
             kinds=limits.kinds,
             asked_person=limits.person,
         )
-        if code is None and limits.by_words and skill.kind in BY_OCCASION and not skill.examples:
-            code = ReasonCode.OTHER_KIND
+        if limits.by_words and skill.kind in BY_OCCASION:
+            row.relevant = occasion_nats(row.signals) >= limits.min_nats
+            code = code or (None if skill.examples else ReasonCode.OTHER_KIND)
         if code is None:
             allowed.append(row)
         else:

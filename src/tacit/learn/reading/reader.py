@@ -58,7 +58,7 @@ NOT_RECORDED = "not_recorded"
 """The error code of a recorded model without an answer: the others may be there."""
 CLAIM = timedelta(minutes=15)
 """For so long a learner that asked and never came back keeps others from asking the same."""
-MAX_OUTPUT_TOKENS = 3_000
+MAX_OUTPUT_TOKENS = 4_000
 MAX_KNOWN_TOKENS = 500
 MAX_KNOWN = 12
 """Known items that are listed with a digest: more of them cost tokens in every call."""

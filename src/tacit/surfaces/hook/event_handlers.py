@@ -51,8 +51,8 @@ MAX_JOURNALED_ASSUMPTIONS, MAX_JOURNALED_NO_SPACE = 20, 5
 
 _LINES = frozenset({"lesson", "norm", "preference", "fact"})
 """Kinds that are shown as lines."""
-_AT_PROMPT = frozenset({"procedure", "reference", "lesson", "fact"})
-"""Kinds that come by the words of a prompt: lessons and facts only where they name an occasion. Rules belong to the start."""
+_AT_PROMPT = frozenset({"procedure", "reference", "lesson", "fact", "norm", "preference"})
+"""Kinds that come by the words of a prompt: of the last four those that name an occasion."""
 _CORRECTION = (
     r"(?i)\s*(?:(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|hurry|idea|doubt|thanks|more|other))|"
     r"(?:stop|wait|wrong)\b(?=[,.!:]|\s*$| (?:it|that|this|file|way|one|\w+ing)\b)|"
