@@ -21,6 +21,7 @@ class Purpose(StrEnum):
     COMMIT = "commit"
     BRANCH = "branch"
     PUBLISH = "publish"
+    MISSING = "not installed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 
-from tacit.domain.outline import CallRecord
+from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.trajectory import Role, StepResult, Trajectory
 from tacit.text.command_forms import CommandForm, command_forms
 from tacit.text.error_signatures import masked_line, output_lines, shows_failure, telling_lines
@@ -43,6 +43,17 @@ def call_records(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[C
 def keeps_folder(trajectory: Trajectory) -> bool:
     """Whether the shell stays where a call left it; that of a subagent starts in the same place every time."""
     return trajectory.environment.client in _KEEPING_CLIENTS and not trajectory.parent_session_id
+
+
+def without_copies(outlines: Sequence[Outline]) -> list[Outline]:
+    """Leave out attempts that a session took over from the one it continues: same task, begun at the same moment."""
+    longest: dict[tuple[str, object], Outline] = {}
+    for outline in outlines:
+        key = (outline.task, outline.at or outline.trajectory_id)
+        if key not in longest or len(outline.calls) > len(longest[key].calls):
+            longest[key] = outline
+    kept = {id(outline) for outline in longest.values()}
+    return [outline for outline in outlines if id(outline) in kept]
 
 
 def in_their_folders(records: Sequence[CallRecord], start: str) -> tuple[list[CallRecord], str]:

@@ -5,13 +5,17 @@ The error's own words are left out of the text: the agent sees them anyway, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.care import CareReason
 from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import Status, Transition, coded
 from tacit.domain.skill import BEFORE_TAG, CALL_TAG, Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.fixes import CountedFix, FixKind, Retry, SourcedCall
+from tacit.learn.fixes import MIN_SESSIONS, CountedFix, Fix, FixCounter, FixKind, Retry, SourcedCall
 from tacit.learn.values import FieldOrigins, Timeline, action_spans
 from tacit.learn.wording import code, shorten, slug
 from tacit.text.tool_calls import ToolCall, tool_calls
@@ -106,9 +110,31 @@ def lesson_tags(counted: CountedFix) -> tuple[str, ...]:
 
 def lesson_name(counted: CountedFix) -> str:
     """Return the name of the lesson: what to do, and for which call."""
-    verb = {FixKind.EDIT: "correct", FixKind.RUN_FIRST: "run"}.get(counted.fix.kind, "use")
-    what = counted.fix.what.rpartition(" → ")[2].replace("/", " ").replace("=", " ").split()
-    return slug([verb, *what[:5], "for", *counted.goal.goal.replace("/", " ").split()[:4]])
+    return _name(counted.fix, counted.goal.goal)
+
+
+def _name(fix: Fix, goal: str) -> str:
+    verb = {FixKind.EDIT: "correct", FixKind.RUN_FIRST: "run"}.get(fix.kind, "use")
+    what = fix.what.rpartition(" → ")[2].replace("/", " ").replace("=", " ").split()
+    return slug([verb, *what[:5], "for", *goal.replace("/", " ").split()[:4]])
+
+
+def withdrawals(
+    counter: FixCounter, lessons: Iterable[StoredVersion], confirmed: Collection[str], *, at: datetime
+) -> Iterator[Transition]:
+    """Yield the end of each lesson that later sessions speak against; `confirmed` are the names that the count supports."""
+    for stored in lessons:
+        content = stored.version.content
+        goal = next((tag.removeprefix(CALL_TAG) for tag in content.tags if tag.startswith(CALL_TAG)), "")
+        if stored.version.provenance.made_by != MADE_BY or content.name in confirmed:
+            continue
+        against = counter.contradicted(
+            goal, content.signature, lambda fix, goal=goal, name=content.name: _name(fix, goal) == name
+        )
+        if against >= MIN_SESSIONS:
+            after = Status.REJECTED if stored.status is Status.CANDIDATE else Status.RETIRED
+            reason = coded(CareReason.FIX_NO_LONGER_HELPS, sessions=against)
+            yield stored.transition_to(after, str(reason), by=MADE_BY, at=at)
 
 
 def _step(counted: CountedFix, action: ToolCall) -> SkillStep:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
@@ -29,8 +29,9 @@ MIN_SIGNATURE = 8
 MAX_TYPED = 160
 MAX_BETWEEN = 40
 """Calls within which the goal must be tried again."""
+_CHECKING = frozenset({"--check", "--diff", "--list", "-l"})
 _INSTALLS = frozenset("install add i ci require sync get restore bootstrap".split())
-_CODE = re.compile(
+CODE_FILE = re.compile(
     r"\.(?:py|pyi|go|rs|[cm]?[jt]sx?|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|ex|exs|lua|vue|svelte|astro|css|scss|html|sql)$"
 )
 _TEST_FILE = re.compile(r"(?:^|[/._-])(?:tests?|specs?)(?:[/._-]|$)", re.IGNORECASE)
@@ -139,6 +140,13 @@ class _Evidence:
     useless: dict[Fix, set[str]] = field(default_factory=lambda: defaultdict(set))
     example: str = ""
 
+    def contradicting(self, fixes: Collection[Fix], order: Sequence[str]) -> list[str]:
+        """Return the sessions since one of these fixes last worked that tried it in vain or got past the error otherwise."""
+        worked = {retry.session for fix in fixes for retry in self.fixed_by[fix]}
+        last = max((at for at, session in enumerate(order) if session in worked), default=-1)
+        against = self.past.union(*(self.useless[fix] for fix in fixes))
+        return [session for session in order[last + 1 :] if session in against]
+
 
 class FixCounter:
     """Counts failures and what fixed them over the calls of all sessions."""
@@ -151,6 +159,7 @@ class FixCounter:
         self._calls = 0
         self._outcomes: dict[str, list[tuple[str, CommandForm, bool]]] = defaultdict(list)
         kept = [(session, list(calls)) for session, calls in sessions]
+        self._order = [session for session, _ in kept]
         for session, calls in kept:
             self._count_outcomes(session, calls)
         for session, calls in kept:
@@ -176,7 +185,15 @@ class FixCounter:
             if len(new) >= min(counted.sessions, MIN_SESSIONS):  # a stronger fix does not account for it
                 kept.append(counted)
                 explained |= keys
-        return kept
+        return [counted for counted in kept if not _is_known_anyway(counted)]
+
+    def contradicted(self, goal: str, signature: str, is_meant: Callable[[Fix], bool]) -> int:
+        """Count the newest sessions that speak against a fix of an error, none that it helped coming after them."""
+        evidence = self._errors.get((goal, signature))
+        if evidence is None:
+            return 0
+        meant = [fix for fix in (*evidence.fixed_by, *evidence.useless) if is_meant(fix)]
+        return len(evidence.contradicting(meant, self._order))
 
     def _specific(self, counted: CountedFix) -> tuple[int, tuple[bool, int, bool], int, str]:
         """Prefer the line that most sessions share, then one that few commands print, then one that tells most."""
@@ -222,8 +239,9 @@ class FixCounter:
         self, goal: str, signature: str, evidence: _Evidence, fix: Fix, fixed_by: list[Retry]
     ) -> CountedFix | None:
         sessions = {retry.session for retry in fixed_by}
-        named = any(_error_names(retry, fix) for retry in fixed_by)
-        if len(sessions) < MIN_SESSIONS and not named:
+        if len(sessions) < MIN_SESSIONS and not any(_brings_what_is_missing(retry, fix) for retry in fixed_by):
+            return None
+        if self._is_one_of_several_folders(evidence, fix):
             return None
         if any(
             len(retry.fixes[fix].typed) > MAX_TYPED or _PASSING.search(retry.fixes[fix].typed) for retry in fixed_by
@@ -247,6 +265,12 @@ class FixCounter:
             sessions_with_error=len(evidence.met),
             warn_before=len(sessions) >= MIN_SESSIONS and self._mostly_fails(goal, fix),
         )
+
+    @staticmethod
+    def _is_one_of_several_folders(evidence: _Evidence, fix: Fix) -> bool:
+        """Whether the same error was fixed in different folders: which one it is depends on what was meant."""
+        folders = [other for other in evidence.fixed_by if other.kind is FixKind.FOLDER]
+        return fix.kind is FixKind.FOLDER and len(folders) > 1
 
     def _makes_a_difference(self, fix: Fix, fixed_by: Sequence[Retry]) -> bool:
         """Whether the fix is done because of this error and not just often, or the call fails without it."""
@@ -374,7 +398,7 @@ def _common_typing(fix: Fix, typed: Sequence[str]) -> str:
 
 def _is_standing_edit(path: str, fixed_by: Sequence[Retry], sessions: int) -> bool:
     """Whether an edit is more than the work itself: of a setting, or of a file that several errors elsewhere call for."""
-    if not _CODE.search(path) or _CONFIGURES.search(path):
+    if not CODE_FILE.search(path) or _CONFIGURES.search(path):
         return True
     name = path.rsplit("/", 1)[-1]
     named = any(name in line for retry in fixed_by for line in retry.lines)
@@ -394,20 +418,31 @@ def _has(form: CommandForm, fix: Fix) -> bool:
     return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.tokens
 
 
+def _brings_what_is_missing(retry: Retry, fix: Fix) -> bool:
+    """Whether the error says that something is missing which the fix installs, or which it calls in another way."""
+    missing = missing_name("\n".join(retry.lines))
+    if fix.kind is FixKind.RUN_FIRST:
+        name = missing.split("/")[0].split(".")[0]
+        return bool(name) and not _INSTALLS.isdisjoint(fix.what.split()) and name in retry.fixes[fix].typed
+    return fix.kind is FixKind.WRAPPED and len(retry.fixes) == 1 and missing == retry.goal.program
+
+
 def _error_names(retry: Retry, fix: Fix) -> bool:
-    """Whether the error itself names the fix, or says that something is missing which the fix brings or wraps."""
-    if not retry.worked:
-        return False
+    """Whether the output itself names the command, option or variable that fixes it."""
     text = "\n".join(retry.lines)
-    alone = len(retry.fixes) == 1
     if fix.kind is FixKind.RUN_FIRST:
         words = " ".join(word for word in fix.what.split() if not word.startswith("-"))
-        missing = missing_name(text).split("/")[0].split(".")[0]
-        installs = not _INSTALLS.isdisjoint(fix.what.split())
-        return (" " in words and words in text) or (bool(missing) and installs and missing in retry.fixes[fix].typed)
-    if fix.kind is FixKind.WRAPPED:
-        return alone and missing_name(text) == retry.goal.program
-    return fix.kind in (FixKind.OPTION, FixKind.SETTING) and alone and fix.what.partition("=")[0] in text
+        return " " in words and words in text
+    return fix.kind in (FixKind.OPTION, FixKind.SETTING) and fix.what.partition("=")[0] in text
+
+
+def _is_known_anyway(counted: CountedFix) -> bool:
+    """Whether the error itself says it, or the fix is the failed check without its `--check`: formatters format."""
+    goal, fix = counted.goal, counted.fix
+    own = goal.text.split()
+    if fix.kind is FixKind.RUN_FIRST and goal.options & _CHECKING and fix.what.split()[: len(own)] == own:
+        return True
+    return not counted.warn_before and all(_error_names(retry, fix) for retry in counted.retries)
 
 
 _ORDER = list(FixKind)

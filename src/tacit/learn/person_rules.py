@@ -18,17 +18,23 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline, Wish
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.learn.statements import ONE_TIME, Statement, rule_of
+from tacit.learn.call_records import acts
+from tacit.learn.fixes import CODE_FILE
+from tacit.learn.statements import ONE_TIME, UNSPACED, Statement, rule_of
 from tacit.learn.values import FieldOrigins, Timeline, literals
 from tacit.learn.wording import code, shorten, slug
+from tacit.text.command_forms import command_forms
 from tacit.text.shell import Command
 from tacit.text.similarity import jaccard
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, tool_calls
 from tacit.text.words import STOP_WORDS, stem, term_set, terms
 
 MADE_BY = "tacit.synthesis/1"
 """The author of what is made from single attempts; a stored name."""
 _NAME_WORDS = 6
+_IN_CODE = 0.4
+"""The share of a statement's words that the code written for it holds, if the code is what it is about."""
+_MAX_OCCASION = 60
 _FIELDS = ("name", "description", "category")
 
 
@@ -36,10 +42,39 @@ def candidates_of(
     trajectory: Trajectory, statements: Iterable[Statement], *, assessment: Assessment
 ) -> Iterator[Candidate]:
     """Yield a norm or preference for each statement that is a rule at once."""
+    actions = tool_calls(trajectory)
     for statement in statements:
         swap = swap_of(statement.text, statement.before, statement.after)
-        if statement.standing or (swap is not None and _corrects(statement)):
+        is_rule = statement.standing and not _is_put_into_code(statement, actions)
+        if is_rule or (swap is not None and _corrects(statement)):
             yield _candidate(trajectory, statement, swap, assessment)
+
+
+def _is_put_into_code(statement: Statement, actions: Sequence[ToolCall]) -> bool:
+    """Whether it says how the product is to behave: what it names is then found in the code, not in commands or documents."""
+    spaced = not UNSPACED.search(statement.text)
+    named = terms(statement.text) if spaced else re.findall(r"[A-Za-z]{3,}", statement.text)
+    words = {stem(word.lower()) for word in named}
+    written: dict[bool, set[str]] = {True: set(), False: set()}
+    for action in actions:
+        if action.index > statement.message.index or not spaced:  # few names: what was done before counts, too
+            for edit in action.edits:
+                texts = terms(" ".join(hunk.new for hunk in edit.hunks))
+                written[bool(CODE_FILE.search(edit.file))].update(map(stem, texts))
+    code, text = (len(words & written[is_code]) for is_code in (True, False))
+    return bool(words) and code >= _IN_CODE * len(words) and code >= text
+
+
+def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
+    """Return the last call before the message that it speaks of: they have a word in common."""
+    said = {stem(word) for word in terms(statement.text)}
+    for action in reversed(statement.before[-_MAX_BEFORE:]):
+        for form in filter(acts, command_forms(action.command)):
+            shown = " ".join([form.text, *sorted(option for option in form.options if option.startswith("--"))])
+            named = {stem(word) for word in terms(shown)} - {"run", "us"}
+            if named & said and len(shown) <= _MAX_OCCASION:
+                return action, shown
+    return None
 
 
 def _corrects(statement: Statement) -> bool:
@@ -56,14 +91,17 @@ def _candidate(
     for path in _FIELDS:
         origins.add_spans(path, [message])
     rule = rule_of(statement.text)
+    occasion = None if swap else _occasion(statement)
     content = SkillContent(
         kind=_kind(rule),
         name=slug(swap.words if swap else _name_words(rule)) or "way-of-working",
         description=rule,
         category="convention",
         tags=swap.subjects if swap else (),
-        body=swap.text() if swap else "",
+        body=swap.text() if swap else f"Said after {code(occasion[1])}." if occasion else "",
     )
+    if occasion:
+        origins.add_spans("body", [Span(trajectory.id, occasion[0].index, "arguments")])
     if swap:
         timeline = Timeline(trajectory)
         for action, text in ((swap.before, swap.old), (swap.after, swap.new)):
@@ -130,6 +168,7 @@ MIN_SESSIONS = 3
 MIN_SAME = 2
 """Sessions in which a person must have said nearly the same words."""
 _SAME = 0.5
+_VERBATIM = 0.8
 _LONG = 7
 """Terms of a request that a person does not happen to word in the same way twice."""
 _MAX_MENTIONS = 1000
@@ -156,7 +195,7 @@ _CLAUSE = re.compile(
 )
 _STATED = re.compile(
     r"^(?:after|as|by|he|here|i|it|maybe|my|not|our|she|that|the|there|these|they|this|we|when|while|"
-    r"\w+ (?:are|has|is|seems?|was|were))\b|"
+    r"you (?:can|could|may|might|should be)|\w+ (?:are|has|is|seems?|was|were))\b|"
     r"\b(?:agreed?|ahead|along|continue|deal|fine|go|happy|issues?|problems?|start|work|works|worked|wrong) with\b",
     re.IGNORECASE,
 )
@@ -232,18 +271,22 @@ def _groups(mentions: Sequence[_Mention]) -> Iterator[tuple[list[str], list[_Men
             yield ["use", *plain[:2]][len(means) - 1 :], [each for each in group if not each.against]
     left = [each for each in mentions if id(each) not in taken]
     conditional = [each for each in left if each.against or _CONDITION.search(each.clause)]
-    for group in (*_alike(conditional, MIN_SAME), *_alike(_long_requests(left), MIN_SESSIONS)):
-        yield _name_words(rule_of(group[0].clause)), group
+    told = [*_alike(conditional, MIN_SAME)]
+    long = [each for each in _long_requests(left) if not any(each.wish is one.wish for group in told for one in group)]
+    for group in (*told, *_alike(long, MIN_SESSIONS), *_alike(long, MIN_SAME, same=_VERBATIM)):
+        if id(group[0]) not in taken:
+            taken |= {id(each) for each in group}
+            yield _name_words(rule_of(group[0].clause)), group
 
 
-def _alike(mentions: Sequence[_Mention], least: int) -> Iterator[list[_Mention]]:
+def _alike(mentions: Sequence[_Mention], least: int, *, same: float = _SAME) -> Iterator[list[_Mention]]:
     """Yield the mentions in nearly the same words, if so many sessions have them."""
     taken: set[int] = set()
     for first in mentions:
         alike = [
             each
             for each in mentions
-            if id(each) not in taken and first.against == each.against and jaccard(first.words, each.words) >= _SAME
+            if id(each) not in taken and first.against == each.against and jaccard(first.words, each.words) >= same
         ]
         if id(first) not in taken and _sessions(alike := _fresh(alike)) >= least:
             taken |= {id(each) for each in alike}
@@ -290,8 +333,13 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
     for path in _FIELDS:
         origins.add_spans(path, spans)
     rule = rule_of(chosen.clause)
+    origins.add_spans("body", spans)
     content = SkillContent(
-        kind=_kind(rule), name=slug(name) or "way-of-working", description=rule, category="convention"
+        kind=_kind(rule),
+        name=slug(name) or "way-of-working",
+        description=rule,
+        category="convention",
+        body=f"Asked for in {_sessions(group)} sessions.",
     )
     return Candidate(
         content=content,

@@ -7,7 +7,7 @@ commands that a session is likely to need; it is approved once, and its values t
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +22,7 @@ from tacit.learn.call_records import acts, edits_files, forms_of
 from tacit.learn.fixes import SourcedCall
 from tacit.store.hook_index import CARD
 from tacit.text.command_forms import CommandForm
+from tacit.text.error_signatures import missing_name
 from tacit.text.programs import CHECKERS, FORMATTERS
 
 MADE_BY = "tacit.facts/1"
@@ -70,6 +71,7 @@ _PLACE = re.compile(r"^\./\.\.\.$|/[\w-]*/?$")
 _CONTENT = frozenset("--body --body-file --title --message -m -b -t -F --head --repo -R".split())
 """Options whose values differ by what is done."""
 _ANY = "*"
+_COMMAND_WORD = re.compile(r"(?<![\w./$-])[A-Za-z][\w.-]*")
 _SETTING = re.compile(r"[A-Z][A-Z_0-9]*=")
 _NOT_OF_THE_PROJECT = frozenset(
     "ssh scp rsync brew apt apt-get dnf yum curl wget tmux screen kill pkill docker podman kubectl systemctl sudo "
@@ -98,7 +100,8 @@ class _Uses:
     failed: set[str] = field(default_factory=set)
     before_commit: set[str] = field(default_factory=set)
     folders: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    typed: dict[tuple[str, ...], set[str]] = field(default_factory=lambda: defaultdict(set))
+    typed: dict[tuple[str, ...], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """The words of a call, with how often each session typed them."""
     last: datetime | None = None
     sources: list[Span] = field(default_factory=list)
 
@@ -106,7 +109,7 @@ class _Uses:
         """Count one use that was not seen to fail."""
         self.used.add(session)
         self.folders[folder].add(session)
-        self.typed[typed].add(session)
+        self.typed[typed][session] += 1
         self.last = at
         self.sources = [*self.sources[-MAX_SOURCES:], source]
 
@@ -129,11 +132,13 @@ class _FactCounter:
         self.weights: dict[str, float] = {}
         self._by_purpose: defaultdict[Purpose | None, set[str]] = defaultdict(set)
         self._by_form: defaultdict[str, set[str]] = defaultdict(set)
+        self._found: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, session: str, at: datetime | None, calls: Sequence[SourcedCall]) -> None:
-        """Count what one session ran, and what it ran before a commit."""
+        """Count what one session ran, what it ran before a commit, and what it did not find."""
         run: set[_Key] = set()
         for sourced in calls:
+            self._count_missing(session, at, sourced)
             for key, folder, typed in _shown_by(sourced.record):
                 if sourced.record.worked is False:
                     self.uses[key].failed.add(session)
@@ -147,11 +152,22 @@ class _FactCounter:
                         self.uses[earlier].before_commit.add(session)
                 run.add(key)
 
+    def _count_missing(self, session: str, at: datetime | None, sourced: SourcedCall) -> None:
+        record = sourced.record
+        words = set(_COMMAND_WORD.findall(record.command))
+        if record.worked:
+            for word in words:
+                self._found[word].add(session)
+        for name in {missing_name(line) for line in record.lines} & words:
+            self.uses[Purpose.MISSING, name].add(session, at, "", (name,), Span(sourced.trajectory_id, record.step))
+
     def is_fact(self, purpose: Purpose | None, command: str, uses: _Uses) -> bool:
         """Whether enough sessions agree; a way of naming is one that most of them keep."""
         used = len(uses.used)
         if purpose in (Purpose.COMMIT, Purpose.BRANCH):
             return bool(command) and used >= MIN_CONVENTION and used >= MIN_SHARE * len(self._by_purpose[purpose])
+        if purpose is Purpose.MISSING:
+            return used >= MIN_SESSIONS and 2 * len(self._found[command]) <= used
         least = MIN_SESSIONS if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
@@ -164,9 +180,11 @@ class _FactCounter:
         """Return what sessions agree on about a command."""
         uses = self.uses[purpose, command]
         before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
-        is_check = purpose not in (Purpose.PUBLISH, Purpose.RUN, Purpose.COMMIT, Purpose.BRANCH)
+        is_check = purpose is None or (purpose in _PLAIN_PURPOSES and purpose is not Purpose.RUN)
         usual = is_check and before >= MIN_CONVENTION and before >= MIN_SHARE * len(self._by_purpose[Purpose.COMMIT])
-        meant = all_uses if 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check` go together
+        meant = (
+            all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used
+        )  # `fmt` and `fmt --check` go together
         return Fact(
             command=_common_words(command, uses.typed),
             purpose=Purpose.BEFORE_COMMIT if usual else purpose,
@@ -262,17 +280,18 @@ def _modes(form: CommandForm) -> list[str]:
     return [word for word in form.goal.split() if word.startswith(dashes)]
 
 
-def _common_words(command: str, typed: Mapping[tuple[str, ...], set[str]]) -> str:
-    """Return the command with the variables, options and targets that most sessions give it."""
-    least = MIN_SHARE * len(set().union(*typed.values()))
-    used: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+def _common_words(command: str, typed: Mapping[tuple[str, ...], Counter[str]]) -> str:
+    """Return the command with the variables, options and targets that most calls of most sessions give it."""
+    calls = sum(typed.values(), Counter[str]())
+    used: defaultdict[tuple[str, str], float] = defaultdict(float)
     for words, sessions in typed.items():
-        for word, following in zip(words, [*words[1:], ""], strict=True):
-            used[word, ""] |= sessions
-            if following and not following.startswith("-"):
-                used[word, following] |= sessions
-                used[word, _ANY] |= sessions
-    usual = {word for (word, value), sessions in used.items() if not value and len(sessions) >= least}
+        share = sum(count / calls[session] for session, count in sessions.items())
+        pairs = zip(words, [*words[1:], ""], strict=True)
+        for word, following in {(word, "" if after.startswith("-") else after) for word, after in pairs}:
+            for key in {(word, ""), *([(word, following), (word, _ANY)] if following else [])}:
+                used[key] += share
+    least = MIN_SHARE * len(calls)
+    usual = {word for (word, value), share in used.items() if not value and share >= least}
     own = command.split()
     best = max(typed, key=lambda words: (len(usual.intersection(words)), len(typed[words]), -len(words), words))
     kept: list[str] = []
@@ -280,8 +299,8 @@ def _common_words(command: str, typed: Mapping[tuple[str, ...], set[str]]) -> st
         if word in own or word not in usual or not _PLAIN_WORD.fullmatch(word) or word in _CONTENT:
             continue
         is_steady = any(flag == word and value in usual and value not in own for flag, value in used)
-        is_switch = 2 * len(used[word, _ANY]) <= len(used[word, ""])
-        is_value = before in kept and len(used[before, word]) >= least
+        is_switch = 2 * used[word, _ANY] <= used[word, ""]
+        is_value = before in kept and used[before, word] >= least
         is_place = word == best[-1] and _PLACE.search(word)
         if is_value or is_place or _SETTING.match(word) or (word.startswith("-") and (is_steady or is_switch)):
             kept.append(word)

@@ -26,7 +26,7 @@ _MAX_WISHES = 24
 _MIN_CHARACTERS = 4
 _MAX_WHOLE = 40
 """Tokens of a message that is one statement as a whole, where no word tells which sentences belong together."""
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _RETYPED = 0.7
 
 
@@ -323,6 +323,12 @@ _DEICTIC = _any(
     r"in|into|like|on|since|so|to|too|unless|when|with)\b)",
 )
 """A pronoun in the place of what it is about: alone it says nothing."""
+_REQUEST_FIRST = re.compile(
+    r"((?!(?:after|before|for|from|if|in|on|unless|until|when|while)\b)[a-z]+ "
+    r"(?:all|both|it|that|the|these|this|those|your)\b[^,;]{3,}),\s+(?:and |but )?(?!not\b|only\b|because\b|since\b)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s*\((?:also|and|including)\b[^()]*\)$", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"(?:and|because|but|else|except|ideally|if|instead|it|it's|only|or|otherwise|since|so that|that|that's|that way|"
     r"the reason|they|this|this way|unless)\b",
@@ -335,7 +341,7 @@ def _read(text: str, *, refused: ToolCall | None) -> Iterator[tuple[str, bool]]:
     """Yield the statements of a message, each with whether it is standing."""
     found = sentences(text)[:_MAX_SENTENCES]
     plain = all(_is_whole(each) and not _matches(each, _QUESTION, _DEICTIC) for each in found)
-    if plain and _UNSPACED.search(text) and estimate_tokens(text) <= _MAX_WHOLE and any(map(is_standing, found)):
+    if plain and UNSPACED.search(text) and estimate_tokens(text) <= _MAX_WHOLE and any(map(is_standing, found)):
         yield " ".join(found), True
         return
     at = 0
@@ -346,12 +352,24 @@ def _read(text: str, *, refused: ToolCall | None) -> Iterator[tuple[str, bool]]:
             continue
         standing = is_standing(sentence) or _names_refused(sentence, refused)
         if standing:
+            request, sentence = _split_request(sentence)
+            if request:
+                yield request, False
             while at < len(found) and _belongs(sentence, found[at]):
                 sentence = f"{sentence} {found[at]}"
                 at += 1
             yield sentence, True
         elif not _matches(sentence, _QUESTION):
             yield sentence, False
+
+
+def _split_request(sentence: str) -> tuple[str, str]:
+    """Return a request about something at hand, where one comes first, and the rule behind it without an aside."""
+    request = _REQUEST_FIRST.match(sentence)
+    rule = sentence[request.end() :] if request else ""
+    if request and is_standing(rule) and _is_whole(rule):
+        return request[1], _ASIDE.sub("", rule)
+    return "", _ASIDE.sub("", sentence)
 
 
 def is_standing(sentence: str) -> bool:
@@ -412,7 +430,7 @@ def rule_of(statement: str) -> str:
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
         return statement
-    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or _UNSPACED.search(rule):
+    if not re.match(r"[A-Za-zÀ-ɏͰ-ӿ]+(?:[\s,'’]|$)", rule) or UNSPACED.search(rule):
         return rule  # a name, code, or a script without capitals
     return f"{rule[:1].upper()}{rule[1:]}" + ("" if rule.endswith((")", "…")) else ".")
 

@@ -16,7 +16,8 @@ MAX_TOKENS = 110
 
 def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD) -> str:
     """Return the card; empty where nothing is likely enough to be needed."""
-    likely = [fact for fact in facts if fact.likelihood >= min_likelihood][:MAX_COMMANDS]
+    least = {Purpose.MISSING: min_likelihood / 4}  # a word each, and they spare a failure
+    likely = [fact for fact in facts if fact.likelihood >= least.get(fact.purpose, min_likelihood)][:MAX_COMMANDS]
     while likely:
         lines = [_line(purpose, likely) for purpose in (*Purpose, None)]
         text = "\n".join(filter(None, lines))

@@ -37,7 +37,6 @@ STALE = "error: the rates table is older than its source"
     ("fails", "fix", "works", "kind", "what"),
     [
         ("make build", "make rates", "make build", FixKind.RUN_FIRST, "make rates"),
-        ("cargo fmt --check", "cargo fmt", "cargo fmt --check", FixKind.RUN_FIRST, "cargo fmt"),
         ("npm run lint", "npm run lint:fix", "npm run lint", FixKind.RUN_FIRST, "npm run lint:fix"),
     ],
 )
@@ -68,9 +67,30 @@ def test_one_session_is_not_enough() -> None:
     assert counted(fixed_session(1)) == counted(fixed_session(1), again) == []
 
 
-def test_one_session_is_enough_where_the_error_names_the_fix() -> None:
-    (found,) = counted(fixed_by(1, "make build", "error: stale, run make rates first", "make rates"))
-    assert found.fix.what == "make rates"
+def test_what_the_error_itself_names_is_no_lesson() -> None:
+    assert counted(fixed_by(1, "make build", "error: stale, run make rates first", "make rates")) == []
+    met = [fixed_by(number, "make build", "error: stale, run make rates first", "make rates") for number in (1, 2)]
+    works = [session(number, bash("make build", "ok")) for number in (3, 4, 5)]
+    assert counted(*met, *works) == []
+    assert [found.warn_before for found in counted(*met)] == [True], "a warning before the call spares the failure"
+
+
+def test_a_formatter_that_mends_its_own_check_is_no_lesson() -> None:
+    check = "cargo fmt --check"
+    sessions = [
+        session(number, bash(check, STALE, code=1), bash("cargo fmt"), bash("cargo check"), bash(check))
+        for number in (1, 2, 3)
+    ]
+    assert counted(*sessions) == []
+
+
+def test_an_error_that_was_fixed_in_different_folders_names_none() -> None:
+    sessions = [
+        fixed_by(number, "go test ./...", STALE, "ls", f"cd {folder} && go test ./...")
+        for number, folder in enumerate("aab")
+    ]
+    assert counted(*sessions) == []
+    assert [found.fix.what for found in counted(*sessions[:2])] == ["a"]
 
 
 def test_one_session_is_enough_where_a_program_is_missing() -> None:

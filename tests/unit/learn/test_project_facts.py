@@ -13,13 +13,14 @@ from tacit.render.facts_card import MAX_TOKENS, facts_card
 from tacit.text.words import estimate_tokens
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
+LINES = ("bash: line 1: timeout: command not found",)
 
 
 def facts_of(*sessions: Sequence[tuple[str, bool | None]]) -> list[Fact]:
     return project_facts(
         [
             (f"s{number}", DAY + timedelta(days=number), [
-                SourcedCall(f"t{number}", CallRecord(step=step, command=command, worked=worked))
+                SourcedCall(f"t{number}", CallRecord(step=step, command=command, worked=worked, lines=() if worked else LINES))
                 for step, (command, worked) in enumerate(calls)
             ])
             for number, calls in enumerate(sessions)
@@ -123,6 +124,13 @@ def test_the_card_is_the_agents_own_and_names_its_sources() -> None:
     assert candidate is not None
     assert set(candidate.origins.values()) == {Origin.AGENT}
     assert candidate.provenance.trajectory_ids == ("t2",)
+
+
+def test_a_program_that_sessions_do_not_find_is_told_until_one_finds_it() -> None:
+    missed, found = [("timeout 5 make run", False), ("ls", True)], [("timeout 5 make test", True)]
+    assert [(fact.command, fact.purpose) for fact in facts_of(missed, missed)] == [("timeout", Purpose.MISSING)]
+    assert facts_card(facts_of(*[missed] * 2, *[[("ls", True)]] * 10)) != ""
+    assert [fact.command for fact in facts_of(missed, missed, found, found)] == ["make test"]
 
 
 def test_a_script_from_outside_the_project_is_no_fact() -> None:
