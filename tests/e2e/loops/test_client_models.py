@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tacit.domain.errors import ModelOutage
 from tacit.domain.ports import Prompt
 from tacit.ingest.sources import transcripts
 from tacit.providers.opening import open_model
+from tests.e2e.loops import ledger
 from tests.e2e.loops.dialects import Call, Request, Turn
 from tests.e2e.loops.world import World
 from tests.raising import raises
@@ -136,3 +138,37 @@ def test_babbling_model_is_an_outage_and_its_cost_counts(world: World, environme
         with raises(ModelOutage, "client_no_answer"):
             model.ask(PROMPT)
         assert model.spent.input_tokens >= 1000
+
+
+def proposing(request: Request) -> Turn:
+    """A model that reads the record and proposes one lesson of it."""
+    steps = {command: int(step) for step, command in re.findall(r"^(\d+) \$ (.+) → ", request.told, re.MULTILINE)}
+    failing = next(command for command in steps if command.startswith("python3 -m ledger report"))
+    cited = [{"step": steps[ledger.COMPILE], "quote": ledger.COMPILE}]
+    proposal = {
+        "kind": "lesson", "title": "Compile the rates before a report", "evidence": cited, "relation": "new", "item": "",
+        "text": f"Run `{ledger.COMPILE}` before `python3 -m ledger report`: a report needs compiled exchange rates.",
+        "when": "writing the report of a month", "why": "the error does not say how", "check": "",
+        "fails": failing, "works": ledger.COMPILE, "error": "LookupError: exchange rates were never compiled",
+    }  # fmt: skip
+    answer = {"summary": "A month was closed.", "proposals": [proposal]}
+    is_tool = "StructuredOutput" in request.tools
+    return Turn("", Call("StructuredOutput", answer)) if is_tool else Turn(json.dumps(answer))
+
+
+def test_session_is_read_by_its_own_client_and_what_it_proposes_waits_for_review(world: World) -> None:
+    (world.home / ".local" / "bin" / world.client.program.name).symlink_to(world.client.program)
+    session = world.session(ledger.task("2026-04"), lambda _: ledger.long_way("2026-04"))
+    assert session.code == 0, session
+    world.model.script = proposing
+    person = world.person
+    person.variables |= world.client.environment(world.home, world.model.address)
+    done = person.type("learn", "--model", world.client.name, timeout_s=120)
+    assert done.code == 0, done
+    use = world.tacit("stats")["language_model"]
+    assert (use["today"]["calls"], use["today"]["tokens"]) == (1, 1020)
+    assert (use["candidates"], use["approved"]) == (1, 0)
+    [waiting] = [each for each in world.tacit("review")["waiting"] if "report needs compiled" in each["skill_md"]]
+    world.approve(waiting["version_id"])
+    assert world.tacit("stats")["language_model"]["approved"] == 1
+    assert world.tacit("learn")["captured"]["added"] == 0, "the client that was asked left a transcript"
