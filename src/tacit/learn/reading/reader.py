@@ -35,6 +35,7 @@ from tacit.learn.reading.consolidation import (
     revised,
 )
 from tacit.learn.reading.digest import SessionRecord, digest_parts
+from tacit.learn.reading.procedures import MAX_SESSIONS, procedure_candidate, procedure_material
 from tacit.learn.reading.prompt_files import PromptFile, prompt_file
 from tacit.learn.reading.proposals import (
     Answer,
@@ -52,6 +53,7 @@ from tacit.text.words import estimate_tokens, term_set
 
 READ = "read-1"
 MERGE = "merge-1"
+PROCEDURE = "procedure-1"
 PATIENCE = 3
 """Consecutive failures after which the model is not called again."""
 NOT_RECORDED = "not_recorded"
@@ -170,6 +172,21 @@ class Reader:
         groups = self._consolidated(held)
         self._used = used
         return [made for group in groups if (made := self._candidate(group, known))]
+
+    def procedure(self, title: str, sessions: Sequence[SessionRecord]) -> Candidate | None:
+        """Ask for one procedure of some sessions; nothing where they do not show one."""
+        prompt, records = prompt_file(PROCEDURE), sessions[:MAX_SESSIONS]
+        sources = tuple(each.id for record in records for each in record.attempts)
+        asked = f"<record>\n{_quoted(procedure_material(title, records))}\n</record>"
+        entry = self._ask(prompt, asked, sources=sources, session="")
+        answer = json.loads(entry.answer) if entry is not None else None
+        if not isinstance(answer, dict):
+            return None
+        made = procedure_candidate(
+            title, answer, records, scope=self._scope, model=self._model.name, prompt=prompt.version
+        )
+        self._counts["items"] += made is not None
+        return made
 
     def mark_used(self) -> None:
         """Note that the candidates of this pass were given to the gate; call it in their transaction."""

@@ -61,6 +61,7 @@ _DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 @click.option("--since", default="", metavar="WHEN", help="Only sessions active since then: 7d, 12h, or a date.")
 @click.option("--trust-outcomes", is_flag=True, help="Accept outcomes with a verifier's name in documents as verified.")
 @click.option("--model", metavar="NAME", help="Let this language model read the sessions, within the settings' limits.")
+@click.option("--procedure", metavar="TITLE", help="Let the model write this procedure from the sessions PATHS names.")
 @click.option("--no-model", is_flag=True, help="Learn without the language model that the settings name.")
 @command_options
 def learn(
@@ -72,6 +73,7 @@ def learn(
     since: str,
     trust_outcomes: bool,
     model: str | None,
+    procedure: str | None,
     no_model: bool,
 ) -> None:
     """Learn skills from agent sessions: from PATHS (files or folders), or from this project's past sessions.
@@ -89,7 +91,7 @@ def learn(
             "--all-projects, --client and --since do not go with PATHS", code="paths_and_search", hint="leave one out"
         )
     missing = next((path for path in paths if not path.exists()), None)
-    if missing:
+    if missing and procedure is None:
         raise NotFound(f"no such file or folder: {missing}", code="no_such_path", hint="check the path")
     if trust_outcomes:
         ctx.caller.require_person("learn --trust-outcomes")
@@ -97,6 +99,9 @@ def learn(
     if model is not None and (no_model or not model.strip()):
         raise Mistake("name one model, or none", code="model_choice", hint="--model NAME, or --no-model")
     with _open_model(ctx, "" if no_model else model, everywhere=all_projects) as opened:
+        if procedure is not None:
+            _learn_procedure(ctx, procedure, paths, model=opened)
+            return
         if paths:
             ctx.may_create = True
             _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=opened)
@@ -106,6 +111,30 @@ def learn(
             _learn_everywhere(ctx, found, model=opened)
         else:
             _learn_here(ctx, found, clients=clients or tuple(PLACES), model=opened)
+
+
+def _learn_procedure(
+    ctx: CommandContext, title: str, sessions: tuple[Path, ...], *, model: LanguageModel | None
+) -> None:
+    """Let the model write one procedure; sessions are named by their transcripts, or by ids that the store knows."""
+    hint = "tacit learn --model claude-code --procedure TITLE SESSION…"
+    if model is None:
+        raise Mistake("a procedure is written by a language model", code="no_model_named", hint=hint)
+    if not title.strip() or not sessions:
+        raise Mistake("a procedure needs a title and at least one session", code="no_sessions", hint=hint)
+    memory = ctx.memory
+    ids: dict[str, None] = {}
+    for each in sessions:
+        if each.exists():
+            read = list(ingest.read(each))
+            memory.capture(read)
+            ids.update(dict.fromkeys(trajectory.session_id for trajectory in read))
+        else:
+            ids[str(each)] = None
+    learned = memory.learn_procedure(title.strip(), list(ids), model=model)
+    ctx.report(
+        learn_document(Captured(), learned, ()), lambda: learned_parts(Captured(), learned, width=ctx.console.width)
+    )
 
 
 @contextmanager

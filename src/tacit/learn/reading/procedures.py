@@ -1,0 +1,123 @@
+"""A procedure from sessions that a person names, or from three that showed the same way of working.
+
+The model writes the steps; each one stays only where a session shows it. A step's command must have been typed in one of the
+sessions, apart from the values that stand as {name}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
+from tacit.domain.trajectory import Origin, Span, lowest
+from tacit.learn.reading.consolidation import MADE_BY
+from tacit.learn.reading.digest import SessionRecord, digest_within
+from tacit.learn.reading.proposals import HeldProposal, Proposal, ProposedKind, Quote, RecordCheck, plain
+from tacit.learn.wording import slug
+
+MAX_TOKENS = 5_200
+MAX_SESSIONS = 6
+MIN_SHARE = 1_000
+"""Tokens that each session has at least in a request."""
+MAX_STEPS = 20
+MAX_PITFALLS = 3
+_PARAMETER = re.compile(r"\{(\w{1,40})\}")
+
+
+def procedure_material(title: str, records: Sequence[SessionRecord]) -> str:
+    """Return the records of some sessions, each told in its share of the limit."""
+    share = max(MIN_SHARE, MAX_TOKENS // max(1, len(records)))
+    told = (f"## session {number}\n{digest_within(record, share)}" for number, record in enumerate(records, start=1))
+    return "\n\n".join([f"title: {title}", *told])
+
+
+def procedure_candidate(
+    title: str, answer: Mapping[str, Any], records: Sequence[SessionRecord], *, scope: Scope, model: str, prompt: str
+) -> Candidate | None:
+    """Make the procedure of an answer; nothing where fewer than two steps are borne out."""
+    checks = [RecordCheck(record) for record in records]
+    kept: list[tuple[SkillStep, HeldProposal]] = []
+    entries = answer.get("steps")
+    for entry in entries[:MAX_STEPS] if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping) and (found := _held_step(title, entry, checks)):
+            kept.append((_step(entry, records), found))
+    described, when = (_line(answer.get(name)) for name in ("description", "when"))
+    if len(kept) < 2 or not described:
+        return None
+    origin = lowest(held.origin for _, held in kept)
+    content = SkillContent(
+        kind=Kind.PROCEDURE,
+        name=slug(title.split()) or "procedure",
+        description=described,
+        category="procedure",
+        example_queries=(when,) if when else (),
+        steps=tuple(step for step, _ in kept),
+        parameters=_parameters([step for step, _ in kept]),
+        pitfalls=tuple(Pitfall(text=_line(each)) for each in _texts(answer.get("pitfalls")))[:MAX_PITFALLS],
+    )
+    spans = tuple(dict.fromkeys(span for _, held in kept for span in held.spans))
+    grounding: dict[str, tuple[Span, ...]] = {f"steps.{n}": held.spans for n, (_, held) in enumerate(kept)}
+    worded = ("name", "description", "category", "example_queries", "parameters", "pitfalls")
+    filled = [name for name in worded if getattr(content, name)]
+    grounding |= dict.fromkeys(filled, spans)
+    origins = dict.fromkeys(filled, origin) | {f"steps.{n}": held.origin for n, (_, held) in enumerate(kept)}
+    return Candidate(
+        content=content,
+        scope=scope,
+        origins=origins | {"category": Origin.AGENT},
+        provenance=Provenance(
+            trajectory_ids=tuple(dict.fromkeys(span.trajectory_id for span in spans)),
+            grounding=grounding,
+            made_by=MADE_BY,
+            model=model,
+            prompt_version=prompt,
+        ),
+    )
+
+
+def _held_step(title: str, entry: Mapping[str, Any], checks: Sequence[RecordCheck]) -> HeldProposal | None:
+    """Return what a step rests on; nothing where no session shows it."""
+    text, command = _line(entry.get("text")), _line(entry.get("command"))
+    written = f"{text} `{_PARAMETER.sub('<value>', command)}`" if command else text
+    quotes = entry.get("evidence")
+    for number, check in enumerate(checks, start=1):
+        evidence = tuple(
+            Quote(each["step"], str(each.get("quote", "")))
+            for each in (quotes if isinstance(quotes, list) else ())
+            if isinstance(each, Mapping) and each.get("session") == number and isinstance(each.get("step"), int)
+        )
+        proposal = Proposal(kind=ProposedKind.PROCEDURE, title=title, text=written, evidence=evidence)
+        found = check.hold(proposal) if text and evidence else None
+        if isinstance(found, HeldProposal):
+            return found
+    return None
+
+
+def _step(entry: Mapping[str, Any], records: Sequence[SessionRecord]) -> SkillStep:
+    """Return a step with the tool of the call that shows its command."""
+    text, command = _line(entry.get("text")), _line(entry.get("command"))
+    head = plain(_PARAMETER.split(command)[0])
+    shown = (each.call for record in records for each in record.steps if each.step.is_action)
+    call = next((each for each in shown if command and each.command and head in plain(each.command)), None)
+    if call is None:
+        return SkillStep(text=text)
+    key = next((key for key, value in call.step.arguments.items() if value == call.command), "command")
+    return SkillStep(text=text, tool=call.step.tool, arguments={key: command})
+
+
+def _parameters(steps: Sequence[SkillStep]) -> tuple[Parameter, ...]:
+    texts = (f"{step.text} {' '.join(map(str, step.arguments.values()))}" for step in steps)
+    names = dict.fromkeys(name for text in texts for name in _PARAMETER.findall(text))
+    return tuple(Parameter(name=name) for name in names)
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str) and each.strip()] if isinstance(value, list) else []
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split())[:480] if isinstance(value, str) else ""
