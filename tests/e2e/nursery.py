@@ -1,33 +1,36 @@
 """`tacit` asked for over a socket → a process of its own that has its imports already. Knows no command.
 
 Importing the program takes ten times what most commands take to run, and the tests start it a thousand times. So one
-process per worker imports what every command needs, runs none of it, and is forked for each start. What begins there is a
-process like any other: its own number, environment, folder, streams and terminal; it imports the module of its command
-itself, and ends as an interpreter ends. Not its own: how the interpreter was configured, and the seed of its hashes. Where
-these matter, or the system has no such thing, `Terminal` starts an interpreter.
+process per worker imports what the commands need, learns once in memory, and is forked for each start. What begins there is
+a process like any other: its own number, environment, folder, streams and terminal. Not its own: its imports, how the
+interpreter was configured, and the seed of its hashes. Where these matter, or the system has no such thing, `Terminal`
+starts an interpreter.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
-PRELOADED = ("tacit.surfaces.cli", "tacit.api", "tacit.store.sqlite_store", "tacit.surfaces.cli.views")
 LARGEST = 1 << 17
 """Bytes of a request; a socket takes more than that at once."""
 
@@ -192,13 +195,39 @@ def _open_streams() -> None:
         setattr(sys, f"__{name}__", new)
 
 
-def warm_up() -> None:
-    """Import what every command needs, and compile the patterns that looking at a text takes."""
-    for name in PRELOADED:
-        importlib.import_module(name)
-    from tacit.gate.checks import built_in
+def leave(end: SystemExit) -> None:
+    """End as an interpreter ends, but leave the modules to the system: to take all of them down takes most of a short run."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()  # what was not closed is reported
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
+    except OSError:
+        os._exit(120)
+    os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
-    built_in()
+
+def warm_up() -> None:
+    """Learn, judge and recall once in memory: that imports what most commands need and compiles their patterns."""
+    import tacit
+    from tacit.config.extensions import extension_classes
+    from tacit.gate.checks import every_check
+    from tacit.surfaces import cli
+
+    for module in pkgutil.iter_modules(cli.__path__, "tacit.surfaces.cli."):
+        importlib.import_module(module.name)
+    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
+        memory = tacit.open(":memory:")
+        for path in sorted(folder.rglob("*.jsonl")):
+            memory.capture(tacit.read(path))
+    learned = memory.learn()
+    memory.recall("run the tests")
+    memory.close()
+    assert learned
+    for found in (every_check, extension_classes):
+        found.cache_clear()  # each start looks for extensions itself
 
 
 def main() -> None:
@@ -210,7 +239,10 @@ def main() -> None:
         start = serve(asked)
     if start is not None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        become(*start)
+        try:
+            become(*start)
+        except SystemExit as end:
+            leave(end)
 
 
 if __name__ == "__main__":
