@@ -118,6 +118,12 @@ def test_a_skill_that_is_extended_must_be_known(terminal: Terminal) -> None:
     assert item["content"]["extends"] == "release"
 
 
+def test_the_card_of_the_project_is_not_proposed(terminal: Terminal) -> None:
+    fields = NOTE | {"name": "project-commands", "kind": "fact"}
+    assert through_cli(terminal, **fields) == "refused: reserved_name"
+    assert through_cli(terminal, **fields | {"name": "prices"}) == "hold"
+
+
 @pytest.mark.parametrize("place", ["AGENTS.md", "~/.claude/CLAUDE.md", "~/.codex/memories/memory_summary.md"])
 def test_an_agent_is_told_what_a_file_says_already_and_a_person_is_not_stopped(terminal: Terminal, place: str) -> None:
     file = terminal.home / place.removeprefix("~/") if place.startswith("~") else terminal.project / place

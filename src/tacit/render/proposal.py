@@ -16,7 +16,6 @@ from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillSt
 from tacit.render.conditions import read_case, read_condition, read_pitfall, read_place
 from tacit.render.frontmatter import BYTES_MAX, Problem, invalid
 from tacit.render.skill_md import examine, parse, render
-from tacit.store.hook_index import CARD
 from tacit.text.error_signatures import error_signature
 
 KINDS = (Kind.PROCEDURE, Kind.LESSON, Kind.FACT, Kind.NORM, Kind.PREFERENCE)
@@ -163,8 +162,6 @@ def _content_faults(content: SkillContent) -> Iterator[Problem]:
     """What a reader could do nothing with."""
     if content.kind not in KINDS:
         yield _problem("kind", f"{content.kind.value!r} cannot be proposed", f"kinds are {_KNOWN_KINDS}")
-    if content.kind is Kind.FACT and content.name == CARD:
-        yield _problem("name", f"`{CARD}` is the card that Tacit counts", "choose another name")
     does = content.steps or content.body.strip() or content.sub_skills
     if content.kind is Kind.PROCEDURE and not does:
         yield _problem("steps", "a procedure that does nothing", "give steps, parts or a body")

@@ -11,11 +11,12 @@ from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.scope import Scope
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.evidence.session_quotes import QuotedSteps, find_quoted
 from tacit.ingest.client_memories import already_said, known_statements
 from tacit.ingest.sources import client_homes
+from tacit.learn.project_facts import CARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ def submit(
     """
     context = memory.context
     homes = client_homes(environment)
+    if content.kind is Kind.FACT and content.name == CARD:
+        message = f"`{CARD}` is the card of the project's commands, which Tacit counts"
+        raise Mistake(message, code="reserved_name", hint="choose another name")
     if content.extends and content.extends not in {entry.name for entry in memory.catalogue().entries}:
         hint = "name a skill that `tacit skills` lists, or leave it out"
         raise NotFound(f"no skill `{content.extends}` to extend", code="unknown_skill", hint=hint)

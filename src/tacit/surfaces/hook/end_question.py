@@ -7,6 +7,7 @@ what it then proposes waits for review like any other proposal.
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 from tacit.ingest.journal import Journal
@@ -38,14 +39,12 @@ def ask(
         if not journal.may_ask(MIN_CALLS):
             return
         journal.append({"at": round(clock(), 6), "moment": "ask"})
-        say(json.dumps({"decision": "block", "reason": _QUESTION.format(tacit=_program(context))}, ensure_ascii=False))
+        say(json.dumps({"decision": "block", "reason": _QUESTION.format(tacit=_program())}, ensure_ascii=False))
 
 
-def _program(context: EventContext) -> str:
-    """Return what the agent types to run Tacit."""
-    from pathlib import Path
+def _program() -> str:
+    """Return what the agent types to run Tacit: its shell has the same search path."""
+    from shlex import join
+    from shutil import which
 
-    from tacit.config.environment import UserEnvironment
-    from tacit.surfaces.clients.client_files import find_launcher
-
-    return find_launcher(Path(context.location.project_path), UserEnvironment.read().user_home).program
+    return "tacit" if which("tacit") else join([sys.executable, "-P", "-m", "tacit"])
