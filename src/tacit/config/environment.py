@@ -13,7 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.location import MODEL_CALL, account_home, owners, without_repository_settings, working_folder
+from tacit.config.location import (
+    MODEL_CALL,
+    account_home,
+    owners,
+    project_root,
+    without_repository_settings,
+    working_folder,
+)
 from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, Ancestry, Presence
 
 
@@ -162,7 +169,10 @@ def client_environment(project: Path | None = None, *, variables: Mapping[str, s
     env, ignored = without_repository_settings(given, starts, guarded=decisive)
     kept = {name: value for name, value in env.items() if name not in _SESSION and not name.startswith("TACIT_")}
     user_home = Path(env.get("HOME") or account_home() or Path.home())
-    path = _outside(kept.get("PATH", os.defpath), project or Path(working_folder() or "/nowhere"))
+    workspace = project or Path(project_root(working_folder() or os.sep))
+    # The person's own programs lie below the home folder, also where that is what they work in.
+    inside = Path(os.devnull) if user_home.is_relative_to(workspace) else workspace
+    path = _outside(kept.get("PATH", os.defpath), inside)
     return ClientEnvironment(
         variables={**kept, "HOME": str(user_home), "PATH": path, MODEL_CALL: "1"},
         user_home=user_home,

@@ -111,7 +111,7 @@ class ModelSettings:
     """For all runs of a day (UTC) together, whichever project they learn for."""
     other_vendors: bool = False
     """Whether a session may be sent to another vendor than the one it ran with."""
-    timeout_s: int = 60
+    timeout_s: int = 120
     price_in: float | None = None
     """US dollars per million input tokens; built in for the models of the large providers."""
     price_out: float | None = None

@@ -88,7 +88,6 @@ class ClaudeCode:
         "env", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "forceLoginMethod",
         "forceLoginOrgUUID",
     )  # fmt: skip
-
     _SETTINGS: ClassVar[Mapping[str, Any]] = {"disableAllHooks": True, "permissions": {"deny": ["Read"]}}
     """No file is read for a mention of it (`@name`) in the material."""
 
@@ -125,14 +124,13 @@ class ClaudeCode:
         usage = _mapping(found.get("usage"))
         read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         said = str(found.get("result") or found.get("subtype") or "") if found.get("is_error") else ""
-        status = found.get("api_error_status")
         return ClientAnswer(
             answer=found.get("structured_output", None if said else found.get("result")),
             is_counted=bool(usage),
             input_tokens=sum(_count(usage.get(key)) for key in read),
             output_tokens=_count(usage.get("output_tokens")),
             usd=_amount(found.get("total_cost_usd")),
-            status=_count(status),
+            status=_count(found.get("api_error_status")),
             is_logged_out="/login" in said,
             problem=said,
         )
@@ -185,7 +183,7 @@ class Codex:
         ]  # fmt: skip
 
     def variables(self, call: _Call) -> dict[str, str]:
-        """What it sees besides its environment: a home of its own."""
+        """What it sees besides its environment: a Codex home of its own."""
         return {"CODEX_HOME": str(self._home(call))}
 
     def read(self, call: _Call, output: str) -> ClientAnswer:
@@ -211,10 +209,10 @@ class Codex:
 
     def end(self, call: _Call) -> None:
         """Keep a login that was renewed meanwhile, should the link to it have been replaced."""
-        for name in self._LOGIN_FILES[:1]:
-            renewed = self._home(call) / name
-            if renewed.is_file() and not renewed.is_symlink():
-                write_atomically(call.environment.codex_home / name, renewed.read_bytes(), mode=0o600)
+        login = self._LOGIN_FILES[0]
+        renewed = self._home(call) / login
+        if renewed.is_file() and not renewed.is_symlink():
+            write_atomically(call.environment.codex_home / login, renewed.read_bytes(), mode=0o600)
 
     def _home(self, call: _Call) -> Path:
         return call.folder / "codex"
@@ -406,12 +404,12 @@ def _amount(value: Any) -> float | None:
 
 
 def _strict(schema: Any) -> Any:
-    """A schema as the vendor's strict mode wants it: every object closed, every field required."""
+    """A schema as the vendor's strict mode wants it: every object closed, every field required, no limits of length."""
     if isinstance(schema, list):
         return [_strict(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    closed = {key: _strict(value) for key, value in schema.items()}
+    closed = {key: _strict(value) for key, value in schema.items() if key not in ("minLength", "maxLength")}
     if schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping):
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
     return closed

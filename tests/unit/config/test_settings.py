@@ -158,7 +158,7 @@ def test_a_projects_file_may_keep_experience_longer_and_never_shorter(tmp_path):
 def test_a_language_model_is_off_by_default_and_its_limits_are_not():
     model = Config().model
     assert (model.name, model.base_url, model.price_in, model.price_out) == ("", "", None, None)
-    assert (model.max_calls, model.max_tokens, model.max_usd, model.timeout_s) == (40, 200_000, 1.0, 60)
+    assert (model.max_calls, model.max_tokens, model.max_usd, model.timeout_s) == (40, 200_000, 1.0, 120)
 
 
 def test_the_person_chooses_the_model_its_address_and_its_price(tmp_path):

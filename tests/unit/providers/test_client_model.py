@@ -13,7 +13,7 @@ from tacit.config.environment import client_environment
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.ports import Prompt, Spending
-from tacit.providers.client_model import ClientModel
+from tacit.providers.client_model import CLIENTS, ClientModel, find_program
 from tacit.providers.opening import known_price, open_model, vendor_of
 from tests.raising import raises
 
@@ -156,14 +156,12 @@ def test_codex_renews_the_login_in_the_persons_own_file(codex):
         assert (own / "auth.json").read_text() == renewed
 
 
-def test_client_that_is_not_installed_or_lies_in_the_project_is_not_asked(claude, tmp_path):
+def test_client_that_is_not_installed_or_lies_in_the_project_is_not_asked(claude):
     assert claude.outage("client_not_installed").spent == Spending()
-    (tmp_path / ".git").mkdir()
     claude.install(result(structured_output={}))
-    environment = client_environment(tmp_path, variables=claude.variables)
-    model = open_model(ModelSettings(name="claude-code"), environment=environment)
-    with raises(ModelOutage, "client_not_installed"):
-        model.ask(PROMPT)
+    for project, found in ((claude.home / "shop", True), (claude.home, True), (claude.home / "bin", False)):
+        environment = client_environment(project, variables=claude.variables)
+        assert bool(find_program(CLIENTS["claude-code"], environment)) is found
 
 
 def test_variables_that_the_projects_files_set_do_not_reach_the_client(tmp_path):

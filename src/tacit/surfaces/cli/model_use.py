@@ -44,11 +44,9 @@ class ReadingCost:
     @property
     def text(self) -> str:
         """The estimate, for people."""
-        money = f", {self.usd_per_month:.2f} US dollars" if self.usd_per_month is not None else ""
-        month = (
-            f"about {counted(self.sessions_per_month, 'session')} and {self.tokens_per_month:,} tokens{money} a month"
-        )
-        return f"{self.model}: about {self.tokens_per_session:,} tokens a session, {month} at list price"
+        money = f" ({self.usd_per_month:.2f} US dollars at list price)" if self.usd_per_month is not None else ""
+        month = f"{counted(self.sessions_per_month, 'session')} and {self.tokens_per_month:,} tokens a month{money}"
+        return f"{self.model}: about {self.tokens_per_session:,} tokens a session, {month}"
 
 
 def reading_cost(settings: ModelSettings, found: Sequence[Transcript], *, now: datetime) -> ReadingCost:
