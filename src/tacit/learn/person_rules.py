@@ -35,6 +35,8 @@ _NAME_WORDS = 6
 _IN_CODE = 0.4
 """The share of a statement's words that the code written for it holds, if the code is what it is about."""
 _MAX_OCCASION = 60
+_ORDINARY_WORDS = frozenset(map(stem, "cut go just make open run sort task touch use".split()))
+"""Programs and subcommands that are also words of any sentence."""
 _FIELDS = ("name", "description", "category")
 
 
@@ -71,7 +73,7 @@ def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
     for action in reversed(statement.before[-_MAX_BEFORE:]):
         for form in filter(acts, command_forms(action.command)):
             shown = " ".join([form.text, *sorted(option for option in form.options if option.startswith("--"))])
-            named = {stem(word) for word in terms(shown)} - {"run", "us"}
+            named = {stem(word) for word in terms(shown)} - _ORDINARY_WORDS
             if named & said and len(shown) <= _MAX_OCCASION:
                 return action, shown
     return None

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from tacit.domain.outline import CallRecord
+from datetime import UTC, datetime
+
+from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.learn.call_records import call_records, forms_of, in_their_folders, keeps_folder
+from tacit.learn.call_records import call_records, forms_of, in_their_folders, keeps_folder, without_copies
 from tacit.text.tool_calls import tool_calls
 
 
@@ -49,6 +51,15 @@ def test_paths_of_windows_shells_lie_in_the_project_too() -> None:
 
 def test_a_worktree_counts_as_the_project() -> None:
     assert folders("cd .claude/worktrees/quick-fox/src && go test", "cd .worktrees/x && make") == ["src", ""]
+
+
+def test_attempts_that_a_continued_session_took_over_count_once() -> None:
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    calls = (CallRecord(step=1, command="make"), CallRecord(step=2, command="ls"))
+    first = Outline(trajectory_id="a", task="build", at=at, calls=calls[:1])
+    taken_over = Outline(trajectory_id="b", task="build", at=at, calls=calls)
+    others = [Outline(trajectory_id="c", task="build", calls=calls), Outline(trajectory_id="d", task="test", at=at)]
+    assert without_copies([first, taken_over, *others]) == [taken_over, *others]
 
 
 def test_only_the_shell_of_a_whole_session_keeps_its_folder() -> None:

@@ -14,15 +14,16 @@ import pytest
 import tacit
 from tacit.api import Tacit
 from tacit.domain.candidate import Relation
+from tacit.domain.care import CareReason
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import Status, parse_reasons
 from tacit.domain.skill import BEFORE_TAG, Kind, SkillContent
 from tacit.domain.trajectory import Claim, Origin, Trajectory
 from tacit.learn import mine
 from tacit.store import Store, open_store
 from tacit.store.schema import MIGRATIONS
 from tests.raising import raises
-from tests.unit.learn.attempts import bash, fixed_session, migration, session
+from tests.unit.learn.attempts import bash, conflict, fixed_session, migration, session
 from tests.unit.learn.calls import attempt, greenhouse, season
 from tests.unit.making import ONE_RUN
 
@@ -217,6 +218,27 @@ def test_a_warning_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
     count = len(loop.context.store.catalogue())
     learn(loop, session(20, bash("ls", "x")))
     assert len(loop.context.store.catalogue()) == count
+
+
+def statuses(loop: Tacit) -> list[tuple[str, Status]]:
+    return [(each.version.name, each.status) for each in loop.context.store.catalogue(kinds={Kind.LESSON})]
+
+
+def test_a_fix_that_later_sessions_do_without_is_retired_and_its_successor_proposed(loop: Tacit) -> None:
+    for number in range(1, 4):
+        learn(loop, fixed_session(number))
+    name, _ = statuses(loop)[-1]
+    (waiting,) = [each for each in loop.reviews.waiting() if each.version.content.kind is Kind.LESSON]
+    loop.review(waiting.version.id, "approve", by="p", content_hash=waiting.version.hash)
+    learn(loop, session(9, conflict(), bash("rm -rf node_modules"), bash("npm install --force", "added")))
+    assert dict(statuses(loop))[name] is Status.TRIAL, "one session is not enough"
+    for number in range(10, 14):
+        learn(loop, session(number, conflict(), bash("rm -rf node_modules"), bash("npm install --force", "added")))
+    found = dict(statuses(loop))
+    assert found.pop(name) is Status.RETIRED
+    assert list(found.values()) == [Status.CANDIDATE]
+    move = loop.context.store.transitions(waiting.version.id)[-1]
+    assert [reason.code for reason in parse_reasons(move.reason) or ()] == [CareReason.FIX_NO_LONGER_HELPS]
 
 
 # --- attempts from before outlines ----------------------------------------------------------------------------------

@@ -67,6 +67,29 @@ def test_norm_holds_the_persons_words_and_points_to_what_followed() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The unread counter should always stay hidden and only appear when a message arrives.",
+        "counterは常に隠してください",
+    ],
+)
+def test_how_the_product_is_to_behave_is_no_rule_of_work(message: str) -> None:
+    code = "unread counter: hidden = true; when (message.arrives) counter.appear(); // stays hidden"
+    assert minted(message, edit("view.ts", "x", code)) == []
+    (kept,) = minted(message, edit("notes.md", "x", code))
+    assert kept.content.kind is Kind.NORM
+
+
+def test_rule_names_the_call_it_answers() -> None:
+    said = attempt("Go", bash("gh pr create --draft --title x"), bash("ls"), say("never make draft prs"), bash("ls"))
+    (norm,) = distil(said, UNKNOWN).candidates
+    assert norm.content.body == "Said after `gh pr create --draft --title`."
+    assert norm.origins["body"] is Origin.AGENT
+    elsewhere = attempt("Go", bash("make test"), say("never make draft prs"), bash("ls"))
+    assert [each.content.body for each in distil(elsewhere, UNKNOWN).candidates] == [""]
+
+
 # --- wishes that are repeated -----------------------------------------------------------------------------------------
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -95,8 +118,15 @@ def test_tool_that_is_asked_for_in_three_sessions_is_a_rule() -> None:
     assert rule.content.name == "use-quill-2"
     assert rule.content.description == "Write the note with Quill 2."
     assert set(rule.provenance.trajectory_ids) == {each.id for each in told}
+    assert "3" in rule.content.body
     assert set(rule.origins.values()) == {Origin.USER}
     assert repeated(told[:2]) == []
+
+
+def test_long_request_in_the_same_words_counts_from_two_sessions_on() -> None:
+    request = "Make sure that everything is tested, reviewed with the checklist, and pushed along the way"
+    assert len(repeated(sessions(request, f"{request}."))) == 1
+    assert repeated(sessions(request, "Make sure the checklist is reviewed and everything gets pushed some way")) == []
 
 
 def test_form_that_is_asked_for_in_three_sessions_is_a_rule() -> None:

@@ -113,6 +113,18 @@ def test_requests_questions_guesses_and_reports_are_no_rules(message: str) -> No
     assert standing(message) == []
 
 
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [
+        ("add the two cases as well, never mock the clock (also in the old ones)", "never mock the clock"),
+        ("When you touch the parser, always run the fuzzer", "When you touch the parser, always run the fuzzer"),
+        ("Keep the names short, not clever, from now on", "Keep the names short, not clever, from now on"),
+    ],
+)
+def test_request_about_something_at_hand_is_cut_from_the_rule(message: str, rule: str) -> None:
+    assert [each.text for each in heard(attempt("Go", bash("touch a"), say(message))) if each.standing] == [rule]
+
+
 def test_reason_and_exception_belong_to_the_statement() -> None:
     rule = "Do not rebuild the site on every run. If you are ready, ask me to look."
     message = f"Why is the page grey? The menu is too wide. {rule} Then make the logo smaller and move the search box."
