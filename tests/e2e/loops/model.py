@@ -31,6 +31,8 @@ class ScriptedModel:
         self.requests: list[Request] = []
         self.bodies: list[dict[str, Any]] = []
         """Every request, as it was sent."""
+        self.logins: list[str] = []
+        """What each request said who is asking."""
         self.refuses_with = 0
         """The HTTP status to answer with, if any."""
         self.faults: list[str] = []
@@ -80,6 +82,7 @@ def _answering(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 return
             body = json.loads(self.rfile.read(size))
             model.bodies.append(body)
+            model.logins.append(str(self.headers.get("Authorization")))
             if model.refuses_with:
                 error = {"error": {"type": "scripted_error", "message": "no"}}
                 self._send(model.refuses_with, "application/json", json.dumps(error).encode())

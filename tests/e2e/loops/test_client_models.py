@@ -120,6 +120,30 @@ def test_default_model_is_a_small_one(world: World, environment: ClientEnvironme
     assert any(small in world.model.bodies[0]["model"] for small in ("haiku", "luna", "mini"))
 
 
+def test_client_asks_with_the_persons_own_login(world: World, environment: ClientEnvironment) -> None:
+    world.model.script = answered
+    of_claude = {
+        "accessToken": "login-of-ann",
+        "refreshToken": "r",
+        "expiresAt": 4_000_000_000_000,
+        "scopes": ["user:inference"],
+    }
+    logins = {
+        ".claude/.credentials.json": {"claudeAiOauth": of_claude | {"subscriptionType": "max"}},
+        ".codex/auth.json": {"auth_mode": "apikey", "OPENAI_API_KEY": "login-of-ann"},
+        ".codex/config.toml": f'openai_base_url = "{world.model.address}/v1"\n',
+    }
+    for name, document in logins.items():
+        (world.home / name).parent.mkdir(exist_ok=True)
+        (world.home / name).write_text(
+            document if isinstance(document, str) else json.dumps(document), encoding="utf-8"
+        )
+    keyless = {name: value for name, value in environment.variables.items() if not name.endswith("_KEY")}
+    with open_model(settings(world), environment=dataclasses.replace(environment, variables=keyless)) as model:
+        assert model.ask(PROMPT) == ANSWER
+    assert world.model.logins == ["Bearer login-of-ann"]
+
+
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "client_logged_out"), (429, "client_rate_limited"), (500, "client_failed")]
 )
