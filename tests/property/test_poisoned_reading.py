@@ -83,7 +83,7 @@ def test_an_order_that_was_read_is_external_and_needs_a_tick(number: int, carrie
     order, paraphrase = ORDERS[number]
     memory = Tacit(open_store(":memory:"))
     memory.capture(poisoned(number, order, carrier))
-    keep = {"groups": [], "drop": [], "contradictions": []}
+    keep: dict[str, Any] = {"groups": [], "drop": [], "contradictions": []}
     memory.learn(model=ScriptedModel([{"summary": "", "proposals": obeying(order, paraphrase)}, keep]))
     for stored in memory.skills():
         if not stored.version.provenance.model:

@@ -76,7 +76,7 @@ def answer(*proposals: Mapping[str, Any]) -> dict[str, Any]:
 
 
 NOTHING = answer()
-KEEP_ALL = {"groups": [], "drop": [], "contradictions": []}
+KEEP_ALL: dict[str, Any] = {"groups": [], "drop": [], "contradictions": []}
 
 
 def record_of(*attempts: Trajectory) -> SessionRecord:
@@ -464,6 +464,15 @@ def test_a_procedure_is_written_from_named_sessions_as_far_as_they_show_it():
         {"command": "python3 manage.py makemigration {name}"},
     ]
     assert [parameter.name for parameter in content.parameters] == ["name"]
+
+
+def test_three_sessions_that_show_a_way_of_working_make_a_procedure():
+    way = proposed(kind="procedure", title="Add a migration", fails="", works="", error="")
+    sessions = [worked_session(number) for number in (1, 2, 3)]
+    memory, model, report = learned(*sessions, answers=[*[answer(way)] * 3, STEPS])
+    (item,) = read_items(memory)
+    assert (item.version.content.kind, len(item.version.content.steps)) == (Kind.PROCEDURE, 2)
+    assert (len(model.asked), report.items) == (4, 1)
 
 
 def test_a_procedure_of_an_unknown_session_is_refused():

@@ -42,6 +42,7 @@ from tacit.learn.reading.proposals import (
     HeldProposal,
     ProposalFault,
     ProposalRelation,
+    ProposedKind,
     RecordCheck,
     RefusedProposal,
     parse_answer,
@@ -54,6 +55,8 @@ from tacit.text.words import estimate_tokens, term_set
 READ = "read-1"
 MERGE = "merge-1"
 PROCEDURE = "procedure-1"
+PROCEDURE_SESSIONS = 3
+"""Sessions that must show a way of working before its steps are written down."""
 PATIENCE = 3
 """Consecutive failures after which the model is not called again."""
 NOT_RECORDED = "not_recorded"
@@ -171,7 +174,8 @@ class Reader:
         self._counts["proposed"] = len(held) + sum(self._refused.values())
         groups = self._consolidated(held)
         self._used = used
-        return [made for group in groups if (made := self._candidate(group, known))]
+        records = {each.record.session: each.record for each in waiting}
+        return [made for group in groups if (made := self._candidate(group, known, records))]
 
     def procedure(self, title: str, sessions: Sequence[SessionRecord]) -> Candidate | None:
         """Ask for one procedure of some sessions; nothing where they do not show one."""
@@ -268,18 +272,19 @@ class Reader:
         return answers
 
     def _answer(self, prompt: PromptFile, material: str, session: _Session) -> tuple[StoredAnswer, Answer] | None:
-        """Ask, and once more where the answer has another form than was asked for."""
-        for attempt in range(2):
-            repair = "\n\nThe last answer did not have the form of the schema. Answer again." if attempt else ""
-            asked = f"<record>\n{_quoted(material)}\n</record>{repair}"
-            entry = self._ask(prompt, asked, sources=session.sources, session=session.record.session)
-            if entry is None:
-                return None
-            answer = parse_answer(json.loads(entry.answer))
-            if answer is not None:
-                return entry, answer
+        """Ask, and once more where the answer has another form than was asked for; a second such answer says nothing."""
+        asked = f"<record>\n{_quoted(material)}\n</record>"
+        entry = self._ask(prompt, asked, sources=session.sources, session=session.record.session)
+        answer = parse_answer(json.loads(entry.answer)) if entry else None
+        if entry and answer is None:
             self._refused[ProposalFault.BAD_FORM] += 1
-        return entry, Answer("", ())
+            repair = f"{asked}\n\nThe last answer did not have the form of the schema. Answer again."
+            entry = self._ask(prompt, repair, sources=session.sources, session=session.record.session)
+            answer = parse_answer(json.loads(entry.answer)) if entry else None
+            if entry and answer is None:
+                self._refused[ProposalFault.BAD_FORM] += 1
+                answer = Answer("", ())
+        return (entry, answer) if entry and answer is not None else None
 
     def _ask(self, prompt: PromptFile, asked: str, *, sources: tuple[str, ...], session: str) -> StoredAnswer | None:
         """Return a kept answer, or ask and keep the answer; nothing where there is none."""
@@ -361,7 +366,14 @@ class Reader:
         answer = json.loads(entry.answer)
         return apply_merge(chunk, answer) if isinstance(answer, dict) else chunk
 
-    def _candidate(self, group: ProposalGroup, known: Sequence[SkillVersion]) -> Candidate | None:
+    def _candidate(
+        self, group: ProposalGroup, known: Sequence[SkillVersion], records: Mapping[str, SessionRecord]
+    ) -> Candidate | None:
+        """Make the candidate of a group: a procedure where enough sessions showed the same way of working."""
+        if group.best.kind is ProposedKind.PROCEDURE and len(group.sessions) >= PROCEDURE_SESSIONS:
+            whole = self.procedure(group.title or group.best.title, [records[each] for each in group.sessions])
+            if whole is not None:
+                return whole
         made = candidate_of(group, scope=self._scope, model=self._model.name, prompt_version=prompt_file(READ).version)
         relation = group.best.relation
         if relation is not ProposalRelation.NEW:
