@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tacit.domain.errors import TacitError
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.evidence.capture import capture_transcript
-from tacit.ingest.sources import project_of, transcripts
+from tacit.ingest.sources import PLACES, Transcript, project_of, transcript
 from tacit.store.context import StoreContext
 from tacit.text.text_sources import texts_in
 
@@ -60,17 +60,32 @@ def find_quoted(context: StoreContext, evidence: Evidence, homes: Mapping[str, P
 
 def _running_attempts(context: StoreContext, homes: Mapping[str, Path]) -> list[Trajectory]:
     """Capture what is new in the latest sessions, and return their attempts, the latest first."""
-    recent = transcripts(homes, since=context.now() - RUNNING)
-    here = [each for each in reversed(recent) if project_of(each) == context.project][:MAX_SESSIONS]
+    here = [each for each in _latest(homes, since=context.now() - RUNNING) if project_of(each) == context.project]
+    del here[MAX_SESSIONS:]
     for each in here:
         with suppress(TacitError):  # a transcript that cannot be read has nothing to quote
             capture_transcript(context, each.path)
-    sessions = {each.path.stem[-_SESSION_ID:] for each in here}
-    captured = [
-        episode for episode in context.store.episodes() if episode.session_id in sessions and not episode.pruned
+    episodes = [each for each in context.store.episodes() if not each.pruned and not each.superseded]
+    found = [
+        episode.id
+        for session in (each.path.stem[-_SESSION_ID:] for each in here)
+        for episode in reversed(episodes)
+        if episode.session_id == session
     ]
-    current = [episode.id for episode in captured if not episode.superseded]
-    return [context.store.trajectory(trajectory_id) for trajectory_id in reversed(current[-MAX_ATTEMPTS:])]
+    return [context.store.trajectory(trajectory_id) for trajectory_id in found[:MAX_ATTEMPTS]]
+
+
+def _latest(homes: Mapping[str, Path], *, since: datetime) -> list[Transcript]:
+    """Return the transcripts written since then, the latest first; older ones, which may be thousands, are not read."""
+    times: dict[tuple[str, Path], float] = {}
+    for client, home in homes.items():
+        for pattern in PLACES.get(client, ()):
+            for path in home.glob(pattern):
+                with suppress(OSError):  # gone at this moment
+                    times[client, path] = path.stat().st_mtime
+    recent = sorted((at, key) for key, at in times.items() if at >= since.timestamp())
+    found = (transcript(path, client=client) for _, (client, path) in reversed(recent))
+    return [each for each in found if each]
 
 
 def _numbered(attempt: Trajectory, number: int) -> Span | None:
