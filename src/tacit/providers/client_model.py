@@ -34,6 +34,7 @@ _FRAME_TOKENS = 3_000
 """What the client itself may add to one request."""
 _TURNS = 2
 """Requests for one answer: a client asks again where the model did not keep to the schema."""
+_CATALOGUE_S = 10
 _MAX_BYTES = 16_000_000
 _STANDS = "what was mined stands without it"
 
@@ -71,6 +72,28 @@ class _Call:
         path = self.folder / name
         path.write_text(text, encoding="utf-8")
         return str(path)
+
+    def run(self, command: list[str], variables: Mapping[str, str], given: bytes, *, timeout_s: float) -> str:
+        """Run a command in a process group of its own, which is killed at the time limit; return what it prints."""
+        output = self.folder / "output"
+        with (
+            output.open("wb") as file,
+            subprocess.Popen(
+                command,
+                cwd=self.empty,
+                env={**self.environment.variables, **variables},
+                stdin=subprocess.PIPE,
+                stdout=file,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ) as process,
+        ):
+            try:
+                process.communicate(given, timeout=timeout_s)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
+        return read_plain(output, limit=_MAX_BYTES).decode("utf-8", "replace")
 
     @property
     def empty(self) -> Path:
@@ -243,19 +266,10 @@ class Codex:
 
     def _catalogue(self, call: _Call) -> list[dict[str, Any]]:
         """The models that the client knows; none where it cannot say."""
-        variables = {**call.environment.variables, **self.variables(call)}
         try:
-            done = subprocess.run(
-                [call.program, "debug", "models"],
-                cwd=call.empty,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=20,
-                check=True,
-            )
-            return [each for each in json.loads(done.stdout)["models"] if isinstance(each, dict)]
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+            output = call.run([call.program, "debug", "models"], self.variables(call), b"", timeout_s=_CATALOGUE_S)
+            return [each for each in json.loads(output)["models"] if isinstance(each, dict)]
+        except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
             return []
 
     def _small(self, catalogue: list[dict[str, Any]]) -> str:
@@ -325,32 +339,18 @@ class ClientModel:
         return self._object(found)
 
     def _run(self, call: _Call) -> str:
-        """Run the client in a process group of its own, which is killed at the time limit."""
-        output = call.folder / "output"
-        with output.open("wb") as file:
-            try:
-                process = subprocess.Popen(
-                    self._client.command(call),
-                    cwd=call.empty,
-                    env={**call.environment.variables, **self._client.variables(call)},
-                    stdin=subprocess.PIPE,
-                    stdout=file,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                hint = f"run `{self._client.program} --version`; {_STANDS}"
-                raise self._outage(f"cannot be started: {error.strerror}", FAILED, hint) from error
-            with process:
-                try:
-                    process.communicate(call.prompt.material.encode("utf-8", "replace"), timeout=self._timeout_s)
-                except subprocess.TimeoutExpired as error:
-                    what = f"did not answer within {self._timeout_s:g} s"
-                    raise self._outage(what, TIMED_OUT, f"raise model.timeout_s; {_STANDS}") from error
-                finally:
-                    if process.poll() is None:
-                        os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
-        return read_plain(output, limit=_MAX_BYTES).decode("utf-8", "replace")
+        """Run the client and return what it prints."""
+        client = self._client
+        try:
+            command = client.command(call)
+            given = call.prompt.material.encode("utf-8", "replace")
+            return call.run(command, client.variables(call), given, timeout_s=self._timeout_s)
+        except subprocess.TimeoutExpired as error:
+            what = f"did not answer within {self._timeout_s:g} s"
+            raise self._outage(what, TIMED_OUT, f"raise model.timeout_s; {_STANDS}") from error
+        except OSError as error:
+            hint = f"run `{client.program} --version`; {_STANDS}"
+            raise self._outage(f"cannot be started: {error.strerror}", FAILED, hint) from error
 
     def _object(self, found: ClientAnswer) -> Mapping[str, Any]:
         if found.is_logged_out or found.status in (401, 403):
