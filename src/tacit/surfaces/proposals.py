@@ -16,7 +16,7 @@ from tacit.domain.trajectory import Origin
 from tacit.evidence.session_quotes import QuotedSteps, find_quoted
 from tacit.ingest.client_memories import already_said, known_statements
 from tacit.ingest.sources import client_homes
-from tacit.learn.project_facts import CARD
+from tacit.store.hook_index import CARD
 
 
 @dataclass(frozen=True, slots=True)
