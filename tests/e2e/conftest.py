@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,6 +172,54 @@ def learn_from_one_run(home: Path) -> None:
 def transcripts() -> Iterator[Path]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         yield folder
+
+
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory: pytest.TempPathFactory, transcripts: Path) -> Path:
+    """Two stores made once by real runs: `learned.db`, and `approved.db` in which a person approved everything."""
+    folder = tmp_path_factory.mktemp("stores")
+    (folder / "home").mkdir()
+    learn_from_one_run(folder / "home")
+    maker = Terminal(project=folder, home=folder / "home", variables={"TACIT_STORE": str(folder / "learned.db")})
+    assert maker.run("learn", str(transcripts), "--json").code == 0
+    shutil.copy(folder / "learned.db", folder / "approved.db")
+    maker.variables["TACIT_STORE"] = str(folder / "approved.db")
+    approve_all(maker)
+    return folder
+
+
+@pytest.fixture
+def learned(terminal: Terminal, stores: Path) -> Terminal:
+    """A project with candidates waiting."""
+    return place(terminal, stores / "learned.db")
+
+
+@pytest.fixture
+def approved(terminal: Terminal, stores: Path) -> Terminal:
+    """A project whose skills a person approved."""
+    return place(terminal, stores / "approved.db")
+
+
+def place(terminal: Terminal, store: Path) -> Terminal:
+    """Put a copy of a closed store into the project."""
+    assert not store.with_name(f"{store.name}-wal").exists()
+    (terminal.project / ".tacit").mkdir()
+    shutil.copy(store, terminal.project / ".tacit" / "tacit.db")
+    return terminal
+
+
+def approve_all(terminal: Terminal) -> list[str]:
+    """Approve everything that waits, as a person's script does; the names of it."""
+    token = terminal.type("config", "token", "--json")
+    terminal.variables["TACIT_TOKEN"] = json.loads(token.out)["token"]
+    waiting = terminal.run("review", "--json").json["waiting"]
+    for item in waiting:
+        ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
+        chosen = ("--approve", "--by", "ann", "--hash", item["content_hash"], *ticks)
+        done = terminal.run("review", item["version_id"], *chosen)
+        assert done.code == 0, done.err
+    del terminal.variables["TACIT_TOKEN"]
+    return [item["name"] for item in waiting]
 
 
 @pytest.fixture(scope="session")

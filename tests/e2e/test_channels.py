@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from tacit.config import channels
-from tests.e2e.conftest import Terminal
-from tests.e2e.test_cli import approve_all
+from tests.e2e.conftest import Terminal, approve_all
 
 
 @pytest.fixture
-def exporting(terminal: Terminal, transcripts: Path) -> Terminal:
+def exporting(learned: Terminal) -> Terminal:
     """A project in which Claude Code reads learned procedures as folders, with candidates waiting."""
-    assert terminal.run("learn", str(transcripts)).code == 0
-    channels.choose(str(terminal.project / ".tacit"), "claude-code", channels.SKILL)
-    return terminal
+    channels.choose(str(learned.project / ".tacit"), "claude-code", channels.SKILL)
+    return learned
 
 
 def skill(terminal: Terminal) -> Path:
@@ -39,10 +37,9 @@ def test_approval_writes_procedures_where_the_client_looks_and_nothing_else(expo
     assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
 
 
-def test_by_default_nothing_is_exported(terminal: Terminal, transcripts: Path) -> None:
-    terminal.run("learn", str(transcripts))
-    approve_all(terminal)
-    assert not (terminal.project / ".claude").exists()
+def test_by_default_nothing_is_exported(learned: Terminal) -> None:
+    approve_all(learned)
+    assert not (learned.project / ".claude").exists()
 
 
 def test_an_edit_in_the_folder_comes_back_as_a_version_that_waits_and_is_never_overwritten(exporting: Terminal) -> None:

@@ -10,54 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Terminal
+from tests.e2e.conftest import Terminal, approve_all
 
 TASK = "Add a migration that adds column `paid_at` to `payments`"
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, transcripts: Path) -> Path:
-    """Two stores made once by real runs: `learned`, and `approved` in which a person approved everything."""
-    folder = tmp_path_factory.mktemp("template")
-    (folder / "home").mkdir()
-    maker = Terminal(project=folder, home=folder / "home", variables={"TACIT_STORE": str(folder / "learned.db")})
-    assert maker.run("learn", str(transcripts), "--json").code == 0
-    assert maker.run("backup", str(folder / "approved.db")).code == 0
-    maker.variables["TACIT_STORE"] = str(folder / "approved.db")
-    approve_all(maker)
-    return folder
-
-
-def placed(terminal: Terminal, store: Path) -> Terminal:
-    """Put a copy of a store into the project."""
-    folder = terminal.project / ".tacit"
-    folder.mkdir()
-    copied = terminal.run("--store", str(store), "backup", str(folder / "tacit.db"))
-    assert copied.code == 0, copied.err
-    return terminal
-
-
-@pytest.fixture
-def learned(terminal: Terminal, template: Path) -> Terminal:
-    return placed(terminal, template / "learned.db")
-
-
-@pytest.fixture
-def approved(terminal: Terminal, template: Path) -> Terminal:
-    return placed(terminal, template / "approved.db")
-
-
-def approve_all(terminal: Terminal) -> list[str]:
-    token = terminal.type("config", "token", "--json")
-    terminal.variables["TACIT_TOKEN"] = json.loads(token.out)["token"]
-    waiting = terminal.run("review", "--json").json["waiting"]
-    for item in waiting:
-        ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
-        chosen = ("--approve", "--by", "ann", "--hash", item["content_hash"], *ticks)
-        done = terminal.run("review", item["version_id"], *chosen)
-        assert done.code == 0, done.err
-    del terminal.variables["TACIT_TOKEN"]
-    return [item["name"] for item in waiting]
 
 
 def test_learning_shows_what_waits_what_was_seen_and_why_the_rest_was_held(

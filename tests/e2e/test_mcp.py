@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -16,18 +14,9 @@ import tacit
 from tacit.config import channels
 from tacit.learn.skill_usage import CONNECTION
 from tests.e2e.conftest import Terminal
-from tests.e2e.test_cli import approve_all
 
 Talk = Callable[[Client], Awaitable[Any]]
 TASK = "Add a migration that adds column `paid_at` to `payments`"
-
-
-@pytest.fixture
-def taught(terminal: Terminal, transcripts: Path) -> Terminal:
-    """A project whose skills a person approved."""
-    assert terminal.run("learn", str(transcripts)).code == 0
-    approve_all(terminal)
-    return terminal
 
 
 def talk(terminal: Terminal, speak: Talk, *arguments: str) -> Any:
@@ -46,14 +35,15 @@ def talk(terminal: Terminal, speak: Talk, *arguments: str) -> Any:
     return asyncio.run(session())
 
 
-def call(terminal: Terminal, tool: str, **arguments: Any) -> tuple[str, bool]:
+async def ask(client: Client, tool: str, **arguments: Any) -> tuple[str, bool]:
     """Call one tool; returns its text and whether it is an error."""
+    result = await client.call_tool(tool, arguments)
+    return "\n".join(block.text for block in result.content if block.type == "text"), bool(result.is_error)
 
-    async def speak(client: Client) -> tuple[str, bool]:
-        result = await client.call_tool(tool, arguments)
-        return "\n".join(block.text for block in result.content if block.type == "text"), bool(result.is_error)
 
-    answer: tuple[str, bool] = talk(terminal, speak)
+def call(terminal: Terminal, tool: str, **arguments: Any) -> tuple[str, bool]:
+    """The same on a connection of its own."""
+    answer: tuple[str, bool] = talk(terminal, lambda client: ask(client, tool, **arguments))
     return answer
 
 
@@ -70,36 +60,39 @@ def test_an_agent_gets_its_own_verbs_and_none_of_a_persons(terminal: Terminal) -
     ]  # fmt: skip
 
 
-def test_the_instructions_carry_manners_and_the_index(taught: Terminal) -> None:
+def test_the_instructions_carry_manners_and_the_index(approved: Terminal) -> None:
     async def speak(client: Client) -> str:
         return client.instructions or ""
 
-    told = talk(taught, speak)
+    told = talk(approved, speak)
     assert "call `recall`" in told
     assert "Known here:\n- " in told
     assert "migration" in told
-    assert "Known here" not in talk(taught, speak, "--client", "codex"), "its hook tells it already"
-    channels.choose(str(taught.project / ".tacit"), "codex", channels.MCP)
-    assert "Known here" in talk(taught, speak, "--client", "codex")
+    assert "Known here" not in talk(approved, speak, "--client", "codex"), "its hook tells it already"
+    channels.choose(str(approved.project / ".tacit"), "codex", channels.MCP)
+    assert "Known here" in talk(approved, speak, "--client", "codex")
 
 
-def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:
-    text, failed = call(taught, "recall", task=TASK)
-    assert not failed
+def test_what_is_recalled_can_be_recorded(approved: Terminal) -> None:
+    async def speak(client: Client) -> tuple[str, tuple[str, bool]]:
+        text, failed = await ask(client, "recall", task=TASK)
+        assert not failed
+        return text, await ask(client, "record", use_id=use_id(text), outcome="success")
+
+    text, (answer, failed) = talk(approved, speak)
     assert "<tacit-skills-" in text
-    answer, failed = call(taught, "record", use_id=use_id(text), outcome="success")
     assert not failed
     assert "as your own report" in answer
-    stats = taught.run("stats", "--json").json
+    stats = approved.run("stats", "--json").json
     assert stats["uses"] == 1
     assert set(stats["evidence"]) == {"self-reported"}
 
 
-def test_an_error_recalls_the_lesson_about_it(taught: Terminal) -> None:
-    lessons = taught.run("skills", "list", "--json").json["skills"]
+def test_an_error_recalls_the_lesson_about_it(approved: Terminal) -> None:
+    lessons = approved.run("skills", "list", "--json").json["skills"]
     [lesson] = [each for each in lessons if each["kind"] == "lesson"]
-    error = taught.run("skills", "show", lesson["name"], "--json").json["content"]["signature"]
-    text, failed = call(taught, "recall", task="", error=error.replace("<path>", "manage.py"))
+    error = approved.run("skills", "show", lesson["name"], "--json").json["content"]["signature"]
+    text, failed = call(approved, "recall", task="", error=error.replace("<path>", "manage.py"))
     assert not failed
     assert f'name="{lesson["name"]}"' in text
 
@@ -111,12 +104,12 @@ def test_nothing_known_is_said_plainly(terminal: Terminal) -> None:
     assert not (terminal.project / ".tacit").exists()
 
 
-def test_apply_gives_the_whole_skill_and_counts_as_a_use(taught: Terminal) -> None:
-    [name, *_] = [each["name"] for each in taught.run("skills", "list", "--json").json["skills"]]
-    text, failed = call(taught, "apply", name=name)
+def test_apply_gives_the_whole_skill_and_counts_as_a_use(approved: Terminal) -> None:
+    [name, *_] = [each["name"] for each in approved.run("skills", "list", "--json").json["skills"]]
+    text, failed = call(approved, "apply", name=name)
     assert not failed
     assert "<tacit-skills-" in text
-    assert call(taught, "record", use_id=use_id(text), outcome="failure") == (
+    assert call(approved, "record", use_id=use_id(text), outcome="failure") == (
         "Recorded for 1 skill, as your own report.",
         False,
     )
@@ -137,67 +130,63 @@ def test_a_proposal_waits_for_a_person(terminal: Terminal) -> None:
     assert waiting["name"] == "restart-the-worker"
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
-    [
-        ("propose", {"name": "Not A Name!", "description": ""}, "name"),
-        ("propose", {"name": "a-name", "description": "x", "kind": "reference"}, "cannot be proposed"),
-        ("record", {"use_id": "u_nothing", "outcome": "success"}, "u_nothing"),
-        ("record", {"use_id": "u_nothing", "outcome": "great"}, "u_nothing"),
-        ("apply", {"name": "no-such-skill"}, "no skill 'no-such-skill'"),
-        ("recall", {}, "task"),
-    ],
-)
-def test_a_mistake_reaches_the_model_as_a_message(
-    terminal: Terminal, tool: str, arguments: dict[str, str], told: str
-) -> None:
-    text, failed = call(terminal, tool, **arguments)
-    assert failed
-    assert told in text
-    assert "Traceback" not in text
+MISTAKES: list[tuple[str, dict[str, str], str]] = [
+    ("propose", {"name": "Not A Name!", "description": ""}, "name"),
+    ("propose", {"name": "a-name", "description": "x", "kind": "reference"}, "cannot be proposed"),
+    ("record", {"use_id": "u_nothing", "outcome": "success"}, "u_nothing"),
+    ("record", {"use_id": "u_nothing", "outcome": "great"}, "u_nothing"),
+    ("apply", {"name": "no-such-skill"}, "no skill 'no-such-skill'"),
+    ("recall", {}, "task"),
+]
 
 
-def test_a_damaged_store_is_told_by_the_call_and_stops_no_server(taught: Terminal) -> None:
-    (taught.project / ".tacit/tacit.db").write_bytes(b"no database at all" * 50)
+def test_mistakes_reach_the_model_as_messages_and_end_no_connection(terminal: Terminal) -> None:
+    async def speak(client: Client) -> list[tuple[str, bool]]:
+        return [await ask(client, tool, **arguments) for tool, arguments, _ in MISTAKES]
+
+    for (text, failed), mistake in zip(talk(terminal, speak), MISTAKES, strict=True):
+        assert failed, mistake
+        assert mistake[2] in text
+        assert "Traceback" not in text
+
+
+def test_a_damaged_store_is_told_by_the_call_and_stops_no_server(approved: Terminal) -> None:
+    (approved.project / ".tacit/tacit.db").write_bytes(b"no database at all" * 50)
 
     async def speak(client: Client) -> list[bool]:
         answers = [await client.call_tool("recall", {"task": TASK}) for _ in range(2)]
         return [bool(answer.is_error) for answer in answers]
 
-    assert talk(taught, speak) == [True, True]
+    assert talk(approved, speak) == [True, True]
 
 
-def test_a_server_that_may_touch_little_tells_little(taught: Terminal) -> None:
-    async def listed(client: Client) -> str:
-        return client.instructions or ""
-
-    def asked(**arguments: Any) -> Callable[[Client], Awaitable[str]]:
-        async def speak(client: Client) -> str:
-            result = await client.call_tool("recall", {"task": TASK, **arguments})
-            return "\n".join(block.text for block in result.content if block.type == "text")
-
-        return speak
-
-    assert "add-database-migration-column" in talk(taught, listed)
-    assert "add-database-migration-column" not in talk(taught, listed, "--allow", "commands=git")
-    assert "use_id" in talk(taught, asked())
-    refused = talk(taught, asked(), "--allow", "commands=git")
-    assert "not allowed here: commands" in refused
-    assert "not allowed here" in talk(taught, asked(allow=["commands=git"]))
+def test_a_server_that_may_touch_little_tells_little(approved: Terminal) -> None:
     everything = [f"{name}=*" for name in ("hosts", "reads", "writes", "commands", "secrets", "effects")]
-    assert "use_id" in talk(taught, asked(allow=everything))
-    narrow = talk(taught, asked(allow=everything), "--allow", "commands=git")
-    assert "not allowed here" in narrow, "an agent cannot widen what it may"
+
+    async def speak(client: Client) -> tuple[str, ...]:
+        """The instructions, and what is recalled with what the agent allows itself: nothing said, little, everything."""
+        allowed: tuple[dict[str, Any], ...] = ({}, {"allow": ["commands=git"]}, {"allow": everything})
+        return client.instructions or "", *[(await ask(client, "recall", task=TASK, **each))[0] for each in allowed]
+
+    told, freely, little, much = talk(approved, speak)
+    assert "add-database-migration-column" in told
+    assert "use_id" in freely
+    assert "not allowed here" in little
+    assert "use_id" in much
+    told, *answers = talk(approved, speak, "--allow", "commands=git")
+    assert "add-database-migration-column" not in told
+    assert "not allowed here: commands" in answers[0]
+    assert "not allowed here" in answers[2], "an agent cannot widen what it may"
 
 
-def test_what_is_asked_on_one_connection_is_one_session(taught: Terminal) -> None:
+def test_what_is_asked_on_one_connection_is_one_session(approved: Terminal) -> None:
     async def speak(client: Client) -> list[str]:
         answers = [await client.call_tool("recall", {"task": TASK}) for _ in range(2)]
         return [use_id(str(getattr(answer.content[0], "text", ""))) for answer in answers]
 
-    first, again = talk(taught, speak)
-    other, _ = talk(taught, speak)
-    with tacit.open(taught.project / ".tacit" / "tacit.db") as loop:
+    first, again = talk(approved, speak)
+    other, _ = talk(approved, speak)
+    with tacit.open(approved.project / ".tacit" / "tacit.db") as loop:
         sessions = [loop.context.store.use(identity).session_id for identity in (first, again, other)]
     assert sessions[0] == sessions[1] != sessions[2]
     assert all(session.startswith(CONNECTION) for session in sessions)

@@ -7,8 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tests.e2e.conftest import Terminal
-from tests.e2e.test_cli import approve_all
+from tests.e2e.conftest import Terminal, approve_all
 
 AGENT = """
 def answer(question):

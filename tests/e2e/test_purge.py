@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import apsw
 import pytest
 
 from tests.e2e.conftest import Terminal
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, transcripts: Path) -> Path:
-    """A store that was learned once, by a real run."""
-    folder = tmp_path_factory.mktemp("template")
-    (folder / "home").mkdir()
-    maker = Terminal(project=folder, home=folder / "home", variables={"TACIT_STORE": str(folder / "learned.db")})
-    done = maker.run("learn", str(transcripts), "--json")
-    assert done.code == 0, done.err
-    return folder / "learned.db"
-
-
-@pytest.fixture
-def learned(terminal: Terminal, template: Path) -> Terminal:
-    (terminal.project / ".tacit").mkdir()
-    shutil.copy(template, terminal.project / ".tacit" / "tacit.db")
-    return terminal
 
 
 def as_person(terminal: Terminal) -> Terminal:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Terminal
-from tests.e2e.test_cli import approve_all
+from tests.e2e.conftest import Terminal, approve_all
 from tests.e2e.test_init import BOTH, snapshot
 
 CLAUDE = ("--client", "claude-code")
