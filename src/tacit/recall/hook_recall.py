@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 BY_OCCASION = frozenset({"lesson", "fact", "norm", "preference"})
 """Kinds that words of a task find only where they say when they apply (their example queries)."""
+MAX_NOTES = 2
+"""Notes of these kinds that one prompt brings."""
 MIN_OCCASION_NATS = 30.0
 """What the words shared with a task must be worth, in nats, before a note of these kinds is shown: one or two rare words are
 not enough. Calibrated in docs/lab.md; a larger value shows less."""
@@ -143,19 +145,28 @@ def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection
             asked_person=limits.person,
         )
         if limits.by_words and skill.kind in BY_OCCASION:
-            row.relevant = occasion_nats(row.signals) >= limits.min_nats
             code = code or (None if skill.examples else ReasonCode.OTHER_KIND)
         if code is None:
             allowed.append(row)
         else:
             filtered.append(Rejected(row, code, scope=skill.scope, kind=skill.kind))
     kept, hidden = narrowest_scopes(allowed, _scoped_name)
+    if limits.by_words:
+        _mark_notes(kept, limits.min_nats, skip)
     budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     decision = decide(
         kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
     )
     decision.rejected += [Rejected(row, ReasonCode.SHADOWED, scope=winner) for row, winner in hidden] + filtered
     return decision
+
+
+def _mark_notes(rows: list[Row], min_nats: float, skip: Collection[str]) -> None:
+    """Decide which notes are for this moment: the few that most speaks for, of those that were not shown."""
+    notes = [row for row in rows if row.kind in BY_OCCASION and row.version_id not in skip]
+    notes.sort(key=lambda row: (-occasion_nats(row.signals), row.version_id))
+    for place, row in enumerate(notes):
+        row.relevant = place < MAX_NOTES and occasion_nats(row.signals) >= min_nats
 
 
 def _scoped_name(row: Row) -> ScopedName:
