@@ -10,6 +10,7 @@ import pytest
 
 from tacit.config.location import account_name
 from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.recall.hook_recall import MAX_NOTES
 from tacit.surfaces.hook.event_handlers import MAX_NAMED_RULES, MAX_RULES_SHOWN, MAX_START_CHARACTERS
 from tacit.surfaces.hook.events import LINES_HEADING
 from tests.unit.surfaces.hook_events import SESSION, claude, codex
@@ -144,3 +145,40 @@ def test_preconditions_of_norms_are_noted_beside_a_card(tmp_path: Path) -> None:
     (line,) = project.lines
     assert line["assumed"] == [["the database runs", "make db-status"]]
     assert line["shown"] == [project.ids[NORM.name], project.ids[CARD.name]]
+
+
+OCCASION = "changing the invoices exporter, its column order or its CSV header"
+ASKED = "The invoices exporter writes a wrong CSV header: change the column order of the exporter"
+
+
+def note(kind: Kind, number: int, *, occasion: str = OCCASION) -> SkillContent:
+    text = f"Exporter note {'xyzw'[number] * 5}: the CSV header and column order of the invoices exporter are in `export.py`."
+    queries = (occasion,) if occasion else ()
+    return SkillContent(kind=kind, name=f"note-{number}", description=text, example_queries=queries)
+
+
+@pytest.mark.parametrize("kind", [Kind.LESSON, Kind.FACT, Kind.NORM])
+def test_a_note_comes_at_its_occasion_once(tmp_path: Path, kind: Kind) -> None:
+    project = make_project(tmp_path, note(kind, 0))
+    first = project.send(claude("UserPromptSubmit", prompt=ASKED))
+    assert "xxxxx" in first
+    assert project.send(claude("UserPromptSubmit", prompt=ASKED)) == ""
+
+
+@pytest.mark.parametrize("kind", [Kind.LESSON, Kind.FACT])
+def test_without_an_occasion_words_alone_bring_no_note(tmp_path: Path, kind: Kind) -> None:
+    project = make_project(tmp_path, note(kind, 0, occasion=""))
+    assert project.send(claude("UserPromptSubmit", prompt=ASKED)) == ""
+
+
+@pytest.mark.parametrize("prompt", ["Fix the exporter", "Write the changelog of the release", "Which column is it?"])
+def test_a_word_or_two_bring_no_note(tmp_path: Path, prompt: str) -> None:
+    project = make_project(tmp_path, note(Kind.LESSON, 0))
+    assert project.send(claude("UserPromptSubmit", prompt=prompt)) == ""
+
+
+def test_a_prompt_brings_two_notes_at_most(tmp_path: Path) -> None:
+    kinds = (Kind.LESSON, Kind.FACT, Kind.LESSON, Kind.FACT)
+    project = make_project(tmp_path, *(note(kind, number) for number, kind in enumerate(kinds)))
+    told = project.send(claude("UserPromptSubmit", prompt=ASKED))
+    assert len(shown_lines(told)) == MAX_NOTES
