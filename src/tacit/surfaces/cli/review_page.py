@@ -15,13 +15,15 @@ from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.skill import STATED_KINDS, Capabilities, Kind, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
+from tacit.evidence.session_quotes import SourceLine
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
+from tacit.gate.support import Doubt, support_of
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
@@ -34,6 +36,14 @@ SHOWN_EFFECTS = 12
 SHOWN_LOST = 8
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
 _SINGULAR = {"steps": "step", "pitfalls": "pitfall", "parameters": "parameter", "cases": "case", "cues": "cue"}
+_SPEAKERS = {
+    Origin.OPERATOR: "instructions",
+    Origin.USER: "the person",
+    Origin.AGENT: "the agent",
+    Origin.EXTERNAL: "from outside",
+}
+_SAID_KINDS = STATED_KINDS | {Kind.FACT}
+"""Kinds that are one statement, which a line of a session may show."""
 _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
@@ -48,8 +58,11 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     version, width = stored.version, ctx.console.width
     examination = ctx.memory.reviews.examine(version.id)
     yield from _content_parts(ctx, stored)
+    yield from _support_lines(ctx, version)
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)
+    if version.content.kind in _SAID_KINDS:
+        yield from map(_source_line, ctx.memory.archive.source_lines(version))
     findings = findings_of(ctx, stored, examination)
     yield from finding_lines(findings, version.content, width=width)
     yield from _effect_lines(version.content, examination.needs, width=width)
@@ -62,10 +75,44 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     if elsewhere := record_elsewhere(ctx.memory.archive.remarks(stored.skill.id, about=About.PROMOTION)):
         yield f"[bold]promoted:[/bold] {safe(elsewhere)}"
     yield from refinement_lines(ctx, version)
-    verdicts = ctx.memory.archive.verdicts(version.id)
-    seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = safe(maker(version.provenance))
-    yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]"
+    yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}[/dim]"
+
+
+def _source_line(line: SourceLine) -> str:
+    """Return a place that shows what a proposal says."""
+    who = _SPEAKERS[line.origin] if line.part == "text" else "run" if line.part == "arguments" else "printed"
+    when = f", {line.at:%Y-%m-%d}" if line.at else ""
+    return f"[dim]shown by[/dim] “{safe(line.text)}” [dim]({who}, step {line.step}{when})[/dim]"
+
+
+_DOUBTS = {
+    Doubt.QUESTION: "it is a question",
+    Doubt.ONE_DAY: "it names an id or a date of one day",
+    Doubt.FIX_SHOWS_ERROR: "the output of the fix shows an error itself",
+    Doubt.EDITED_BETWEEN: "files were edited before the call worked: perhaps that fixed it",
+}
+_MOMENTS = {
+    Kind.NORM: "at the start of every session",
+    Kind.PREFERENCE: "at the start of every session",
+    Kind.FACT: "at the start of every session",
+    Kind.LESSON: "when a call fails with this error",
+}
+
+
+def _support_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
+    """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
+    support = support_of(ctx.memory.context.store, version)
+    moment = _MOMENTS.get(version.content.kind, "where a task calls for it")
+    before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
+    yield f"[bold]Why:[/bold] seen in {counted(support.attempts, 'session')}; agents see it {moment}{before}."
+    for snippet in support.snippets:
+        when = f"{snippet.at:%Y-%m-%d} " if snippet.at else ""
+        failed = " [red]failed[/red]" if snippet.failed else ""
+        text = escape(clean(one_line(snippet.text, max(40, ctx.console.width - 30))))
+        yield f"  [dim]{when}{snippet.who}:[/dim] {text}{failed}"
+    for doubt in support.doubts:
+        yield f"[yellow]Doubtful:[/yellow] {_DOUBTS[doubt]}."
 
 
 def _content_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[ReportPart]:
@@ -305,6 +352,14 @@ _EFFECTS: Columns[ResourceUse] = Columns(
     Column("line", lambda use: use.line),
 )
 
+_SOURCES: Columns[SourceLine] = Columns(
+    Column("trajectory_id", lambda line: line.trajectory_id),
+    Column("step", lambda line: line.step),
+    Column("part", lambda line: line.part),
+    Column("origin", lambda line: line.origin),
+    Column("text", lambda line: line.text),
+)
+
 
 def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return what `show_candidate` prints, for programs."""
@@ -321,6 +376,7 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "approved_before": _approved_before(before, version) if before else None,
         "merged_of": merged_parents(ctx, stored),
         "quoted": quoted_passages(ctx, stored),
+        "shown_by": _SOURCES.documents(ctx.memory.archive.source_lines(version)),
         "comparison": comparison_document(ctx.memory.library.compare_with_parent(version.id)),
     }
 
