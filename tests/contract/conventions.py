@@ -27,21 +27,25 @@ BROAD_EXCEPT_ALLOWED = {
 ENVIRONMENT_ALLOWED = ("config.py", "config/")
 PURE = ("domain/", "text/")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+LOOKED_AT = (ast.ClassDef, ast.ExceptHandler, ast.Call, ast.Attribute, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One source file: its path below `src/tacit`, its text, its tree and, walked once for all rules, the nodes of it."""
+    """One source file: its path below `src/tacit`, its text, its tree and, found once for all rules, nodes and functions."""
 
     path: str
     text: str
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
+    """Those of the kinds that a rule looks at."""
+    functions: tuple[Definition, ...]
 
     @classmethod
     def parse(cls, path: str, text: str) -> Module:
         tree = ast.parse(text)
-        return cls(path, text, tree, tuple(ast.walk(tree)))
+        nodes = tuple(node for node in ast.walk(tree) if isinstance(node, LOOKED_AT))
+        return cls(path, text, tree, nodes, tuple(_definitions(tree, prefix="", owner=None, public=True)))
 
     @property
     def lines(self) -> int:
@@ -79,13 +83,11 @@ Offence = tuple[int, str]
 Rule = Callable[[Module], Iterator[Offence]]
 
 
-def definitions(module: Module) -> Iterator[Definition]:
-    """Every function of the module, nested ones too."""
-    yield from _definitions(module.tree, prefix="", owner=None, public=True)
-
-
 def _definitions(parent: ast.AST, *, prefix: str, owner: ast.ClassDef | None, public: bool) -> Iterator[Definition]:
+    """Every function below a node, nested ones too; an expression holds none."""
     for node in ast.iter_child_nodes(parent):
+        if isinstance(node, ast.expr):
+            continue
         if isinstance(node, Function):
             seen = public and not node.name.startswith("_")
             yield Definition(prefix + node.name, node, owner, seen)
@@ -108,13 +110,13 @@ def file_fits(module: Module) -> Iterator[Offence]:
 
 
 def functions_fit(module: Module) -> Iterator[Offence]:
-    for item in definitions(module):
+    for item in module.functions:
         if item.lines > FUNCTION_LINES_MAX:
             yield item.node.lineno, f"{item.name} has {item.lines} lines, at most {FUNCTION_LINES_MAX}"
 
 
 def options_are_keyword_only(module: Module) -> Iterator[Offence]:
-    for item in definitions(module):
+    for item in module.functions:
         # An option is a parameter with a default; required ones may follow by position.
         options = item.positional[len(item.positional) - len(item.node.args.defaults) :]
         late = [argument.arg for argument in item.positional[POSITIONAL_MAX:] if argument in options]
