@@ -13,14 +13,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tacit.domain.errors import TacitError
-from tacit.domain.skill import SkillVersion
-from tacit.domain.trajectory import Origin, Span, Step, Trajectory
+from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.evidence.capture import capture_transcript
 from tacit.ingest.sources import PLACES, Transcript, project_of, transcript
-from tacit.store import Store
 from tacit.store.context import StoreContext
 from tacit.text.text_sources import texts_in
-from tacit.text.words import term_set
 
 RUNNING = timedelta(hours=12)
 """A session that was silent for longer is over."""
@@ -125,47 +122,3 @@ def _is_own(step: Step) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-MAX_SHOWN = 3
-MAX_LINE = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLine:
-    """A line of a session that a version rests on."""
-
-    trajectory_id: str
-    step: int
-    """Counted from 1."""
-    part: str
-    origin: Origin
-    at: datetime | None
-    text: str
-
-
-def source_lines(store: Store, version: SkillVersion) -> list[SourceLine]:
-    """Return the lines that a version's description rests on, of each place the one most like it; purged ones are left out."""
-    wanted = term_set(f"{version.content.description} {version.content.body}")
-    places = version.provenance.grounding.get("description", ())[:MAX_SHOWN]
-    return [line for span in places if (line := _source_line(store, span, wanted))]
-
-
-def _source_line(store: Store, span: Span, wanted: frozenset[str]) -> SourceLine | None:
-    try:
-        attempt = store.trajectory(span.trajectory_id)
-    except TacitError:  # it was purged, or its steps were dropped
-        return None
-    step = next((step for step in attempt.steps if step.index == span.step), None)
-    lines = dict(_parts(step)).get(span.part, "").splitlines() if step else []
-    best = max(lines, key=lambda line: len(term_set(line) & wanted), default="")
-    if step is None or not best.strip():
-        return None
-    return SourceLine(
-        trajectory_id=attempt.id,
-        step=span.step + 1,
-        part=span.part,
-        origin=step.origin_of(span.part),
-        at=step.at or attempt.started_at,
-        text=" ".join(best.split())[:MAX_LINE],
-    )

@@ -13,12 +13,10 @@ from tacit.domain.evidence import Evidence, Reliability, Use
 from tacit.domain.extension import HistoryEvent
 from tacit.domain.ledger import About, Remark, UsageSignal
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Passage, StoredVersion
 from tacit.domain.trust import Approval
 from tacit.evidence import control_runs, skill_history
 from tacit.evidence.reliability import reliability
-from tacit.evidence.session_quotes import SourceLine, source_lines
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store import restore as purge_plan
@@ -123,10 +121,6 @@ class Archive:
         chosen = set(version_ids)
         found = self._context.store.catalogue() if chosen else []
         return sorted({stored.version.name for stored in found if stored.version.id in chosen})
-
-    def source_lines(self, version: SkillVersion) -> list[SourceLine]:
-        """Return the lines of sessions that a version rests on."""
-        return source_lines(self._context.store, version)
 
     def task(self, trajectory_id: str) -> str:
         """Return the task of an attempt."""

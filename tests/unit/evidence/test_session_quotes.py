@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 
 from tacit.api import Tacit
 from tacit.config.location import StoreLocation
-from tacit.domain.skill import Kind, SkillContent
-from tacit.domain.trajectory import Origin, Span
 from tacit.evidence.session_quotes import MAX_SESSIONS, QuotedSteps, find_quoted
 from tacit.store import open_store
 from tests.unit.ingest.test_claude_code import prompt, result, said, text, use, write
@@ -106,21 +103,3 @@ def test_nothing_is_captured_without_evidence(memory: Tacit, shop: Path) -> None
     session(shop)
     assert find(memory, shop) == QuotedSteps(was_read=False)
     assert memory.context.store.episodes() == []
-
-
-def test_a_version_shows_the_lines_that_it_rests_on(memory: Tacit, shop: Path) -> None:
-    session(shop)
-    spans = find(memory, shop, "keep prices in cents", "make rates --force", "older than a day").spans
-    [attempt] = {span.trajectory_id for span in spans}
-    lost = (Span(attempt, 99), Span(attempt, -1, "text"), Span("t_unknown", 0))
-    content = SkillContent(kind=Kind.NORM, name="cents", description="Prices are kept in cents.")
-    for evidence, shown in ((spans, 3), (lost, 0)):
-        verdict = memory.propose(replace(content, name=f"cents-{shown}"), by="ann", evidence=evidence)
-        lines = memory.archive.source_lines(memory.version(verdict.version_id).version)
-        assert len(lines) == shown
-        if shown:
-            assert [(line.step, line.origin, line.text) for line in lines] == [
-                (1, Origin.USER, ASKED),
-                (2, Origin.AGENT, "make rates --force"),
-                (2, Origin.EXTERNAL, PRINTED),
-            ]

@@ -15,11 +15,10 @@ from tacit.domain.candidate import Finding
 from tacit.domain.care import BY_ITSELF
 from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import STATED_KINDS, Capabilities, Kind, SkillContent, SkillVersion, fields_without_origin
+from tacit.domain.skill import BEFORE_TAG, Capabilities, Kind, SkillContent, SkillVersion, fields_without_origin
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin
 from tacit.domain.trust import Examination, ExternalValue, ResourceKind, ResourceUse
-from tacit.evidence.session_quotes import SourceLine
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
@@ -36,14 +35,6 @@ SHOWN_EFFECTS = 12
 SHOWN_LOST = 8
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
 _SINGULAR = {"steps": "step", "pitfalls": "pitfall", "parameters": "parameter", "cases": "case", "cues": "cue"}
-_SPEAKERS = {
-    Origin.OPERATOR: "instructions",
-    Origin.USER: "the person",
-    Origin.AGENT: "the agent",
-    Origin.EXTERNAL: "from outside",
-}
-_SAID_KINDS = STATED_KINDS | {Kind.FACT}
-"""Kinds that are one statement, which a line of a session may show."""
 _ONLY_THEN = frozenset({"near_duplicate", "counted_again", "contradicts"})
 """Rules of findings that were about the moment of the verdict."""
 
@@ -61,8 +52,6 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     yield from _support_lines(ctx, version)
     yield from _quotation_lines(ctx, stored)
     yield from _merge_lines(ctx, stored)
-    if version.content.kind in _SAID_KINDS:
-        yield from map(_source_line, ctx.memory.archive.source_lines(version))
     findings = findings_of(ctx, stored, examination)
     yield from finding_lines(findings, version.content, width=width)
     yield from _effect_lines(version.content, examination.needs, width=width)
@@ -77,13 +66,6 @@ def candidate_parts(ctx: CommandContext, stored: StoredVersion) -> Iterator[Repo
     yield from refinement_lines(ctx, version)
     made = safe(maker(version.provenance))
     yield f"[dim]{version.id}  {version.hash[:23]}  made by {made}[/dim]"
-
-
-def _source_line(line: SourceLine) -> str:
-    """Return a place that shows what a proposal says."""
-    who = _SPEAKERS[line.origin] if line.part == "text" else "run" if line.part == "arguments" else "printed"
-    when = f", {line.at:%Y-%m-%d}" if line.at else ""
-    return f"[dim]shown by[/dim] “{safe(line.text)}” [dim]({who}, step {line.step}{when})[/dim]"
 
 
 _DOUBTS = {
@@ -352,14 +334,6 @@ _EFFECTS: Columns[ResourceUse] = Columns(
     Column("line", lambda use: use.line),
 )
 
-_SOURCES: Columns[SourceLine] = Columns(
-    Column("trajectory_id", lambda line: line.trajectory_id),
-    Column("step", lambda line: line.step),
-    Column("part", lambda line: line.part),
-    Column("origin", lambda line: line.origin),
-    Column("text", lambda line: line.text),
-)
-
 
 def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
     """Return what `show_candidate` prints, for programs."""
@@ -376,7 +350,6 @@ def page_document(ctx: CommandContext, stored: StoredVersion) -> dict[str, Any]:
         "approved_before": _approved_before(before, version) if before else None,
         "merged_of": merged_parents(ctx, stored),
         "quoted": quoted_passages(ctx, stored),
-        "shown_by": _SOURCES.documents(ctx.memory.archive.source_lines(version)),
         "comparison": comparison_document(ctx.memory.library.compare_with_parent(version.id)),
     }
 
