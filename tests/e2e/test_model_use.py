@@ -76,3 +76,12 @@ def test_stats_and_doctor_show_what_was_spent_and_whether_the_client_is_there(ma
     (machine.home / ".local" / "bin" / "claude").unlink()
     missing = model_finding()
     assert (missing["state"], bool(missing["remedy"])) == ("fault", True)
+
+
+def test_what_was_mined_stands_where_the_client_is_missing(machine: Terminal, transcripts: Path) -> None:
+    (machine.home / ".local" / "bin" / "claude").unlink()
+    done = machine.type("learn", str(transcripts), "--model", "claude-code")
+    assert done.code == 0
+    assert "Claude Code is not installed" in done.out
+    assert machine.run("review", "--json").json["waiting"]
+    assert machine.run("stats", "--json").json["language_model"]["month"]["calls"] == 0

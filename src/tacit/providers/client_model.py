@@ -78,13 +78,14 @@ class _Call:
         output = self.folder / "output"
         with (
             output.open("wb") as file,
+            self._errors.open("wb") as errors,
             subprocess.Popen(
                 command,
                 cwd=self.empty,
                 env={**self.environment.variables, **variables},
                 stdin=subprocess.PIPE,
                 stdout=file,
-                stderr=subprocess.DEVNULL,
+                stderr=errors,
                 start_new_session=True,
             ) as process,
         ):
@@ -92,8 +93,19 @@ class _Call:
                 process.communicate(given, timeout=timeout_s)
             finally:
                 if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
         return read_plain(output, limit=_MAX_BYTES).decode("utf-8", "replace")
+
+    @property
+    def complaint(self) -> str:
+        """The last line that the client wrote to stderr, such as an option that it does not know."""
+        lines = read_plain(self._errors, limit=_MAX_BYTES).decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    @property
+    def _errors(self) -> Path:
+        return self.folder / "errors"
 
     @property
     def empty(self) -> Path:
@@ -143,7 +155,7 @@ class ClaudeCode:
         """Its one result document."""
         found = next((each for each in _records(output) if each.get("type") == "result"), None)
         if found is None:
-            return ClientAnswer(problem="it printed no result")
+            return ClientAnswer(problem=call.complaint or "it printed no result")
         usage = _mapping(found.get("usage"))
         read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         said = str(found.get("result") or found.get("subtype") or "") if found.get("is_error") else ""
@@ -224,10 +236,10 @@ class Codex:
             answer = read_plain(call.folder / "answer.json", limit=_MAX_BYTES).decode("utf-8")
             if not failed and not used:
                 return dataclasses.replace(taken, answer=answer)
-        problem = said or (f"it used a tool ({', '.join(sorted(used))})" if used else "it wrote no answer")
+        unanswered = f"it used a tool ({', '.join(sorted(used))})" if used else call.complaint or "it wrote no answer"
         status_code = int(status[1]) if status else 429 if "usage limit" in said else 0
         return dataclasses.replace(
-            taken, problem=problem, status=status_code, is_counted=taken.is_counted or bool(status_code)
+            taken, problem=said or unanswered, status=status_code, is_counted=taken.is_counted or bool(status_code)
         )
 
     def end(self, call: _Call) -> None:

@@ -231,6 +231,17 @@ def test_failing_codex_is_an_outage_with_its_code(codex, output, answer, code):
     codex.outage(code)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_outage_says_what_the_client_complained_of(tmp_path, name):
+    machine = Machine(tmp_path, name)
+    unwritten = 'for word; do [ "$before" = --output-last-message ] && rm "$word"; before=$word; done'
+    machine.install("", code=1, then=f"{unwritten}\nprintf 'usage\\nerror: unknown option --x\\n\\n' >&2")
+    model = machine.open()
+    with raises(ModelOutage, "client_failed") as raised:
+        model.ask(PROMPT)
+    assert "unknown option --x" in raised.value.message
+
+
 def test_program_that_cannot_be_started_is_an_outage(claude):
     claude.install("")
     (claude.home / "bin" / "claude").write_bytes(b"\x7fELF nothing")

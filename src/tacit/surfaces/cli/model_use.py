@@ -17,7 +17,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.ingest.sources import Transcript, client_homes, transcripts
 from tacit.providers.client_model import CLIENTS, find_program
-from tacit.providers.opening import known_price
+from tacit.providers.opening import known_price, vendor_of
 from tacit.providers.usage_ledger import UsageLedger
 from tacit.surfaces.cli.context import CommandContext, counted, safe
 from tacit.surfaces.clients.checks import ClientCheck
@@ -51,9 +51,9 @@ class ReadingCost:
 
 def reading_cost(settings: ModelSettings, found: Sequence[Transcript], *, now: datetime) -> ReadingCost:
     """Estimate what reading every new session would cost; sessions of other vendors' clients are not read."""
-    client = CLIENTS.get(settings.name.partition(":")[0])
+    vendor = "" if settings.other_vendors else vendor_of(settings)
     recent = [each for each in found if each.modified_at >= now - _MONTH]
-    sessions = sum(1 for each in recent if client is None or settings.other_vendors or each.client == client.name)
+    sessions = sum(1 for each in recent if not vendor or CLIENTS[each.client].vendor == vendor)
     price = known_price(settings)
     return ReadingCost(
         model=settings.name,
