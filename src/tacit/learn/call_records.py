@@ -46,14 +46,15 @@ def keeps_folder(trajectory: Trajectory) -> bool:
 
 
 def without_copies(outlines: Sequence[Outline]) -> list[Outline]:
-    """Leave out attempts that a session took over from the one it continues: same task, begun at the same moment."""
+    """Return attempts oldest first, without those that a session took over: same task, begun at the same moment."""
     longest: dict[tuple[str, object], Outline] = {}
     for outline in outlines:
         key = (outline.task, outline.at or outline.trajectory_id)
         if key not in longest or len(outline.calls) > len(longest[key].calls):
             longest[key] = outline
     kept = {id(outline) for outline in longest.values()}
-    return [outline for outline in outlines if id(outline) in kept]
+    left = [outline for outline in outlines if id(outline) in kept]
+    return sorted(left, key=lambda outline: outline.at.timestamp() if outline.at else 0.0)
 
 
 def in_their_folders(records: Sequence[CallRecord], start: str) -> tuple[list[CallRecord], str]:
@@ -74,6 +75,7 @@ def _folder_after(line: str, here: str) -> str:
     folder = inside_project(last.directory)
     if last.program != ":":
         return here  # a script that cannot be read to its end
+    folder = _TWICE.sub(r"\1\2", folder)
     return folder if folder and not _ELSEWHERE.match(folder) else ""
 
 
@@ -239,6 +241,8 @@ _ROOT = "/."
 _WORKTREE = re.compile(r"^(?:.*/)?\.?(?:worktrees?|wt)/[^/]+(?:/|$)")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|set-location)\b", re.IGNORECASE)
 _NOT_MOVED = re.compile(r"\bcd: |\bcan't cd to |: cd$")
+_TWICE = re.compile(r"(^|/)([^/]+)/\2$")
+"""`cd web` inside `web`: the shell stood somewhere else, or the call failed where nobody saw it."""
 _ELSEWHERE = re.compile(r"[/~$]|[A-Za-z]:|\.\.")
 _CANCELLED = re.compile(r"(?:<tool_use_error>)?\s*(?:Cancelled:|Sibling tool call|Hook PreToolUse|PreToolUse:)")
 """The call did not run: another one of the same message failed, or a hook stopped it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import CareReason
@@ -119,6 +120,10 @@ def _name(fix: Fix, goal: str) -> str:
     return slug([verb, *what[:5], "for", *goal.replace("/", " ").split()[:4]])
 
 
+def _is_about(fix: Fix, *, goal: str, name: str) -> bool:
+    return _name(fix, goal) == name
+
+
 def withdrawals(
     counter: FixCounter, lessons: Iterable[StoredVersion], confirmed: Collection[str], *, at: datetime
 ) -> Iterator[Transition]:
@@ -128,9 +133,8 @@ def withdrawals(
         goal = next((tag.removeprefix(CALL_TAG) for tag in content.tags if tag.startswith(CALL_TAG)), "")
         if stored.version.provenance.made_by != MADE_BY or content.name in confirmed:
             continue
-        against = counter.contradicted(
-            goal, content.signature, lambda fix, goal=goal, name=content.name: _name(fix, goal) == name
-        )
+        meant = partial(_is_about, goal=goal, name=content.name)
+        against = counter.contradicted(goal, content.signature, meant)
         if against >= MIN_SESSIONS:
             after = Status.REJECTED if stored.status is Status.CANDIDATE else Status.RETIRED
             reason = coded(CareReason.FIX_NO_LONGER_HELPS, sessions=against)

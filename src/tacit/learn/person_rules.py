@@ -341,7 +341,7 @@ def _repeated(name: Sequence[str], group: Sequence[_Mention], trajectory_of: Cal
         name=slug(name) or "way-of-working",
         description=rule,
         category="convention",
-        body=f"Asked for in {_sessions(group)} sessions.",
+        body=f"**Asked for** in {_sessions(group)} sessions.",
     )
     return Candidate(
         content=content,

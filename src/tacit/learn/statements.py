@@ -420,13 +420,18 @@ _INTERJECTION = re.compile(
 )
 
 
+_LONG_RULE = 120
+"""Characters of a rule from which on its examples are left out."""
+_EXAMPLE = re.compile(
+    r"\s*\((?:e\.g\.|for example|for instance)[^()]*\)|\s+(?:--|—|–)\s+e\.g\..*?(?=\s+(?:--|—|–)\s|$)"
+)
 _HOME = re.compile(r"((?:/Users|/home|\\Users)[/\\])[^/\\\s`'\"]+")
 
 
 def rule_of(statement: str) -> str:
     """Return a statement as a rule: without the "no," in front, without the person's name in paths, and with a full stop."""
     rule = _INTERJECTION.sub("", " ".join(statement.split())).strip()
-    rule = _HOME.sub(r"\1name", rule)
+    rule = _EXAMPLE.sub("", _HOME.sub(r"\1name", rule)) if len(rule) > _LONG_RULE else _HOME.sub(r"\1name", rule)
     rule = re.sub(r"[.!]+$", "", rule)
     if not rule:
         return statement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tacit.domain.fact import Fact, Purpose
@@ -12,15 +13,19 @@ MIN_LIKELIHOOD = 0.2
 """Chosen by leaving out each of twelve real projects in turn (docs/lab.md)."""
 MAX_COMMANDS = 16
 MAX_TOKENS = 110
+_COMMITS = re.compile(rf"^(- {Purpose.COMMIT}: .*)\n- {Purpose.BRANCH}: ", re.MULTILINE)
+"""Commits and branches are told on one line."""
 
 
 def facts_card(facts: Sequence[Fact], *, min_likelihood: float = MIN_LIKELIHOOD) -> str:
     """Return the card; empty where nothing is likely enough to be needed."""
-    least = {Purpose.MISSING: min_likelihood / 4}  # a word each, and they spare a failure
-    likely = [fact for fact in facts if fact.likelihood >= least.get(fact.purpose, min_likelihood)][:MAX_COMMANDS]
+    spared = min_likelihood / 4  # what is missing takes a word, and spares a failure
+    likely = [
+        fact for fact in facts if fact.likelihood >= (spared if fact.purpose is Purpose.MISSING else min_likelihood)
+    ][:MAX_COMMANDS]
     while likely:
-        lines = [_line(purpose, likely) for purpose in (*Purpose, None)]
-        text = "\n".join(filter(None, lines))
+        text = "\n".join(filter(None, (_line(purpose, likely) for purpose in (*Purpose, None))))
+        text = _COMMITS.sub(rf"\1; {Purpose.BRANCH} ", text)
         if estimate_tokens(text) <= MAX_TOKENS:
             return text
         likely.pop()

@@ -21,6 +21,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
+from tacit.gate.support import by_support, is_weak
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
@@ -48,6 +49,8 @@ from tacit.surfaces.cli.review_page import (
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.views import NAMESAKES, colored_difference, namesake_lines, skill_lines
 
+_FOLDED_FROM = 5
+"""So many waiting versions are listed one by one, however weak."""
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _GIVES_TO_AGENTS = {Review.APPROVE: _WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
 """Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
@@ -185,7 +188,14 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> Ite
     if not waiting:
         yield "Nothing waits for review."
         return
-    yield from skill_lines([(stored, Reliability()) for stored in waiting], width=ctx.console.width)
+    store = ctx.memory.context.store
+    ordered = by_support(store, waiting)
+    weak = [stored for stored in ordered if is_weak(store, stored)] if len(ordered) > _FOLDED_FROM else []
+    strong = [stored for stored in ordered if stored not in weak]
+    yield from skill_lines([(stored, Reliability()) for stored in strong], width=ctx.console.width)
+    if weak:
+        names = ", ".join(safe(stored.version.name) for stored in weak)
+        yield f"\n[dim]{counted(len(weak), 'weaker one')}, seen once or doubtful: {names}[/dim]"
     yield "\nWaiting for review. Run [bold]tacit review NAME[/bold] in a terminal."
 
 
@@ -305,7 +315,8 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
 
 
 def _ordered(ctx: CommandContext, waiting: Sequence[StoredVersion], by: str) -> Sequence[StoredVersion]:
-    """Return what waits in the order of the extensions; as it came if earlier decisions cannot be read."""
+    """Return what waits, best supported first, in the order of the extensions as far as earlier decisions can be read."""
+    waiting = by_support(ctx.memory.context.store, waiting)
     try:
         for extension in ctx.memory.context.extensions:
             waiting = extension.order_reviews(waiting, by)
