@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tacit.domain.outline import CallRecord, Outline
 from tacit.ingest.client_memories import Statement, known_statements
+from tacit.learn.call_records import forms_of, in_their_folders, without_copies
 from tacit.store.context import StoreContext
 from tacit.text.command_forms import CommandForm, command_forms, same_goal
 from tacit.text.error_signatures import missing_name
@@ -89,12 +90,16 @@ def stale_commands_of(
 def _calls(outlines: Sequence[Outline]) -> Iterator[_Call]:
     """Yield the commands of the latest sessions, oldest first."""
     sessions: dict[str, list[Outline]] = {}
-    for outline in outlines:
+    for outline in without_copies(outlines):
         sessions.setdefault(outline.session or outline.trajectory_id, []).append(outline)
     for number, session in enumerate(list(sessions.values())[-SESSIONS:]):
+        here = ""
         for outline in session:
-            for record in outline.calls:
-                for form in command_forms(record.command) if record.command else ():
+            records: Sequence[CallRecord] = outline.calls
+            if outline.keeps_folder:
+                records, here = in_their_folders(records, here)
+            for record in records:
+                for form in forms_of(record) if record.command else ():
                     yield _Call(number, outline.at, form, record)
 
 
@@ -132,9 +137,8 @@ def _stale(statement: Statement, named: CommandForm, calls: Sequence[_Call], *, 
 
 
 def _is_same(call: CommandForm, named: CommandForm, folder: str) -> bool:
-    directory = call.directory.removeprefix("./").rstrip("/.")
     begins = f"{call.text} ".startswith(f"{named.text} ")  # `pytest` is meant by `pytest tests`, too
-    return begins and set(named.targets) <= set(call.targets) and directory == folder
+    return begins and set(named.targets) <= set(call.targets) and call.directory == folder
 
 
 def _missing(call: _Call, named: CommandForm) -> str:

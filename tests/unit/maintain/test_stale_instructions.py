@@ -90,6 +90,16 @@ def test_a_command_that_worked_since_is_not_and_one_that_worked_before_is_dated(
     )  # fmt: skip
 
 
+def test_a_shell_that_stays_in_a_folder_runs_its_commands_there() -> None:
+    steps = [shell("cd web"), failed("make lint-all", NO_RULE)]
+    [outline] = sessions(steps)
+    statement = Statement(ROOT / "AGENTS.md", 7, LINT)
+    assert stale_commands([statement], [replace(outline, keeps_folder=True)], workspace=ROOT) == []
+    assert len(stale_commands([statement], [replace(outline, keeps_folder=False)], workspace=ROOT)) == 1
+    back = sessions([*steps[:1], failed(f"cd {WORKSPACE} && make lint-all", NO_RULE)])
+    assert len(stale_commands([statement], [replace(each, keeps_folder=True) for each in back], workspace=ROOT)) == 1
+
+
 def test_only_the_latest_sessions_count() -> None:
     assert stale(LINT, [failed("make lint-all", NO_RULE)], *([shell("ls")] for _ in range(SESSIONS))) == []
 
