@@ -59,6 +59,16 @@ def test_init_without_a_person_leaves_it_off_and_names_the_cost(machine: Termina
     assert settings(machine) == before
 
 
+def test_init_connects_whatever_is_in_the_settings(machine: Terminal) -> None:
+    file = machine.home / ".tacit" / "tacit.toml"
+    file.write_text("learn.procedure_runs = 1\n")  # a form that is not edited
+    done = machine.type("init", *CLIENT, answers={"Write this?": "y\n", READING_QUESTION: "y\n"})
+    assert (done.code, file.read_text()) == (0, "learn.procedure_runs = 1\n")
+    file.write_text("not settings")
+    again = machine.run("init", *CLIENT, "--yes", "--json")
+    assert (again.code, again.json["reading"]) == (0, None)
+
+
 def test_stats_and_doctor_show_what_was_spent_and_whether_the_client_is_there(machine: Terminal) -> None:
     file = machine.home / ".tacit" / "tacit.toml"
     file.write_text(file.read_text() + '[model]\nname = "claude-code"\n')

@@ -13,7 +13,7 @@ import click
 from tacit.config.environment import client_environment
 from tacit.config.files import write_atomically
 from tacit.config.settings import FILE_NAME, ModelSettings, with_settings
-from tacit.domain.errors import TacitError
+from tacit.domain.errors import ConfigError, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.ingest.sources import Transcript, client_homes, transcripts
 from tacit.providers.client_model import CLIENTS, find_program
@@ -65,7 +65,10 @@ def reading_cost(settings: ModelSettings, found: Sequence[Transcript], *, now: d
 
 def offered_reading(ctx: CommandContext, clients: Sequence[str]) -> ReadingCost | None:
     """Return what reading in the background would cost with the named model or the first client that is installed."""
-    config = ctx.settings[0]
+    try:
+        config = ctx.settings[0]
+    except ConfigError:
+        return None  # `tacit config` says what is wrong
     environment = client_environment(ctx.place.project)
     installed = [name for name in clients if name in CLIENTS and find_program(CLIENTS[name], environment)]
     name = config.model.name or next(iter(installed), "")
@@ -89,7 +92,12 @@ def ask_for_reading(ctx: CommandContext, cost: ReadingCost) -> ReadingCost:
     file = ctx.environment.person_home / FILE_NAME
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, with_settings(before, {"learn.read_in_background": True, "model.name": cost.model}))
+    try:
+        after = with_settings(before, {"learn.read_in_background": True, "model.name": cost.model})
+    except ConfigError as error:
+        ctx.errors.print(safe(f"{error.message}: {error.hint}"), style="yellow", soft_wrap=True)
+        return cost
+    write_atomically(file, after)
     return dataclasses.replace(cost, on=True)
 
 
