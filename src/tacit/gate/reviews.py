@@ -7,7 +7,7 @@ recallable with today's checks, and takes versions out of use whose approval is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Decision, Relation, Verdict
@@ -39,6 +39,7 @@ from tacit.gate.review_rules import (
     not_confirmed,
     unbound_findings,
 )
+from tacit.gate.support import Support, by_support, is_weak, support_of
 from tacit.recall import publishing
 from tacit.store import Store, queries
 from tacit.store.context import StoreContext
@@ -77,6 +78,16 @@ class Reviews:
     def examine(self, version_id: str) -> Examination:
         """Return what a reviewer must know of a version: findings, what it uses, and what needs to be confirmed."""
         return examine_version(queries.find(self._store, version_id).version)
+
+    def support(self, version: SkillVersion) -> Support:
+        """Return what speaks for and against a version: how many attempts show it, a few places, and doubts."""
+        return support_of(self._store, version)
+
+    def ranked(self, waiting: Sequence[StoredVersion]) -> tuple[list[StoredVersion], list[StoredVersion]]:
+        """Return what waits, best supported first, and the weak ones apart."""
+        ordered = by_support(self._store, waiting)
+        weak = [stored for stored in ordered if is_weak(self._store, stored)]
+        return [stored for stored in ordered if stored not in weak], weak
 
     def last_approved(self, stored: StoredVersion) -> tuple[StoredVersion, Approval | None] | None:
         """Return the version of a skill that a person approved last, with the approval; without one, the current version."""

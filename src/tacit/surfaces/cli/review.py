@@ -21,7 +21,6 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.stored import StoredVersion
 from tacit.gate.review_rules import Review, reasons_against_prefill, rests_on_agent_alone, unconfirmed_values
-from tacit.gate.support import by_support, is_weak
 from tacit.maintain.exports import export
 from tacit.maintain.reason_text import stored_reason
 from tacit.store import queries
@@ -188,10 +187,9 @@ def _waiting_lines(ctx: CommandContext, waiting: Sequence[StoredVersion]) -> Ite
     if not waiting:
         yield "Nothing waits for review."
         return
-    store = ctx.memory.context.store
-    ordered = by_support(store, waiting)
-    weak = [stored for stored in ordered if is_weak(store, stored)] if len(ordered) > _FOLDED_FROM else []
-    strong = [stored for stored in ordered if stored not in weak]
+    strong, weak = ctx.memory.reviews.ranked(waiting)
+    if len(waiting) <= _FOLDED_FROM:
+        strong, weak = [*strong, *weak], []
     yield from skill_lines([(stored, Reliability()) for stored in strong], width=ctx.console.width)
     if weak:
         names = ", ".join(safe(stored.version.name) for stored in weak)
@@ -316,7 +314,7 @@ def review_all(ctx: CommandContext, waiting: Sequence[StoredVersion], *, by: str
 
 def _ordered(ctx: CommandContext, waiting: Sequence[StoredVersion], by: str) -> Sequence[StoredVersion]:
     """Return what waits, best supported first, in the order of the extensions as far as earlier decisions can be read."""
-    waiting = by_support(ctx.memory.context.store, waiting)
+    waiting = [stored for part in ctx.memory.reviews.ranked(waiting) for stored in part]
     try:
         for extension in ctx.memory.context.extensions:
             waiting = extension.order_reviews(waiting, by)

@@ -22,7 +22,7 @@ from tacit.domain.trust import Examination, ExternalValue, ResourceKind, Resourc
 from tacit.gate.content_checks import is_quotation, resource_uses_of
 from tacit.gate.findings import reason_sentence
 from tacit.gate.review_rules import has_severe_findings
-from tacit.gate.support import Doubt, support_of
+from tacit.gate.support import Doubt
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.report import Column, Columns, ReportPart, print_parts, safe
 from tacit.surfaces.cli.tend import comparison_document, refinement_lines
@@ -84,7 +84,7 @@ _MOMENTS = {
 
 def _support_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
     """Yield how often it was seen and when agents will see it, up to three places it rests on, and what is doubtful."""
-    support = support_of(ctx.memory.context.store, version)
+    support = ctx.memory.reviews.support(version)
     moment = _MOMENTS.get(version.content.kind, "where a task calls for it")
     before = " and before such a call" if BEFORE_TAG in version.content.tags else ""
     yield f"[bold]Why:[/bold] seen in {counted(support.attempts, 'session')}; agents see it {moment}{before}."
