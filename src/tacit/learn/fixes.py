@@ -239,7 +239,7 @@ class FixCounter:
         self, goal: str, signature: str, evidence: _Evidence, fix: Fix, fixed_by: list[Retry]
     ) -> CountedFix | None:
         sessions = {retry.session for retry in fixed_by}
-        if len(sessions) < MIN_SESSIONS and not any(_brings_what_is_missing(retry, fix) for retry in fixed_by):
+        if len(sessions) < MIN_SESSIONS and not any(_is_shown_at_once(retry, fix) for retry in fixed_by):
             return None
         if self._is_one_of_several_folders(evidence, fix):
             return None
@@ -418,31 +418,27 @@ def _has(form: CommandForm, fix: Fix) -> bool:
     return fix.kind is FixKind.TARGET and fix.what.rpartition(" → ")[2] in form.tokens
 
 
-def _brings_what_is_missing(retry: Retry, fix: Fix) -> bool:
-    """Whether the error says that something is missing which the fix installs, or which it calls in another way."""
-    missing = missing_name("\n".join(retry.lines))
+def _is_shown_at_once(retry: Retry, fix: Fix) -> bool:
+    """Whether the error names the command to run first, or says that something is missing which the fix brings or wraps."""
+    text = "\n".join(retry.lines)
+    missing = missing_name(text)
     if fix.kind is FixKind.RUN_FIRST:
+        words = " ".join(word for word in fix.what.split() if not word.startswith("-"))
         name = missing.split("/")[0].split(".")[0]
-        return bool(name) and not _INSTALLS.isdisjoint(fix.what.split()) and name in retry.fixes[fix].typed
+        installs = bool(name) and not _INSTALLS.isdisjoint(fix.what.split()) and name in retry.fixes[fix].typed
+        return installs or (" " in words and words in text)
     return fix.kind is FixKind.WRAPPED and len(retry.fixes) == 1 and missing == retry.goal.program
 
 
-def _error_names(retry: Retry, fix: Fix) -> bool:
-    """Whether the output itself names the command, option or variable that fixes it."""
-    text = "\n".join(retry.lines)
-    if fix.kind is FixKind.RUN_FIRST:
-        words = " ".join(word for word in fix.what.split() if not word.startswith("-"))
-        return " " in words and words in text
-    return fix.kind in (FixKind.OPTION, FixKind.SETTING) and fix.what.partition("=")[0] in text
-
-
 def _is_known_anyway(counted: CountedFix) -> bool:
-    """Whether the error itself says it, or the fix is the failed check without its `--check`: formatters format."""
+    """Whether the error names the option itself, or the fix is the failed check without its `--check`: formatters format."""
     goal, fix = counted.goal, counted.fix
     own = goal.text.split()
     if fix.kind is FixKind.RUN_FIRST and goal.options & _CHECKING and fix.what.split()[: len(own)] == own:
         return True
-    return not counted.warn_before and all(_error_names(retry, fix) for retry in counted.retries)
+    if counted.warn_before or fix.kind not in (FixKind.OPTION, FixKind.SETTING):
+        return False
+    return all(fix.what.partition("=")[0] in "\n".join(retry.lines) for retry in counted.retries)
 
 
 _ORDER = list(FixKind)
