@@ -5,6 +5,8 @@ For hooks too, which must answer at once: no imports and no errors; an unknown l
 
 from __future__ import annotations
 
+CARD = "project-commands"
+"""The name of the one card of facts that every session of a project begins with; other facts are single notes."""
 LEVELS = ("team", "session", "project", "organisation", "global")
 """Narrow to broad."""
 

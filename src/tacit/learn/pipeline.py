@@ -22,6 +22,7 @@ from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.outline import CallRecord, Outline
 from tacit.domain.ports import LanguageModel
+from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Trajectory
@@ -47,7 +48,6 @@ from tacit.recall import publishing
 from tacit.render.facts_card import facts_card
 from tacit.store import Store
 from tacit.store.context import StoreContext
-from tacit.store.hook_index import CARD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,12 @@ from datetime import datetime
 from tacit.domain.candidate import Candidate
 from tacit.domain.fact import Fact, Purpose
 from tacit.domain.outline import CallRecord
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Origin, Span
 from tacit.learn.call_records import acts, edits_files, forms_of
 from tacit.learn.fixes import SourcedCall
-from tacit.store.hook_index import CARD
 from tacit.text.command_forms import CommandForm
 from tacit.text.error_signatures import missing_name
 from tacit.text.programs import CHECKERS, FORMATTERS

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from tacit.domain.reach import CARD
 from tacit.domain.skill import RULE_KINDS, Kind, SkillContent
-from tacit.store.hook_index import CARD
 from tacit.text.safe_markdown import shown_line
 
 LINE_CHARACTERS = 240

@@ -12,7 +12,7 @@ from itertools import islice
 
 import apsw
 
-from tacit.domain.reach import reaches
+from tacit.domain.reach import CARD, reaches
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, LexicalSearch, term_of
 from tacit.store.seals import seal_of
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 9
 """The schema that this index reads. An older store is upgraded, and rendered again, when a command or the learner opens it."""
-CARD = "project-commands"
-"""The name of the one card of facts that a project has; other facts are single notes."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (

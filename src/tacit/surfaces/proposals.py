@@ -10,13 +10,13 @@ from tacit.config.checkout import workspace
 from tacit.config.environment import UserEnvironment
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Origin
 from tacit.evidence.session_quotes import QuotedSteps, find_quoted
 from tacit.ingest.client_memories import already_said, known_statements
 from tacit.ingest.sources import client_homes
-from tacit.store.hook_index import CARD
 
 
 @dataclass(frozen=True, slots=True)

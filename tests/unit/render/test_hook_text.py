@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.fact import Fact, Purpose
+from tacit.domain.reach import CARD
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.render.facts_card import MAX_TOKENS, facts_card
 from tacit.render.hook_text import LINE_CHARACTERS, LINE_KINDS, hook_text
-from tacit.store.hook_index import CARD
 from tacit.text.words import estimate_tokens
 
 ONE_LINE = sorted(LINE_KINDS - {Kind.FACT})

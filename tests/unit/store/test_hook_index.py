@@ -14,13 +14,14 @@ import apsw
 import pytest
 
 from tacit.domain.lifecycle import Status
+from tacit.domain.reach import CARD
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.domain.stored import StoredVersion
 from tacit.recall import publishing
 from tacit.store import Store, hook_index, open_store
 from tacit.store import schema as migrations
-from tacit.store.hook_index import CARD, COLUMNS, SCHEMA, HookIndex
+from tacit.store.hook_index import COLUMNS, SCHEMA, HookIndex
 from tacit.store.lexical_search import affordable
 from tacit.store.schema import MIGRATIONS
 from tacit.store.seals import seal_of
@@ -278,7 +279,7 @@ def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 import apsw
-from tacit.store.hook_index import CARD, COLUMNS, HookIndex
+from tacit.store.hook_index import COLUMNS, HookIndex
 if os.geteuid() == 0:  # nothing is forbidden to root
     os.setuid(65534)
 print(len(HookIndex.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))

@@ -20,6 +20,7 @@ from tacit.domain.trajectory import Origin, Span, lowest
 from tacit.learn.call_records import was_successful
 from tacit.learn.reading.digest import NumberedStep, SessionRecord
 from tacit.learn.values import FieldOrigins
+from tacit.text.exit_status import masks_exit
 from tacit.text.redaction import redact
 from tacit.text.safe_markdown import clean
 from tacit.text.text_sources import directive_in
@@ -227,15 +228,19 @@ class RecordCheck:
         """Return where the quotes are; a quote under a wrong number counts where it is found."""
         found: dict[Span, None] = {}
         for quote in proposal.evidence:
-            pieces = [piece for piece in map(plain, _GAP.split(_FRAME.sub("", quote.text))) if len(piece) >= MIN_QUOTE]
-            for piece in pieces[:2]:
+            words = _FRAME.sub("", quote.text)
+            pieces = [piece for piece in map(plain, _GAP.split(words)) if len(piece) >= MIN_QUOTE]
+            for piece in pieces[:2] or [plain(words)]:
                 near = sorted(self._holding(piece), key=lambda held: abs(held[0].number - quote.step))
                 if near:
                     found.setdefault(near[0][0].span(near[0][1]))
         return list(found)
 
     def _holding(self, piece: str) -> Iterator[tuple[NumberedStep, str]]:
-        return ((each, part) for each, part, text in self._parts if piece in text)
+        """Yield where a piece is found; a short one counts only as the whole of what a person said."""
+        for each, part, text in self._parts:
+            if (piece == text and each.is_persons) or (len(piece) >= MIN_QUOTE and piece in text):
+                yield each, part
 
     def _unknown_name(self, proposal: Proposal) -> CodedReason | None:
         """Find a command, file, option, host or number that the record does not have."""
@@ -252,7 +257,7 @@ class RecordCheck:
 
     def _has(self, code: str) -> bool:
         text = plain(_PLACEHOLDER.sub(" ", code))
-        if not text or text in self._all:
+        if not text or text in self._all or plain(code) in self._all:
             return True
         words = _WORD.findall(text)
         return all(word in self._words or word in self._all for word in words)
@@ -269,7 +274,8 @@ class RecordCheck:
         wanted = plain(command)
         for each in self._record.steps if len(wanted) >= 3 else ():
             if each.step.is_action and each.call.kind is ToolKind.SHELL and wanted in plain(each.call.command):
-                yield was_successful(each.call)
+                ended = was_successful(each.call)
+                yield None if ended and masks_exit(each.call.command) else ended
 
     def _unsaid_rule(self, proposal: Proposal, spans: Iterable[Span]) -> CodedReason | None:
         if STORED_AS[proposal.kind] not in RULE_KINDS:
@@ -307,7 +313,8 @@ _MARKS = re.compile(r"[`\"'“”‘’*_]|\u2026")
 _GAP = re.compile(r"\[…\]|…|\.\.\.|\s\|\s|⏎")
 _FRAME = re.compile(r"^\s*(?:\d+\s+)?(?:(?:PERSON|AGENT)(?: \w+)?:|[$|+-])\s*|\s*→.*$")
 _CODE = re.compile(r"`([^`]+)`")
-_PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…")
+_PLACEHOLDER = re.compile(r"<[^<>]{1,40}>|\{[^{}]{1,40}\}|\[[^\[\]]{1,30}\]|\.\.\.|…|\*+|(?<![\w-])[A-Z]{4,}(?![\w-])")
+"""What stands for something else in a command: `<name>`, `{name}`, `*`, `NAME`."""
 _WORD = re.compile(r"[^\W_][\w.+:@/-]*[^\W_]|[^\W_]")
 _PARTICULAR = re.compile(
     r"https?://\S+|(?<![\w/-])--[a-z][\w-]+|(?<!\w)[\w.-]+(?:/[\w.-]+)+|(?<![\w.])\d[\d.,]*\d(?!\w)"

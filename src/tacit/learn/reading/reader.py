@@ -320,10 +320,10 @@ class Reader:
             answer = self._model.ask(prompt)
         except OverBudget as refusal:
             self._over = True
-            self._problems.setdefault(refusal.message)
+            self._problems.setdefault(f"{refusal.message} ({refusal.hint})")
         except ModelOutage as outage:
             self._failures += outage.code != NOT_RECORDED
-            self._problems.setdefault(outage.message)
+            self._problems.setdefault(f"{outage.message} ({outage.hint})")
         else:
             self._failures = 0
             return answer
