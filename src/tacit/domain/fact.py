@@ -21,6 +21,7 @@ class Purpose(StrEnum):
     COMMIT = "commit"
     BRANCH = "branch"
     PUBLISH = "publish"
+    LOG = "CI log"
     MISSING = "not installed"
 
 

@@ -75,7 +75,6 @@ def _folder_after(line: str, here: str) -> str:
     folder = inside_project(last.directory)
     if last.program != ":":
         return here  # a script that cannot be read to its end
-    folder = _TWICE.sub(r"\1\2", folder)
     return folder if folder and not _ELSEWHERE.match(folder) else ""
 
 
@@ -83,7 +82,7 @@ def inside_project(folder: str) -> str:
     """Return a folder relative to the project's root, or to that of a worktree in it; empty for the root itself."""
     path = folder.replace("\\", "/")
     path = path[len(_ROOT) :].lstrip("/") if path.startswith(_ROOT) else path
-    path = _WORKTREE.sub("", path)
+    path = _TWICE.sub(r"\1\2", _WORKTREE.sub("", path))
     return "" if path in ("", ".", "./") else path.removeprefix("./").rstrip("/") or path
 
 

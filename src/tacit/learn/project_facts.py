@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -55,7 +55,6 @@ _PURPOSES: tuple[tuple[Purpose, frozenset[str]], ...] = (
 _PLAIN_PURPOSES = (Purpose.TEST, Purpose.CHECK, Purpose.FORMAT, Purpose.BUILD, Purpose.RUN)
 FORGES = frozenset("gh glab gt jj hub tea az".split())
 """Programs that publish work."""
-_WATCHES = re.compile(r" (?:run|pipeline|ci) (?:view|watch)$")
 _PUBLISHES = re.compile(r" (?:create|submit|merge|land|ship)$")
 _NEED_A_TARGET = frozenset(
     {"go run", "cargo run", "uv run", "npm run", "pnpm run", "yarn run", "mise run", "python", "node"}
@@ -99,17 +98,17 @@ class _Uses:
     used: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     before_commit: set[str] = field(default_factory=set)
-    folders: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    typed: dict[tuple[str, ...], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """The words of a call, with how often each session typed them."""
+    typed: dict[str, dict[tuple[str, ...], Counter[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
+    )
+    """By folder the words of a call, with how often each session typed them."""
     last: datetime | None = None
     sources: list[Span] = field(default_factory=list)
 
     def add(self, session: str, at: datetime | None, folder: str, typed: tuple[str, ...], source: Span) -> None:
         """Count one use that was not seen to fail."""
         self.used.add(session)
-        self.folders[folder].add(session)
-        self.typed[typed][session] += 1
+        self.typed[folder][typed][session] += 1
         self.last = at
         self.sources = [*self.sources[-MAX_SOURCES:], source]
 
@@ -120,8 +119,10 @@ def project_facts(sessions: Sequence[tuple[str, datetime | None, Sequence[Source
     for age, (session, at, calls) in zip(range(len(sessions) - 1, -1, -1), sessions, strict=True):
         counter.weights[session] = 0.5 ** (age / HALF_LIFE)
         counter.count(session, at, calls)
-    found = [counter.fact(*key) for key, uses in counter.uses.items() if counter.is_fact(*key, uses)]
-    return sorted(found, key=lambda fact: (-fact.likelihood, fact.command))
+    found = [fact for key, uses in counter.uses.items() if counter.is_fact(*key, uses) for fact in counter.facts(*key)]
+    found.sort(key=lambda fact: (-fact.likelihood, -fact.sessions, fact.command))
+    logs = [fact for fact in found if fact.purpose is Purpose.LOG]
+    return [fact for fact in found if fact not in logs[1:]]  # one way to read a log is enough
 
 
 class _FactCounter:
@@ -171,30 +172,33 @@ class _FactCounter:
         least = MIN_SESSIONS if purpose in _PLAIN_PURPOSES else MIN_CONVENTION
         if used < least or len(uses.failed - uses.used) > used:
             return False
+        told = _common_words(command, uses.typed.values())
         if command in _NEED_A_TARGET:
-            return "/" in _common_words(command, uses.typed)
-        says_more = _PUBLISHES.search(command) or _common_words(command, uses.typed) != command
-        return purpose is not Purpose.PUBLISH or bool(says_more)
+            return "/" in told
+        return purpose is not Purpose.PUBLISH or told != command or bool(_PUBLISHES.search(command))
 
-    def fact(self, purpose: Purpose | None, command: str) -> Fact:
-        """Return what sessions agree on about a command."""
+    def facts(self, purpose: Purpose | None, command: str) -> Iterator[Fact]:
+        """Yield what sessions agree on about a command, for each folder in which they call it differently."""
         uses = self.uses[purpose, command]
         before, all_uses = len(uses.before_commit), self._by_form[_without_modes(command)]
         is_check = purpose is None or (purpose in _PLAIN_PURPOSES and purpose is not Purpose.RUN)
         usual = is_check and before >= MIN_CONVENTION and before >= MIN_SHARE * len(self._by_purpose[Purpose.COMMIT])
-        meant = (
-            all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used
-        )  # `fmt` and `fmt --check` go together
-        return Fact(
-            command=_common_words(command, uses.typed),
-            purpose=Purpose.BEFORE_COMMIT if usual else purpose,
-            folders=_usual_folders(uses.folders),
-            sessions=len(uses.used),
-            failed=len(uses.failed),
-            likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
-            last_used=uses.last,
-            sources=tuple(uses.sources[-MAX_SOURCES:]),
-        )
+        meant = all_uses if all_uses and 3 * len(uses.used) >= len(all_uses) else uses.used  # `fmt` and `fmt --check`
+        folders = _usual_folders(uses.typed)
+        called: dict[str, list[str]] = defaultdict(list)
+        for folder in folders:
+            called[_common_words(command, [uses.typed[folder]])].append(folder)
+        for words in called or {_common_words(command, uses.typed.values()): folders}:
+            yield Fact(
+                command=words,
+                purpose=Purpose.BEFORE_COMMIT if usual else purpose,
+                folders=tuple(called[words]),
+                sessions=len(uses.used),
+                failed=len(uses.failed),
+                likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
+                last_used=uses.last,
+                sources=tuple(uses.sources[-MAX_SOURCES:]),
+            )
 
 
 def _without_modes(command: str) -> str:
@@ -255,7 +259,10 @@ def _shown_by(call: CallRecord) -> Iterator[tuple[_Key, str, tuple[str, ...]]]:
             continue
         key = " ".join([form.text, *_modes(form)])
         if form.program in FORGES:
-            if (acts(form) or _WATCHES.search(form.text)) and form.text.count(" ") > 1 and " api" not in form.text:
+            log = next((option for option in ("--log-failed", "--log") if option in form.options), "")
+            if log:
+                yield (Purpose.LOG, f"{form.text} {log}"), "", (form.text, log)
+            elif acts(form) and form.text.count(" ") > 1 and " api" not in form.text:
                 yield (Purpose.PUBLISH, form.text), "", form.tokens
         elif form.program == "git":
             yield from ((way, "", (way[1],)) for way in _ways(form, call.command))
@@ -280,8 +287,12 @@ def _modes(form: CommandForm) -> list[str]:
     return [word for word in form.goal.split() if word.startswith(dashes)]
 
 
-def _common_words(command: str, typed: Mapping[tuple[str, ...], Counter[str]]) -> str:
+def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Counter[str]]]) -> str:
     """Return the command with the variables, options and targets that most calls of most sessions give it."""
+    typed: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for calls in by_folder:
+        for words, sessions in calls.items():
+            typed[words] += sessions
     calls = sum(typed.values(), Counter[str]())
     used: defaultdict[tuple[str, str], float] = defaultdict(float)
     for words, sessions in typed.items():
@@ -311,11 +322,10 @@ def _common_words(command: str, typed: Mapping[tuple[str, ...], Counter[str]]) -
     return " ".join([*settings, *own, *rest])
 
 
-def _usual_folders(folders: Mapping[str, set[str]]) -> tuple[str, ...]:
+def _usual_folders(typed: Mapping[str, Mapping[tuple[str, ...], Counter[str]]]) -> tuple[str, ...]:
     """Return the folders that a good part of the sessions run it in; nothing where that is the root, or differs."""
-    ordered = sorted(folders, key=lambda folder: (-len(folders[folder]), folder))
-    usual = [
-        folder for folder in ordered if 2 * len(folders[folder]) >= max(2 * MIN_SESSIONS, len(folders[ordered[0]]))
-    ]
+    sessions = {folder: len(set().union(*calls.values())) for folder, calls in typed.items()}
+    ordered = sorted(sessions, key=lambda folder: (-sessions[folder], folder))
+    usual = [folder for folder in ordered if 2 * sessions[folder] >= max(2 * MIN_SESSIONS, sessions[ordered[0]])]
     inside = [folder for folder in usual if not folder.startswith(("/", "~", "$", ".."))][:MAX_FOLDERS]
     return tuple(inside) if any(inside) else ()

@@ -67,6 +67,21 @@ def test_options_and_variables_that_most_sessions_give_are_part_of_the_command()
     assert [fact.command for fact in facts_of(*runs)] == ["KEEP=1 go test -tags e2e -v"]
 
 
+def test_a_command_that_is_called_differently_in_two_folders_is_two_facts() -> None:
+    runs = [("cd e2e && go test -tags=e2e ./...", True), ("cd /./lib && go test ./...", True)]
+    found = facts_of(*[runs] * 3)
+    assert {(fact.command, fact.folders) for fact in found} == {
+        ("go test -tags=e2e ./...", ("e2e",)),
+        ("go test ./...", ("lib",)),
+    }
+
+
+def test_how_a_log_is_read_is_told_once() -> None:
+    runs = [("gh run view 1 --job 2 --log | rg panic", True), ("gh run view 3 --log-failed", True)]
+    found = facts_of(*[runs] * 3, [("gh run view 9 --log", True)])
+    assert [(fact.command, fact.purpose) for fact in found] == [("gh run view --log", Purpose.LOG)]
+
+
 def test_a_repair_and_a_check_of_one_program_are_two_commands() -> None:
     found = facts_of(*[[("vp check", False), ("vp check --fix", True), ("vp check", True)]] * 3)
     assert {(fact.command, fact.purpose) for fact in found} == {
