@@ -41,9 +41,9 @@ BY_OCCASION = frozenset({"lesson", "fact", "norm", "preference"})
 """Kinds that words of a task find only where they say when they apply (their example queries)."""
 MAX_NOTES = 2
 """Notes of these kinds that one prompt brings."""
-MIN_OCCASION_NATS = 30.0
-"""What the words shared with a task must be worth, in nats, before a note of these kinds is shown: one or two rare words are
-not enough. Calibrated in docs/lab.md; a larger value shows less."""
+FIRST_PROMPT_NATS, LATER_PROMPT_NATS = 25.0, 40.0
+"""What the words shared with a prompt must be worth, in nats, before a note of these kinds is shown: one or two rare words are
+not enough, and less once a session is under way. Calibrated in docs/lab.md; larger values show less."""
 CALL_TERM = "call"
 """The first term of a lesson's tags where it is about one command; the terms of its program follow."""
 
@@ -61,7 +61,7 @@ class HookLimits:
         """The kinds that may be given; `None` for all."""
         self.by_words = False
         """Whether words of a task are all that is known: lessons and facts then need an occasion that they belong to."""
-        self.min_nats = MIN_OCCASION_NATS
+        self.min_nats = FIRST_PROMPT_NATS
         self.person = ""
         """Whose preferences may be given."""
 

@@ -366,12 +366,13 @@ def recall_for_prompt(response: EventResponse) -> RecallDecision | None:
     """Decide what to show for the prompt of an event; nothing where there is no store to ask."""
     if response.hook_index is None:
         return None
-    from tacit.recall.hook_recall import for_task
+    from tacit.recall.hook_recall import FIRST_PROMPT_NATS, LATER_PROMPT_NATS, for_task
 
     prompt, scope = response.event.prompt[:MAX_PROMPT_CHARACTERS], response.context.scope
     limits = _limits(response)
     limits.kinds = response.allowed_kinds & _AT_PROMPT
     limits.by_words = True
+    limits.min_nats = LATER_PROMPT_NATS if response.past.is_asked else FIRST_PROMPT_NATS
     return for_task(response.hook_index, prompt, scope=scope, now=response.now, limits=limits, skip=response.past.shown)
 
 
