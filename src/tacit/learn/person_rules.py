@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import islice
+from itertools import islice, pairwise
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
@@ -69,14 +69,25 @@ def _is_put_into_code(statement: Statement, actions: Sequence[ToolCall]) -> bool
 
 def _occasion(statement: Statement) -> tuple[ToolCall, str] | None:
     """Return the last call before the message that it speaks of: they have a word in common."""
-    said = {stem(word) for word in terms(statement.text)}
+    said = _stems(statement.text)
     for action in reversed(statement.before[-_MAX_BEFORE:]):
         for form in filter(acts, command_forms(action.command)):
-            shown = " ".join([form.text, *sorted(option for option in form.options if option.startswith("--"))])
-            named = {stem(word) for word in terms(shown)} - _ORDINARY_WORDS
-            if named & said and len(shown) <= _MAX_OCCASION:
+            words = form.tokens[len(form.text.split()) :]
+            named = [
+                word
+                for before, word in zip(("", *words), words, strict=False)
+                if (word.startswith("-") or before.startswith("-")) and " " not in word
+            ]
+            spoken = [word for word in named if _stems(word) & said]
+            flags = [word for word, value in pairwise(named) if value in spoken]
+            shown = " ".join([form.text, *(word for word in named if word in spoken or word in flags)])
+            if (spoken or _stems(form.text) & said) and len(shown) <= _MAX_OCCASION:
                 return action, shown
     return None
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word).removesuffix("s") for word in terms(text)} - _ORDINARY_WORDS
 
 
 def _corrects(statement: Statement) -> bool:

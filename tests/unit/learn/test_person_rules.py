@@ -82,9 +82,10 @@ def test_how_the_product_is_to_behave_is_no_rule_of_work(message: str) -> None:
 
 
 def test_rule_names_the_call_it_answers() -> None:
-    said = attempt("Go", bash("gh pr create --draft --title x"), bash("ls"), say("never make draft prs"), bash("ls"))
+    opened = bash("gh pr create --base release --title 'a b'")
+    said = attempt("Go", opened, bash("ls"), say("never open prs against release"), bash("ls"))
     (norm,) = distil(said, UNKNOWN).candidates
-    assert norm.content.body == "Said after `gh pr create --draft --title`."
+    assert norm.content.body == "Said after `gh pr create --base release`."
     assert norm.origins["body"] is Origin.AGENT
     elsewhere = attempt("Go", bash("make test"), say("never make draft prs"), bash("ls"))
     assert [each.content.body for each in distil(elsewhere, UNKNOWN).candidates] == [""]
