@@ -225,7 +225,7 @@ def warm_up() -> None:
     learned = memory.learn()
     memory.recall("run the tests")
     memory.close()
-    assert learned
+    assert learned.held
     for found in (every_check, extension_classes):
         found.cache_clear()  # each start looks for extensions itself
 

@@ -188,11 +188,12 @@ class _FactCounter:
         called: dict[str, list[str]] = defaultdict(list)
         for folder in folders:
             called[_common_words(command, [uses.typed[folder]])].append(folder)
-        for words in called or {_common_words(command, uses.typed.values()): folders}:
+        by_words = called or {_common_words(command, uses.typed.values()): list(folders)}
+        for words, places in by_words.items():
             yield Fact(
                 command=words,
                 purpose=Purpose.BEFORE_COMMIT if usual else purpose,
-                folders=tuple(called[words]),
+                folders=tuple(places),
                 sessions=len(uses.used),
                 failed=len(uses.failed),
                 likelihood=round(sum(map(self.weights.__getitem__, meant)) / sum(self.weights.values()), 4),
@@ -290,9 +291,8 @@ def _modes(form: CommandForm) -> list[str]:
 def _common_words(command: str, by_folder: Iterable[Mapping[tuple[str, ...], Counter[str]]]) -> str:
     """Return the command with the variables, options and targets that most calls of most sessions give it."""
     typed: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for calls in by_folder:
-        for words, sessions in calls.items():
-            typed[words] += sessions
+    for words, sessions in (item for folder in by_folder for item in folder.items()):
+        typed[words] += sessions
     calls = sum(typed.values(), Counter[str]())
     used: defaultdict[tuple[str, str], float] = defaultdict(float)
     for words, sessions in typed.items():

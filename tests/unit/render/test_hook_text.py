@@ -127,7 +127,9 @@ def test_a_card_has_a_line_per_purpose_within_its_limit() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_command_or_folder_stays_in_its_line_of_the_card(hostile: str) -> None:
-    text = facts_card([Fact(command=f"a`{hostile}", likelihood=1.0), Fact(command="b", folders=(hostile,), likelihood=1.0)])
+    text = facts_card(
+        [Fact(command=f"a`{hostile}", likelihood=1.0), Fact(command="b", folders=(hostile,), likelihood=1.0)]
+    )
     assert_plain(text)
     assert len(text.split("\n")) == 1
     assert text.rpartition(" in ")[0].count("`") == 4, "a command stays in its code span"
