@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from _poison_payloads import (
     CHECKED,
@@ -37,7 +39,9 @@ from tacit.api import Tacit
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Origin, Trajectory
-from tacit.providers import ScriptedModel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.scripted_model import ScriptedModel
 
 Act = Callable[[Tacit], None]
 

@@ -35,8 +35,8 @@ from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.domain.stored import StoredVersion
 from tacit.domain.trajectory import Origin, Trajectory
 from tacit.gate.origins import origin_at
-from tacit.providers import ScriptedModel
 from tacit.store import Store, open_store
+from tests.scripted_model import ScriptedModel
 from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, slip_in
 from tests.unit.making import ONE_RUN
 

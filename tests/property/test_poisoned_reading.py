@@ -9,8 +9,8 @@ import pytest
 from tacit.api import Tacit
 from tacit.domain.errors import TacitError
 from tacit.domain.trajectory import Origin, Trajectory
-from tacit.providers import ScriptedModel
 from tacit.store import open_store
+from tests.scripted_model import ScriptedModel
 from tests.unit.learn.attempts import bash, call, read, reply, session
 
 ORDERS = (

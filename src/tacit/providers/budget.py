@@ -1,18 +1,16 @@
 """Hard limits on calls, tokens and money, for a run and for a day. Says no by raising `OverBudget`.
 
 An upper estimate is held before each call, and replaced by what it really cost; a call whose cost nobody tells keeps it.
-`ScriptedModel` keeps such a budget and gives prepared answers, for tests, trials and demonstrations.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from tacit.domain.errors import ModelOutage, OverBudget, TacitError
-from tacit.domain.ports import Prompt, Spending
+from tacit.domain.errors import OverBudget
+from tacit.domain.ports import Spending
 from tacit.providers.usage_ledger import UsageLedger
 
 Price = Callable[[int, int], float]
@@ -72,37 +70,3 @@ class Budget:
     def _cost(self, input_tokens: int, output_tokens: int) -> Spending:
         usd = self._price(input_tokens, output_tokens)
         return Spending(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, usd=usd)
-
-
-_AMPLE = Limits(calls=1_000, tokens=1_000_000_000, usd=0.0)
-
-
-class ScriptedModel:
-    """Answers from a list."""
-
-    name = "scripted"
-
-    def __init__(
-        self, answers: Iterable[Mapping[str, Any] | TacitError], *, limits: Limits = _AMPLE, vendor: str = ""
-    ) -> None:
-        """Take the answers to give, one for each prompt; when they run out, the model is silent."""
-        self.vendor = vendor
-        self._answers = iter(answers)
-        self._budget = Budget(limits, price=lambda read, written: 0.0)
-        self.asked: list[Prompt] = []
-
-    @property
-    def spent(self) -> Spending:
-        """What the answers would have cost in tokens."""
-        return self._budget.spent
-
-    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
-        """Give the next answer."""
-        self._budget.hold(input_tokens=prompt.tokens_at_most, output_tokens=prompt.max_output_tokens)
-        self.asked.append(prompt)
-        answer = next(self._answers, None)
-        if answer is None:
-            raise ModelOutage("the script has no further answer", hint="give the scripted model more answers")
-        if isinstance(answer, TacitError):
-            raise answer
-        return answer

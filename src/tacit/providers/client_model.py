@@ -78,7 +78,7 @@ class _Call:
         output = self.folder / "output"
         with (
             output.open("wb") as file,
-            self._errors.open("wb") as errors,
+            (self.folder / "errors").open("wb") as errors,
             subprocess.Popen(
                 command,
                 cwd=self.empty,
@@ -100,12 +100,8 @@ class _Call:
     @property
     def complaint(self) -> str:
         """The last line that the client wrote to stderr, such as an option that it does not know."""
-        lines = read_plain(self._errors, limit=_MAX_BYTES).decode("utf-8", "replace").split("\n")
+        lines = read_plain(self.folder / "errors", limit=_MAX_BYTES).decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    @property
-    def _errors(self) -> Path:
-        return self.folder / "errors"
 
     @property
     def empty(self) -> Path:
@@ -159,12 +155,13 @@ class ClaudeCode:
         usage = _mapping(found.get("usage"))
         read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         said = str(found.get("result") or found.get("subtype") or "") if found.get("is_error") else ""
+        cost = found.get("total_cost_usd")
         return ClientAnswer(
             answer=found.get("structured_output", None if said else found.get("result")),
             is_counted=bool(usage),
             input_tokens=sum(_count(usage.get(key)) for key in read),
             output_tokens=_count(usage.get("output_tokens")),
-            usd=_amount(found.get("total_cost_usd")),
+            usd=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
             status=_count(found.get("api_error_status")),
             is_logged_out="/login" in said,
             problem=said,
@@ -219,7 +216,7 @@ class Codex:
 
     def variables(self, call: _Call) -> dict[str, str]:
         """What it sees besides its environment: a Codex home of its own."""
-        return {"CODEX_HOME": str(self._home(call))}
+        return {"CODEX_HOME": str(call.folder / "codex")}
 
     def read(self, call: _Call, output: str) -> ClientAnswer:
         """Its events, and the file with its last message."""
@@ -245,15 +242,12 @@ class Codex:
     def end(self, call: _Call) -> None:
         """Keep a login that was renewed meanwhile, should the link to it have been replaced."""
         login = self._LOGIN_FILES[0]
-        renewed = self._home(call) / login
+        renewed = call.folder / "codex" / login
         if renewed.is_file() and not renewed.is_symlink():
             write_atomically(call.environment.codex_home / login, renewed.read_bytes(), mode=0o600)
 
-    def _home(self, call: _Call) -> Path:
-        return call.folder / "codex"
-
     def _make_home(self, call: _Call) -> None:
-        home, own = self._home(call), call.environment.codex_home
+        home, own = call.folder / "codex", call.environment.codex_home
         home.mkdir()
         for name in self._LOGIN_FILES:
             if own.is_dir():
@@ -274,7 +268,8 @@ class Codex:
         if entry := next((each for each in catalogue if each.get("slug") == model), None):
             models = {"models": [{**entry, **self._WITHOUT_TOOLS}]}
             settings["model_catalog_json"] = call.file("models.json", json.dumps(models))
-        (home / "config.toml").write_text(_as_toml(settings), encoding="utf-8")
+        lines = [f"{json.dumps(key, ensure_ascii=False)} = {_toml_value(value)}\n" for key, value in settings.items()]
+        (home / "config.toml").write_text("".join(lines), encoding="utf-8")
 
     def _catalogue(self, call: _Call) -> list[dict[str, Any]]:
         """The models that the client knows; none where it cannot say."""
@@ -286,8 +281,7 @@ class Codex:
 
     def _small(self, catalogue: list[dict[str, Any]]) -> str:
         """The newest small model that is offered; empty leaves the choice to the client."""
-        offered = [each for each in catalogue if each.get("visibility") == "list"]
-        small = [each for each in offered if self._SMALL.search(str(each.get("slug")))]
+        small = [m for m in catalogue if m.get("visibility") == "list" and self._SMALL.search(str(m.get("slug")))]
         return str(min(small, key=lambda each: _count(each.get("priority")))["slug"]) if small else ""
 
 
@@ -411,10 +405,6 @@ def _count(value: Any) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def _amount(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and value >= 0 else None
-
-
 def _strict(schema: Any) -> Any:
     """A schema as the vendor's strict mode wants it: every object closed, every field required, no limits of length."""
     if isinstance(schema, list):
@@ -425,10 +415,6 @@ def _strict(schema: Any) -> Any:
     if schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping):
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
     return closed
-
-
-def _as_toml(settings: Mapping[str, Any]) -> str:
-    return "".join(f"{json.dumps(key, ensure_ascii=False)} = {_toml_value(value)}\n" for key, value in settings.items())
 
 
 def _toml_value(value: Any) -> str:

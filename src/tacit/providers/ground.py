@@ -102,22 +102,18 @@ def _defined(project: Path, goal: str) -> set[str]:
     """The goals that the project's files define for the program of this one."""
     program = goal.split(maxsplit=1)[0]
     if program in ("npm", "pnpm", "yarn", "bun"):
-        return {f"{program} run {name}" for name in _scripts(project / "package.json")}
+        try:
+            package = json.loads(_text(project / "package.json") or "{}")
+        except (ValueError, RecursionError):
+            return set()
+        scripts = package.get("scripts") if isinstance(package, dict) else None
+        return {f"{program} run {name}" for name in scripts} if isinstance(scripts, dict) else set()
     files, pattern = {
         "just": (("justfile", "Justfile", ".justfile"), _RECIPE),
         "task": (("Taskfile.yml", "Taskfile.yaml"), _TASK),
     }.get(program, (_MAKEFILES, _TARGET))
     text = next((told for name in files if (told := _text(project / name))), "")
     return {f"{program} {word}" for names in pattern.findall(text) for word in names.split()}
-
-
-def _scripts(path: Path) -> list[str]:
-    try:
-        found = json.loads(_text(path) or "{}")
-    except (ValueError, RecursionError):
-        return []
-    scripts = found.get("scripts") if isinstance(found, dict) else None
-    return [str(name) for name in scripts] if isinstance(scripts, dict) else []
 
 
 def _text(path: Path) -> str:

@@ -128,11 +128,8 @@ def _served(settings: ModelSettings, key: str) -> Model:
         hint = "put the key into TACIT_MODEL_KEY"
         raise ConfigError("model.base_url holds a login", code="login_in_address", hint=hint)
     if address.scheme == "http" and not _near(address.hostname):
-        raise ConfigError(
-            f"model.base_url would send what agents did to {address.hostname} in the clear",
-            code="not_encrypted",
-            hint="use https://",
-        )
+        message = f"model.base_url would send what agents did to {address.hostname} in the clear"
+        raise ConfigError(message, code="not_encrypted", hint="use https://")
     provider = OpenAIProvider(base_url=settings.base_url, api_key=key or _NO_KEY)
     return OpenAIChatModel(settings.name.removeprefix("openai:"), provider=provider)
 

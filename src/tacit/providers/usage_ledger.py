@@ -53,9 +53,8 @@ class UsageLedger:
             after = days.get(day, Spending()) + most
             if after.tokens > self._limit:
                 message = f"the next call may bring today's tokens to {after.tokens}, and the limit is {self._limit}"
-                raise OverBudget(
-                    message, code="over_daily_budget", hint="raise model.max_tokens_per_day, or wait a day"
-                )
+                hint = "raise model.max_tokens_per_day, or wait a day"
+                raise OverBudget(message, code="over_daily_budget", hint=hint)
             self._save({**days, day: after}, damaged_on)
             return day
 

@@ -18,10 +18,11 @@ from tacit.domain.trajectory import Origin, Role, StepResult, Trajectory
 from tacit.learn.reading.digest import MAX_PARTS, MAX_TOKENS, SessionRecord, digest_parts
 from tacit.learn.reading.proposals import HeldProposal, RecordCheck, RefusedProposal, parse_answer
 from tacit.learn.reading.reader import StoredAnswer
-from tacit.providers import Limits, ScriptedModel
+from tacit.providers.budget import Limits
 from tacit.providers.recorded import RecordedModel
 from tacit.store import open_store
 from tacit.text.words import estimate_tokens
+from tests.scripted_model import ScriptedModel
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, read, reply, say, session
 
 WISH = "Please never commit generated files; regenerate them with make gen instead."

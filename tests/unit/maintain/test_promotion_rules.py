@@ -29,8 +29,8 @@ from tacit.maintain.promotion_rules import (
     scope_gates,
     sessions_of,
 )
-from tacit.providers.budget import ScriptedModel
 from tacit.text.similarity import text_similarity
+from tests.scripted_model import ScriptedModel
 from tests.unit.making import NOW, content
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "learnings.jsonl").read_text().splitlines()]

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ConfigError, Mistake, ModelOutage, OverBudget
 from tacit.domain.ports import Prompt, Spending
-from tacit.providers import Budget, Limits, ScriptedModel, open_model
-from tacit.providers.opening import price_of
+from tacit.providers.budget import Budget, Limits
+from tacit.providers.opening import open_model, price_of
 from tacit.providers.remote import RemoteModel
 from tests.raising import raises
+from tests.scripted_model import ScriptedModel
 
 AMPLE = Limits(calls=100, tokens=1_000_000, usd=100.0)
 LOCAL = {"base_url": "http://127.0.0.1:9/v1", "price_in": 0.0, "price_out": 0.0}
@@ -172,10 +173,10 @@ def test_a_providers_client_that_is_not_installed_is_named_with_its_install_comm
 
 def test_nothing_is_imported_before_a_model_is_opened_and_a_missing_extra_is_named():
     script = (
-        "import sys; import tacit.providers; from tacit.config.settings import ModelSettings\n"
+        "import sys; import tacit.providers.opening; from tacit.config.settings import ModelSettings\n"
         "assert not {'pydantic_ai', 'pydantic', 'openai', 'genai_prices', 'asyncio'} & set(sys.modules)\n"
         "sys.modules['pydantic_ai'] = None\n"
-        "try: tacit.providers.open_model(ModelSettings(name='openai:gpt-5-mini'))\n"
+        "try: tacit.providers.opening.open_model(ModelSettings(name='openai:gpt-5-mini'))\n"
         "except tacit.domain.errors.Mistake as mistake: print(mistake.code, '|', mistake.hint)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.domain.errors import ModelOutage, OverBudget
 from tacit.domain.ports import Spending
-from tacit.providers import Budget, Limits
+from tacit.providers.budget import Budget, Limits
 from tacit.providers.usage_ledger import FILE, UsageLedger
 from tests.raising import raises
 

@@ -35,9 +35,8 @@ def distil(
     import numpy as np
 
     if target.exists():
-        raise ConfigError(
-            f"{target} is there already", code="already_exists", hint="name a new folder, or remove it first"
-        )
+        hint = "name a new folder, or remove it first"
+        raise ConfigError(f"{target} is there already", code="already_exists", hint=hint)
     encoder = SentenceEncoder(source)
     tokens = read_wordpieces(str(source)).tokens
     vectors = np.empty((len(tokens), encoder.dimensions), dtype=np.float32)

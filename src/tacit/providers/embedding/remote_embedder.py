@@ -42,9 +42,8 @@ class RemoteEmbedder:
     def __init__(self, model: str, *, base_url: str = "", key: str = "", timeout_s: float = 30.0) -> None:
         """Make ready to ask; nobody is asked yet. Without `base_url` and `key` the client reads its own variables."""
         if not model:
-            raise ConfigError(
-                "no embedding model is named", code="no_model_named", hint='write "openai:text-embedding-3-small"'
-            )
+            hint = 'write "openai:text-embedding-3-small"'
+            raise ConfigError("no embedding model is named", code="no_model_named", hint=hint)
         try:
             import openai
         except ImportError as error:
@@ -61,9 +60,8 @@ class RemoteEmbedder:
             )
             self.identity = f"openai:{model}{_suffix(str(self._client.base_url))}"
         except openai.OpenAIError as error:
-            raise ConfigError(
-                f"openai:{model} cannot be opened: no key is set", code="no_key", hint="set OPENAI_API_KEY"
-            ) from error
+            message = f"openai:{model} cannot be opened: no key is set"
+            raise ConfigError(message, code="no_key", hint="set OPENAI_API_KEY") from error
         self._model = model
         self._timeout_s = timeout_s
         self._dimensions = _KNOWN.get(model, 0)
@@ -92,24 +90,20 @@ class RemoteEmbedder:
         except openai.APIStatusError as error:
             status = error.status_code
             hint = "check the API key in the environment" if status in _KEYS else "see the provider's status page"
-            raise self._outage(f"answered with HTTP status {status}", code="http_status", hint=hint) from error
+            raise self._error(f"answered with HTTP status {status}", "http_status", hint) from error
         except openai.APITimeoutError as error:
-            raise self._outage(
-                f"did not answer within {self._timeout_s:g} s", code="timed_out", hint="try again later"
-            ) from error
+            raise self._error(f"did not answer within {self._timeout_s:g} s", "timed_out", "try again later") from error
         except openai.APIConnectionError as error:
-            raise self._outage(
-                "cannot be reached", code="unreachable", hint="check the network, or set recall.embedder"
+            raise self._error(
+                "cannot be reached", "unreachable", "check the network, or set recall.embedder"
             ) from error
         except (openai.OpenAIError, AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise self._outage(
-                "gave no answer that can be read", code="unreadable_answer", hint="check OPENAI_BASE_URL"
+            raise self._error(
+                "gave no answer that can be read", "unreadable_answer", "check OPENAI_BASE_URL"
             ) from error
         if [index for index, _ in given] != list(range(len(batch))):
-            raise self._outage(
-                f"gave {len(given)} vectors for {len(batch)} texts",
-                code="wrong_vector_count",
-                hint="check OPENAI_BASE_URL",
+            raise self._error(
+                f"gave {len(given)} vectors for {len(batch)} texts", "wrong_vector_count", "check OPENAI_BASE_URL"
             )
         for _, values in given:
             yield self._unit(values)
@@ -117,27 +111,23 @@ class RemoteEmbedder:
     def _unit(self, values: object) -> bytes:
         good = isinstance(values, list) and 0 < len(values) <= _MOST_DIMENSIONS
         if not good or not all(type(value) in (float, int) for value in values):  # type: ignore[attr-defined]
-            raise self._outage(
-                "gave no vector of numbers", code="no_vector", hint="check that the model is one for embeddings"
-            )
+            raise self._error("gave no vector of numbers", "no_vector", "check that the model is one for embeddings")
         numbers: list[float] = values  # type: ignore[assignment]
         self._dimensions = self._dimensions or len(numbers)
         if len(numbers) != self._dimensions:
             problem = f"gave {len(numbers)} dimensions, not {self._dimensions}"
-            raise self._outage(
-                problem, code="wrong_dimensions", hint="tacit store index --rebuild, if the model has changed"
-            )
+            raise self._error(problem, "wrong_dimensions", "tacit store index --rebuild, if the model has changed")
         try:
             length = math.hypot(*numbers)
         except OverflowError:  # a whole number too large for a float
             length = math.inf
         if not math.isfinite(length) or not length:
-            raise self._outage(
-                "gave a vector without direction", code="zero_vector", hint="check that the model is one for embeddings"
+            raise self._error(
+                "gave a vector without direction", "zero_vector", "check that the model is one for embeddings"
             )
         return struct.pack(f"<{len(numbers)}f", *[value / length for value in numbers])
 
-    def _outage(self, what: str, *, code: str, hint: str) -> ModelOutage:
+    def _error(self, what: str, code: str, hint: str) -> ModelOutage:
         return ModelOutage(f"openai:{self._model} {what}", code=code, hint=hint, retryable=True)
 
 
@@ -149,9 +139,8 @@ def _suffix(address: str) -> str:
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):
-        raise ConfigError(
-            "the embedding server's address cannot be read", code="bad_address", hint=f"OPENAI_BASE_URL={_USUAL}"
-        )
+        message = "the embedding server's address cannot be read"
+        raise ConfigError(message, code="bad_address", hint=f"OPENAI_BASE_URL={_USUAL}")
     path = parts.path.rstrip("/")
     if f"{parts.scheme}://{host}{path}" == _USUAL and port in ("", 443):
         return ""

@@ -12,16 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.domain.errors import ConfigError, ModelOutage
 from tacit.providers.embedding.model_files import (
-    FETCH_AGAIN,
     WordPieces,
     fingerprint,
     identity_of,
     name_in,
+    not_finite,
     read_document,
     read_tensors,
     read_wordpieces,
+    unusable,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 _DEFAULT_TOKENS = 256
+_KNOWN = "use all-MiniLM-L6-v2"
 _BATCH_TOKENS = 1024
 """Tokens that go through the model together, padding counted: more of them leave the processor's cache."""
 
@@ -45,12 +46,10 @@ class SentenceEncoder:
         self._config = read_document(str(folder / "config.json")) or {}
         self._weights = str(folder / WEIGHTS)
         if not (folder / WEIGHTS).is_file():
-            raise ConfigError(f"{folder} has no {WEIGHTS}", code="no_weights", hint="name a folder with a model")
+            raise unusable(f"{folder} has no {WEIGHTS}", "no_weights", hint="name a folder with a model")
         width = self._config.get("hidden_size")
         if type(width) is not int or not 0 < width <= 1 << 16:
-            raise ConfigError(
-                f"{folder}/config.json does not say how wide the model is", code="no_dimensions", hint=FETCH_AGAIN
-            )
+            raise unusable(f"{folder}/config.json does not say how wide the model is", "no_dimensions")
         self.dimensions = width
         self._takes_first = _takes_first(folder)
         self._most_tokens = _most_tokens(folder, self._config)
@@ -60,24 +59,22 @@ class SentenceEncoder:
         """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
         digest = sha256(fingerprint(read_tensors(self._weights)))
         digest.update(self._pieces.fingerprint())
-        digest.update(
-            (self._folder / "config.json").read_bytes()
-        )  # layers, heads and more that the weights do not tell
+        # layers, heads and more that the weights do not tell
+        digest.update((self._folder / "config.json").read_bytes())
         digest.update(f"{self._takes_first} {self._most_tokens}".encode())
         return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, digest.digest())
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text; what is longer than the model can read is cut."""
-        pieces = self._pieces
-        first, last = pieces.number_of("[CLS]"), pieces.number_of("[SEP]")
-        return self._embedded([[first, *pieces.cut(text, limit=self._most_tokens - 2), last] for text in texts])
+        return self._embedded([self._pieces.cut(text, limit=self._most_tokens - 2) for text in texts])
 
     def embed_tokens(self, numbers: Sequence[int]) -> list[bytes]:
         """One vector for each token, as if it were a text by itself."""
-        first, last = self._pieces.number_of("[CLS]"), self._pieces.number_of("[SEP]")
-        return self._embedded([[first, number, last] for number in numbers])
+        return self._embedded([[number] for number in numbers])
 
-    def _embedded(self, rows: list[list[int]]) -> list[bytes]:
+    def _embedded(self, texts: list[list[int]]) -> list[bytes]:
+        first, last = self._pieces.number_of("[CLS]"), self._pieces.number_of("[SEP]")
+        rows = [[first, *numbers, last] for numbers in texts]
         vectors = [b""] * len(rows)
         for batch in _batches(rows):
             for place, vector in zip(batch, self._vectors([rows[place] for place in batch]), strict=True):
@@ -95,11 +92,7 @@ class SentenceEncoder:
             mask[place, : len(row)] = 1
         hidden = self._forward(numbers, mask)
         if hidden.shape != (*numbers.shape, self.dimensions):
-            raise ConfigError(
-                f"the model in {self._folder} does not give {self.dimensions} numbers",
-                code="wrong_dimensions",
-                hint=FETCH_AGAIN,
-            )
+            raise unusable(f"the model in {self._folder} does not give {self.dimensions} numbers", "wrong_dimensions")
         with np.errstate(all="ignore"):  # what is not finite is told below
             if self._takes_first:
                 pooled = hidden[:, 0]
@@ -109,9 +102,7 @@ class SentenceEncoder:
                 pooled = np.einsum("ij,ijk->ik", weights, np.where(mask[:, :, None], hidden, np.float32(0)))
             pooled = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         if not np.isfinite(pooled).all():
-            raise ModelOutage(
-                f"the model in {self._folder} gave numbers that are not finite", code="not_finite", hint=FETCH_AGAIN
-            )
+            raise not_finite(str(self._folder), "gave")
         return np.ascontiguousarray(pooled, dtype="<f4")
 
     @cached_property
@@ -127,15 +118,12 @@ class SentenceEncoder:
 
         shape = Shape.of(self._config, folder=str(self._folder))
         if len(self._pieces.tokens) > shape.tokens:
-            raise ConfigError(
-                f"{self._folder} has more tokens than the model knows", code="too_many_tokens", hint=FETCH_AGAIN
-            )
+            raise unusable(f"{self._folder} has more tokens than the model knows", "too_many_tokens")
         try:
             return Bert(read_tensors(self._weights), shape, path=self._weights)
         except MemoryError as error:
-            raise ConfigError(
-                f"{self._weights} does not fit into the memory", code="out_of_memory", hint="use a smaller model"
-            ) from error
+            message = f"{self._weights} does not fit into the memory"
+            raise unusable(message, "out_of_memory", hint="use a smaller model") from error
 
 
 def _batches(rows: list[list[int]]) -> Iterator[list[int]]:
@@ -154,19 +142,11 @@ def _takes_first(folder: Path) -> bool:
     """Whether the vector of the first token stands for the text, and not the mean of all."""
     modules = folder / "modules.json"
     if modules.is_file() and modules.stat().st_size < 1 << 20 and b"Dense" in modules.read_bytes():
-        raise ConfigError(
-            f"the model in {folder} has a layer behind its pooling",
-            code="layer_after_pooling",
-            hint="use all-MiniLM-L6-v2",
-        )
+        raise unusable(f"the model in {folder} has a layer behind its pooling", "layer_after_pooling", hint=_KNOWN)
     pooling = read_document(str(folder / "1_Pooling" / "config.json")) or {}
     wanted = {name for name, on in pooling.items() if name.startswith("pooling_mode_") and on is True}
     if wanted - {"pooling_mode_mean_tokens", "pooling_mode_cls_token"} or len(wanted) > 1:
-        raise ConfigError(
-            f"the model in {folder} is pooled in a way not known here",
-            code="unknown_pooling",
-            hint="use all-MiniLM-L6-v2",
-        )
+        raise unusable(f"the model in {folder} is pooled in a way not known here", "unknown_pooling", hint=_KNOWN)
     return wanted == {"pooling_mode_cls_token"}
 
 

@@ -11,18 +11,18 @@ import os.path
 import struct
 from hashlib import sha256
 
-from tacit.domain.errors import ConfigError, ModelOutage
 from tacit.providers.embedding.model_files import (
-    FETCH_AGAIN,
     Tensor,
     fingerprint,
     identity_of,
     is_path,
     name_in,
+    not_finite,
     read_document,
     read_tensors,
     read_wordpieces,
     refuse_special,
+    unusable,
 )
 
 TYPE_CHECKING = False
@@ -51,21 +51,21 @@ class StaticEmbedder:
         tensors = read_tensors(f"{folder}/{FILE}")
         table = tensors.get(TABLE)
         if table is None or len(table.shape) != 2 or not all(table.shape) or table.shape[1] > 1 << 16:
-            raise ConfigError(
-                f"{folder}/{FILE} has no table of vectors", code="no_vectors", hint="name a folder with a static model"
-            )
+            hint = "name a folder with a static model"
+            raise unusable(f"{folder}/{FILE} has no table of vectors", "no_vectors", hint=hint)
         rows, self.dimensions = table.shape
         self._data = table.data
-        self._row = _layout(table, self.dimensions, folder)
+        if table.kind not in _FORMATS:
+            message = f"{folder}/{FILE} has vectors of type {table.kind}"
+            raise unusable(message, "tensor_type", hint="use a model with float vectors")
+        self._row = struct.Struct(f"<{self.dimensions}{_FORMATS[table.kind]}")
         tokens = len(self._pieces.tokens)
         self._mapping = _column(tensors, "mapping", folder)
         self._weights = _column(tensors, "weights", folder)
         known = len(self._mapping) if self._mapping else rows
         short = self._weights and len(self._weights) < tokens
         if tokens > known or short or any(not 0 <= row < rows for row in self._mapping):
-            raise ConfigError(
-                f"{folder}: vocabulary and vectors do not fit each other", code="vocabulary_mismatch", hint=FETCH_AGAIN
-            )
+            raise unusable(f"{folder}: vocabulary and vectors do not fit each other", "vocabulary_mismatch")
         digest = sha256(fingerprint(tensors))
         digest.update(self._pieces.fingerprint())
         config = read_document(f"{folder}/config.json") or {}
@@ -73,9 +73,9 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector for each text."""
-        return [self._embed(text) for text in texts]
+        return [self._unit(self._sum(text)) for text in texts]
 
-    def _embed(self, text: str) -> bytes:
+    def _sum(self, text: str) -> list[float]:
         unknown = self._pieces.unknown
         numbers = [number for number in self._pieces.cut(text, limit=_MOST_TOKENS) if number != unknown]
         size, unpack = self._row.size, self._row.unpack_from
@@ -87,16 +87,14 @@ class StaticEmbedder:
                 row = tuple(value * weight for value in row)
             rows.append(row)
         try:
-            return self._unit([math.fsum(column) for column in zip(*rows, strict=True)])
+            return [math.fsum(column) for column in zip(*rows, strict=True)]
         except (OverflowError, ValueError):  # too large together, or infinite both ways
-            return self._unit([math.inf])
+            return [math.inf]
 
     def _unit(self, values: list[float]) -> bytes:
         length = math.hypot(*values)
         if not math.isfinite(length):
-            raise ModelOutage(
-                f"the model in {self._folder} holds numbers that are not finite", code="not_finite", hint=FETCH_AGAIN
-            )
+            raise not_finite(self._folder, "holds")
         if not length:  # a text of which nothing is known: as far from one thing as from another
             values, length = [1.0, *[0.0] * (len(values) - 1)], 1.0
         return struct.pack(f"<{len(values)}f", *[value / length for value in values])
@@ -108,23 +106,13 @@ def is_static(folder: str) -> bool:
     return document is not None and document.get("model_type") == "model2vec" and os.path.isfile(f"{folder}/{FILE}")
 
 
-def _layout(table: Tensor, dimensions: int, folder: str) -> struct.Struct:
-    if table.kind not in _FORMATS:
-        raise ConfigError(
-            f"{folder}/{FILE} has vectors of type {table.kind}",
-            code="tensor_type",
-            hint="use a model with float vectors",
-        )
-    return struct.Struct(f"<{dimensions}{_FORMATS[table.kind]}")
-
-
 def _column(tensors: dict[str, Tensor], name: str, folder: str) -> tuple[Any, ...]:
     tensor = tensors.get(name)
     if tensor is None:
         return ()
     kinds = _WHOLE if name == "mapping" else _FORMATS
     if len(tensor.shape) != 1 or tensor.kind not in kinds or tensor.shape[0] > _MOST_ENTRIES:
-        raise ConfigError(f"{folder}/{FILE}: `{name}` is not a list of numbers", code="tensor_type", hint=FETCH_AGAIN)
+        raise unusable(f"{folder}/{FILE}: `{name}` is not a list of numbers", "tensor_type")
     return struct.unpack(f"<{tensor.shape[0]}{_FORMATS[tensor.kind]}", tensor.data)
 
 

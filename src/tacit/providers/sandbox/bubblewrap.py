@@ -29,7 +29,20 @@ OLDEST = (0, 8)
 
 _NAMESPACE = re.compile(r"namespace|uid map|gid map|setgroups|clone", re.IGNORECASE)
 _SETPRIV = re.compile(r"^setpriv: ", re.MULTILINE)
-_NOT_RUN = "nothing was run"
+_HINTS = {
+    "not_installed": "install it: apt-get install bubblewrap (Debian, Ubuntu) or dnf install bubblewrap (Fedora)",
+    "unsupported_system": "run it on Linux, or in a Linux virtual machine",
+    "too_old": f"install bubblewrap {'.'.join(map(str, OLDEST))} or newer",
+    "no_setpriv": "install util-linux, or run this as an ordinary user",
+    "apparmor": "AppArmor restricts user namespaces here, as on Ubuntu 24.04: give /usr/bin/bwrap a profile with `userns,` "
+    "(the package apparmor-profiles has bwrap-userns-restrict), or set kernel.apparmor_restrict_unprivileged_userns=0",
+    "namespaces_off": "user namespaces are switched off: set user.max_user_namespaces above 0 and "
+    "kernel.unprivileged_userns_clone=1",
+    "container": "this is a container, which may not make namespaces of its own or mount /proc: run this on the host, or start "
+    "the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined",
+    "not_started": "try `bwrap --unshare-all --ro-bind / / true` by hand; the message tells what is missing",
+}
+"""What helps, by the code of the reason why there is no sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,67 +69,23 @@ class MachineSigns:
         )
 
 
-def not_installed() -> SandboxOutage:
-    """Bubblewrap is not on the machine."""
-    hint = "install it: apt-get install bubblewrap (Debian, Ubuntu) or dnf install bubblewrap (Fedora)"
-    return SandboxOutage(
-        f"there is no sandbox: bubblewrap is not installed; {_NOT_RUN}", code="not_installed", hint=hint
-    )
-
-
-def not_linux(system: str) -> SandboxOutage:
-    """Bubblewrap is for Linux alone."""
-    return SandboxOutage(
-        f"there is no sandbox for {system}; {_NOT_RUN}",
-        code="unsupported_system",
-        hint="run it on Linux, or in a Linux virtual machine",
-    )
-
-
-def too_old(version: str) -> SandboxOutage:
-    """A bubblewrap that lacks what the profile needs."""
-    needed = ".".join(map(str, OLDEST))
-    return SandboxOutage(
-        f"there is no sandbox: {version or 'this bubblewrap'} is older than {needed}; {_NOT_RUN}",
-        code="too_old",
-        hint=f"install bubblewrap {needed} or newer",
-    )
-
-
-def no_setpriv() -> SandboxOutage:
-    """A root caller without the means to become somebody else."""
-    hint = "install util-linux, or run this as an ordinary user"
-    return SandboxOutage(f"there is no sandbox for root without `setpriv`; {_NOT_RUN}", code="no_setpriv", hint=hint)
+def no_sandbox(code: str, what: str, *, hint: str = "") -> SandboxOutage:
+    """Return the error that says why there is no sandbox; `what` completes the sentence."""
+    return SandboxOutage(f"there is no sandbox{what}; nothing was run", code=code, hint=hint or _HINTS[code])
 
 
 def explain_failure(output: str, signs: MachineSigns) -> SandboxOutage:
-    """Say why a trial run failed."""
+    """Return the error that says why a trial run failed."""
     output = " ".join(output.split())[:300] or "it ended without a word"
-    what = f"there is no sandbox: bubblewrap could not start ({output}); {_NOT_RUN}"
+    what = f": bubblewrap could not start ({output})"
     if _SETPRIV.search(output):
-        return SandboxOutage(
-            what, code="no_setpriv", hint="root may not change its user here; run this as an ordinary user"
-        )
-    if _NAMESPACE.search(output) and signs.apparmor:
-        hint = (
-            "AppArmor restricts user namespaces here, as on Ubuntu 24.04: give /usr/bin/bwrap a profile with `userns,` "
-            "(the package apparmor-profiles has bwrap-userns-restrict), or set kernel.apparmor_restrict_unprivileged_userns=0"
-        )
-        return SandboxOutage(what, code="apparmor", hint=hint)
-    if _NAMESPACE.search(output) and signs.namespaces_off:
-        hint = "user namespaces are switched off: set user.max_user_namespaces above 0 and kernel.unprivileged_userns_clone=1"
-        return SandboxOutage(what, code="namespaces_off", hint=hint)
-    if signs.container:
-        hint = (
-            "this is a container, which may not make namespaces of its own or mount /proc: run this on the host, or start the "
-            "container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
-        )
-        return SandboxOutage(what, code="container", hint=hint)
-    return SandboxOutage(
-        what,
-        code="not_started",
-        hint="try `bwrap --unshare-all --ro-bind / / true` by hand; the message tells what is missing",
-    )
+        return no_sandbox("no_setpriv", what, hint="root may not change its user here; run this as an ordinary user")
+    about_namespaces = _NAMESPACE.search(output)
+    if about_namespaces and signs.apparmor:
+        return no_sandbox("apparmor", what)
+    if about_namespaces and signs.namespaces_off:
+        return no_sandbox("namespaces_off", what)
+    return no_sandbox("container" if signs.container else "not_started", what)
 
 
 def is_too_old(version: str) -> bool:
@@ -155,21 +124,17 @@ class Bubblewrap:
         place = "/tmp" if self.setpriv else None
         with tempfile.TemporaryDirectory(prefix="tacit-sandbox-", dir=place) as name:
             folder = Path(name)
-            self._lay_out(request, folder)
+            try:
+                staging.prepare_workspace(request, folder)
+                if self.setpriv:
+                    staging.change_owner(NOBODY_ELSE, folder)
+            except (OSError, UnicodeError) as error:
+                hint = "see that all files can be read, that their names are short enough, and that the disk has room"
+                message = f"the files could not be copied: {error}; this script was not run"
+                raise SandboxOutage(message, code="files_not_copied", hint=hint) from error
             status, seen = self._confined(request, folder)
             with seen.archive:
                 return _result(request, status, seen=seen, given=folder / staging.GIVEN)
-
-    def _lay_out(self, request: SandboxRequest, folder: Path) -> None:
-        try:
-            staging.prepare_workspace(request, folder)
-            if self.setpriv:
-                staging.change_owner(NOBODY_ELSE, folder)
-        except (OSError, UnicodeError) as error:
-            hint = "see that all files can be read, that their names are short enough, and that the disk has room"
-            raise SandboxOutage(
-                f"the files could not be copied: {error}; this script was not run", code="files_not_copied", hint=hint
-            ) from error
 
     def _confined(self, request: SandboxRequest, folder: Path) -> tuple[int, supervision.WatchedRun]:
         with ExitStack() as open_files:
@@ -199,16 +164,17 @@ def open_sandbox() -> Bubblewrap:
 @functools.cache
 def _tried(root: bool) -> Bubblewrap:
     if not sys.platform.startswith("linux"):
-        raise not_linux(platform.system())
+        raise no_sandbox("unsupported_system", f" for {platform.system()}")
     program = shutil.which("bwrap", path=_SYSTEM)
     if program is None:
-        raise not_installed()
+        raise no_sandbox("not_installed", ": bubblewrap is not installed")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, env={}).stdout.strip()
     if is_too_old(version):
-        raise too_old(version)
+        needed = ".".join(map(str, OLDEST))
+        raise no_sandbox("too_old", f": {version or 'this bubblewrap'} is older than {needed}")
     setpriv = shutil.which("setpriv", path=_SYSTEM) if root else ""
     if setpriv is None:
-        raise no_setpriv()
+        raise no_sandbox("no_setpriv", " for root without `setpriv`")
     found = Bubblewrap(program=program, setpriv=setpriv, machine=platform.machine())
     ran = found.run(SandboxRequest(command=("true",)))
     if not ran.passed or ran.alarms:
@@ -224,21 +190,12 @@ def _start(line: Sequence[str], passed: Sequence[int], request: SandboxRequest) 
             ends[name] = (channels.enter_context(os.fdopen(reading, "rb", 0)), os.fdopen(writing, "wb", 0))
         try:
             process = subprocess.Popen(
-                line,
-                stdin=ends["witness"][1],
-                stdout=ends["output"][1],
-                stderr=ends["files"][1],
-                pass_fds=passed,
-                start_new_session=True,
-                cwd="/",
-                env={},
-            )
+                line, stdin=ends["witness"][1], stdout=ends["output"][1], stderr=ends["files"][1], pass_fds=passed,
+                start_new_session=True, cwd="/", env={},
+            )  # fmt: skip
         except OSError as error:
-            raise SandboxOutage(
-                f"the sandbox could not be started: {error}; this script was not run",
-                code="not_started",
-                hint="try again",
-            ) from error
+            message = f"the sandbox could not be started: {error}; this script was not run"
+            raise SandboxOutage(message, code="not_started", hint="try again") from error
         finally:
             for _, writing_end in ends.values():
                 writing_end.close()
@@ -313,14 +270,12 @@ def _holding(content: bytes) -> Iterator[BinaryIO]:
 def _refuse_bad(request: SandboxRequest) -> None:
     words = (*request.command, *request.environment, *request.environment.values())
     if not request.command or not request.command[0]:
-        raise Mistake(
-            "there is no command to run in the sandbox", code="no_command", hint="give a program and its arguments"
-        )
+        hint = "give a program and its arguments"
+        raise Mistake("there is no command to run in the sandbox", code="no_command", hint=hint)
     if any("\0" in word for word in words):
         raise Mistake("a command or variable holds a NUL character", code="nul_character", hint="take it out")
     if any(not name or "=" in name for name in request.environment):
         raise Mistake("a variable's name is empty or holds `=`", code="bad_variable", hint="give names such as TOKEN")
     if min(request.limits.wall_s, request.limits.cpu_s, request.limits.workspace_mb) <= 0:
-        raise Mistake(
-            "a limit of the sandbox is not above 0", code="bad_limit", hint="leave the defaults, or give larger ones"
-        )
+        hint = "leave the defaults, or give larger ones"
+        raise Mistake("a limit of the sandbox is not above 0", code="bad_limit", hint=hint)

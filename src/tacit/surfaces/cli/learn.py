@@ -148,13 +148,13 @@ def _open_model(ctx: CommandContext, chosen: str | None, *, everywhere: bool) ->
     if not name:
         yield None
         return
-    from tacit import providers
+    from tacit.providers.opening import open_model
 
     if name != settings.name and not settings.base_url:  # the prices there are another model's
         settings = dataclasses.replace(settings, price_in=None, price_out=None)
     try:
         own = dataclasses.replace(settings, name=name)
-        opened = providers.open_model(own, key=ctx.environment.model_key, home=ctx.environment.person_home)
+        opened = open_model(own, key=ctx.environment.model_key, home=ctx.environment.person_home)
     except Mistake as error:
         hint = "; or learn without a model: --no-model"
         raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error

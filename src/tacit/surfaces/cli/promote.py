@@ -148,9 +148,9 @@ def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
     if to.level is not Level.GLOBAL or not settings.name:
         yield None
         return
-    from tacit import providers
+    from tacit.providers.opening import open_model
 
-    with providers.open_model(settings, key=ctx.environment.model_key, home=ctx.environment.person_home) as model:
+    with open_model(settings, key=ctx.environment.model_key, home=ctx.environment.person_home) as model:
         yield model
 
 

@@ -80,12 +80,12 @@ def _model(config: Config, project: Path, environment: UserEnvironment, *, home:
     if not config.learn.read_in_background or not config.model.name:
         yield None
         return
-    from tacit import providers
+    from tacit.providers.opening import open_model
 
     drop_repository_variables(project)
     own = environment.account_home / HOME_FOLDER if environment.account_home else environment.home
     try:
-        opened = providers.open_model(config.model, key=environment.model_key, home=own)
+        opened = open_model(config.model, key=environment.model_key, home=own)
     except TacitError as error:
         log.fault(home, error, during="model")
         yield None
