@@ -7,8 +7,8 @@ inside the workspace do not count. Deterministic and in linear time; it lists, a
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tacit.domain.skill import Capabilities, Condition, SkillContent
@@ -17,16 +17,16 @@ from tacit.text.bundled_files import text_of
 from tacit.text.redaction.patterns import secret_name
 from tacit.text.resource_uses.addresses import (
     ADDRESS,
+    DOT,
+    FILE_DOMAINS,
     HOST,
     OUTSIDE,
     SECRET_PLACE,
     SIXES,
     URL,
     VARIABLE,
-    ends_as_file,
     host_of,
     is_six,
-    plain_host,
 )
 from tacit.text.resource_uses.code_in_text import CodePiece, commands_in_prose, forms_of, lines_of, portions
 from tacit.text.resource_uses.command_uses import stated_effects, uses_of_command
@@ -41,42 +41,33 @@ def field_texts(content: SkillContent) -> Iterator[tuple[str, str]]:
 
     A step's text includes its arguments and its tool's name on lines of their own, as an agent gets them.
     """
-    for path, text in _all(content):
-        if text:
-            yield path, text
-
-
-def _all(content: SkillContent) -> Iterator[tuple[str, str]]:
-    yield "name", content.name
-    yield "description", content.description
-    yield "body", content.body
-    for number, step in enumerate(content.steps):
-        tool = f"tool: {step.tool}" if step.tool else ""
-        yield f"steps.{number}", "\n".join(filter(None, (step.text, *_strings(step.arguments), tool)))
-    for name, conditions in (("preconditions", content.preconditions), ("postconditions", content.postconditions)):
-        for number, condition in enumerate(conditions):
-            yield f"{name}.{number}", _of(condition)
-    for number, case in enumerate(content.cases):
-        yield f"cases.{number}", "\n".join(map(_of, case.conditions))
-    for number, pitfall in enumerate(content.pitfalls):
-        yield f"pitfalls.{number}", pitfall.text
-    for number, parameter in enumerate(content.parameters):
-        yield (
-            f"parameters.{number}",
-            "\n".join(filter(None, (parameter.name, parameter.description, parameter.example))),
-        )
-    for name in ("signature", "compatibility", "license", "category"):
-        yield name, getattr(content, name)
+    several: dict[str, Iterable[str]] = {
+        "steps": (
+            _joined(step.text, *_strings(step.arguments), f"tool: {step.tool}" if step.tool else "")
+            for step in content.steps
+        ),
+        "preconditions": map(_of, content.preconditions),
+        "postconditions": map(_of, content.postconditions),
+        "cases": ("\n".join(map(_of, case.conditions)) for case in content.cases),
+        "pitfalls": (pitfall.text for pitfall in content.pitfalls),
+        "parameters": (_joined(each.name, each.description, each.example) for each in content.parameters),
+    }
+    found = [(name, getattr(content, name)) for name in ("name", "description", "body")]
+    found += [(f"{name}.{number}", text) for name, texts in several.items() for number, text in enumerate(texts)]
+    found += [(name, getattr(content, name)) for name in ("signature", "compatibility", "license", "category")]
     for name in ("example_queries", "tags", "after", "sub_skills", "surroundings", "allowed_tools"):
-        for number, text_part in enumerate(getattr(content, name)):
-            yield f"{name}.{number}", text_part
-    yield "metadata", "\n".join(f"{key}: {value}" for key, value in sorted(content.metadata.items()))
-    for number, file in enumerate(content.files):
-        yield f"files.{number}", text_of(file) or ""
+        found += [(f"{name}.{number}", text) for number, text in enumerate(getattr(content, name))]
+    found.append(("metadata", "\n".join(f"{key}: {value}" for key, value in sorted(content.metadata.items()))))
+    found += [(f"files.{number}", text_of(file) or "") for number, file in enumerate(content.files)]
+    yield from (each for each in found if each[1])
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
 
 
 def _of(condition: Condition) -> str:
-    return "\n".join(filter(None, (condition.text, condition.check, condition.value)))
+    return _joined(condition.text, condition.check, condition.value)
 
 
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:
@@ -91,11 +82,6 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
     elif depth < _MAX_DEPTH and isinstance(value, list | tuple):
         for item in value:
             yield from _strings(item, depth + 1)
-
-
-def line_of(text: str, at: int) -> int:
-    """Return the line of a character, from 1."""
-    return text.count("\n", 0, at) + 1
 
 
 _SHELL_FILES = (".sh", ".bash", ".zsh", ".ksh", ".fish", ".command")
@@ -114,16 +100,20 @@ def resource_uses_in(path: str, text: str, *, file: str = "") -> list[ResourceUs
     """Return what one field's text uses, in order; `file` is the path of a bundled file."""
     found: list[tuple[ResourceKind, str, int, int]] = [*_names(text)]
     run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
-    text_part = stated_effects(text, code=bool(file) and not file.endswith(_PROSE_FILES))
-    found += [*run, *((ResourceKind.EFFECT, effect, start, end) for effect, start, end in text_part)]
-    starts = _line_starts(text)
+    effects = stated_effects(text, code=bool(file) and not file.endswith(_PROSE_FILES))
+    found += [*run, *((ResourceKind.EFFECT, effect, start, end) for effect, start, end in effects)]
+    breaks = [match.start() for match in re.finditer("\n", text)]
+
+    def line_at(at: int) -> int:
+        return bisect_left(breaks, at) + 1
+
     written = {value for kind, value, _, _ in found if kind is ResourceKind.WRITE}
-    logins = {(value, _line(starts, start)) for kind, value, start, _ in run if kind is ResourceKind.HOST}
+    logins = {(value, line_at(start)) for kind, value, start, _ in run if kind is ResourceKind.HOST}
     return [
-        ResourceUse(kind=kind, value=value, field=path, line=_line(starts, start), start=start, end=end)
+        ResourceUse(kind=kind, value=value, field=path, line=line_at(start), start=start, end=end)
         for kind, value, start, end in sorted(set(found), key=lambda item: (item[2], item[3], item[0], item[1]))
         if not (kind is ResourceKind.READ and value in written)
-        and not (kind is ResourceKind.ADDRESS and (value.rpartition("@")[2].lower(), _line(starts, start)) in logins)
+        and not (kind is ResourceKind.ADDRESS and (value.rpartition("@")[2].lower(), line_at(start)) in logins)
     ]
 
 
@@ -131,29 +121,30 @@ def resource_uses_in(path: str, text: str, *, file: str = "") -> list[ResourceUs
 
 
 def _names(text: str) -> Iterator[tuple[ResourceKind, str, int, int]]:
-    covered: list[tuple[int, int]] = []
+    covered = bytearray(len(text) + 1)
     for match in URL.finditer(text):
         url = match.group().rstrip(".,:;!?*_'\")")
-        covered.append((match.start(), match.end()))
+        covered[match.start() : match.end()] = b"\1" * len(match.group())
         yield ResourceKind.URL, url, match.start(), match.start() + len(url)
         host = host_of(url)
         if host:
             yield ResourceKind.HOST, host, match.start(), match.start() + len(url)
     for match in ADDRESS.finditer(text):
-        covered.append((match.start(), match.end()))
+        covered[match.start() : match.end()] = b"\1" * len(match.group())
         login = _BEHIND_A_LOGIN.match(text, match.end())  # git@github.com:owner/name
         value = match.group().rpartition("@")[2].lower() if login else match.group()
         yield ResourceKind.HOST if login else ResourceKind.ADDRESS, value, match.start(), match.end()
-    inside = _Covered(covered)
     for match in (*HOST.finditer(text), *(each for each in SIXES.finditer(text) if is_six(each.group()))):
-        if match.start() not in inside and not _is_of_a_file(text, match):
-            yield ResourceKind.HOST, plain_host(match.group()), match.start(), match.end()
+        # A file, as in `main.rs:42` and `README.zh.md`, has a file extension and no path after it.
+        is_file = match.group().rpartition(".")[2].lower() in FILE_DOMAINS and not _PATH.match(text, match.end())
+        if not covered[match.start()] and (not is_file or text[max(0, match.start() - 2) : match.start()] == "//"):
+            yield ResourceKind.HOST, re.sub(DOT, ".", match.group()).lower(), match.start(), match.end()
     for match in OUTSIDE.finditer(text):
         value = match.group().rstrip(".,:;")
-        if match.start() not in inside and value not in _NOWHERE:
+        if not covered[match.start()] and value not in _NOWHERE:
             yield ResourceKind.READ, value, match.start(), match.start() + len(value)
     for match in SECRET_PLACE.finditer(text):
-        if match.start() not in inside:
+        if not covered[match.start()]:
             yield ResourceKind.SECRET, match.group(), match.start(), match.end()
     own = set(_ASSIGNED.findall(text))
     for match in VARIABLE.finditer(text):
@@ -161,30 +152,6 @@ def _names(text: str) -> Iterator[tuple[ResourceKind, str, int, int]]:
         if name in own and secret_name(name) is None:  # the script's own variable
             continue
         yield ResourceKind.VARIABLE, name, match.start(), match.end()
-
-
-def _is_of_a_file(text: str, match: re.Match[str]) -> bool:
-    """Whether this is a file, as in `main.rs:42` and `README.zh.md`: it has a file extension and no path after it."""
-    return (
-        ends_as_file(match.group())
-        and not _PATH.match(text, match.end())
-        and text[max(0, match.start() - 2) : match.start()] != "//"
-    )
-
-
-class _Covered:
-    """Spans, and whether a character lies in one."""
-
-    def __init__(self, spans: list[tuple[int, int]]) -> None:
-        self._starts, self._ends, end = [], [], 0
-        for start, stop in sorted(spans):
-            end = max(end, stop)
-            self._starts.append(start)
-            self._ends.append(end)
-
-    def __contains__(self, at: int) -> bool:
-        place = bisect_right(self._starts, at) - 1
-        return place >= 0 and at < self._ends[place]
 
 
 # --- commands -------------------------------------------------------------------------------------------------------
@@ -198,16 +165,12 @@ def _shell_code(text: str, *, file: str, step: bool) -> Iterator[CodePiece]:
         yield CodePiece(0, text)
         return
     if file and not file.endswith(_PROSE_FILES):
-        yield from (CodePiece(start, text_part) for start, text_part in commands_in_prose(text, 0, len(text)))
+        yield from (CodePiece(*found) for found in commands_in_prose(text, 0, len(text)))
         return
     forms = forms_of(text)
     yield from forms.shell
-    begins = [start for start, _ in forms.inline]
     for start, end in forms.rest:
-        for at, text_part in commands_in_prose(text, start, end):
-            place = bisect_right(begins, at) - 1
-            if place < 0 or at >= forms.inline[place][1]:
-                yield CodePiece(at, text_part)
+        yield from (CodePiece(*found) for found in commands_in_prose(text, start, end) if not forms.inline[found[0]])
     if step:
         yield CodePiece(0, text)
 
@@ -235,37 +198,10 @@ def is_overfull(text: str) -> bool:
 def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[ResourceKind, str, int, int]]:
     found = [(kind, value, at, at + len(line)) for kind, value in uses_of_command(line, known=not prompted)]
     yield from found
-    if all(
-        kind is not ResourceKind.COMMAND for kind, *_ in found
-    ):  # `RUN curl …` and `- run: curl …` have a command further on
-        for start, text_part in commands_in_prose(line, 0, len(line)):
-            yield from (
-                (kind, value, at + start, at + start + len(text_part)) for kind, value in uses_of_command(text_part)
-            )
-
-
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _line(starts: list[int], at: int) -> int:
-    return bisect_right(starts, at)
-
-
-def shell_touches(
-    content: SkillContent, texts: dict[str, str], known_touches: Collection[tuple[str, ResourceKind, str]]
-) -> Iterator[ResourceUse]:
-    """Yield what steps and checks give a shell to run, except what is known already; there every program counts."""
-    scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
-    scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
-    known = set(known_touches)
-    for field, script in scripts:
-        start = max(0, texts.get(field, "").find(script)) if script else 0
-        line, end = line_of(texts.get(field, ""), start), start + len(script)
-        for kind, value in uses_of_command(script, known=False) if script else ():
-            if (field, kind, value) not in known:
-                known.add((field, kind, value))
-                yield ResourceUse(kind=kind, value=value, field=field, line=line, start=start, end=end)
+    if any(kind is ResourceKind.COMMAND for kind, *_ in found):
+        return
+    for start, part in commands_in_prose(line, 0, len(line)):  # further on, as in `RUN curl …` and `- run: curl …`
+        yield from ((kind, value, at + start, at + start + len(part)) for kind, value in uses_of_command(part))
 
 
 __all__ = ["field_texts", "find_resource_uses", "is_overfull", "needs", "resource_uses_in"]
@@ -280,20 +216,25 @@ def find_resource_uses(content: SkillContent) -> tuple[ResourceUse, ...]:
     """Return everything that a content uses, field by field, in the order of the text, with repeats."""
     names = {f"files.{number}": file.path for number, file in enumerate(content.files)}
     found: list[ResourceUse] = []
-    texts = dict(_within(field_texts(content)))
-    for path, text in texts.items():
-        found.extend(resource_uses_in(path, text, file=names.get(path, "")))
-    known_touches = {(use.field, use.kind, use.value) for use in found}
-    return (*found, *shell_touches(content, texts, known_touches))
-
-
-def _within(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Cut texts to the limits; a check reports what was left out."""
+    texts: dict[str, str] = {}
     room = TOTAL_MAX
-    for path, text in texts:
-        if len(text) <= room:
+    for path, text in field_texts(content):
+        if len(text) <= room:  # a check reports what was left out
             room -= len(text)
-            yield path, text[:TEXT_MAX]
+            texts[path] = text[:TEXT_MAX]
+            found += resource_uses_in(path, texts[path], file=names.get(path, ""))
+    known = {(use.field, use.kind, use.value) for use in found}
+    scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
+    scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
+    for field, script in scripts:  # what a shell is given to run, where every program counts
+        text = texts.get(field, "")
+        start = max(0, text.find(script))
+        line, end = text.count("\n", 0, start) + 1, start + len(script)
+        for kind, value in uses_of_command(script, known=False) if script else ():
+            if (field, kind, value) not in known:
+                known.add((field, kind, value))
+                found.append(ResourceUse(kind=kind, value=value, field=field, line=line, start=start, end=end))
+    return tuple(found)
 
 
 def needs(content: SkillContent, found: Iterable[ResourceUse] | None = None) -> Capabilities:

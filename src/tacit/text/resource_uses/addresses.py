@@ -11,7 +11,7 @@ from tacit.text.programs import CHECKERS, FORMATTERS, LAUNCHERS, RUNNERS, SHELL_
 from tacit.text.shell import Command
 
 URL = re.compile(r"(?<![A-Za-z\d+.-])[a-z][a-z\d+.-]{1,20}://[^\s'\"`<>)\]},;|\\]+", re.IGNORECASE)
-_DOT = r"(?:[.。．｡]|\[\.\])"
+DOT = r"(?:[.。．｡]|\[\.\])"
 _LABEL = (
     r"[a-z\d\u00a1-\u02af\u0370-\u1fff](?:[a-z\d\u00a1-\u02af\u0370-\u1fff-]{0,62}[a-z\d\u00a1-\u02af\u0370-\u1fff])?"
 )
@@ -27,12 +27,12 @@ _TOP_OF_MORE = (
     "in|is|it|to|la|ly|be|at|us|pl|so|sh|rs|ml|my|im|fm|am|vc|st|gl|run|page|link|host|bar|one|team|tools|email|day"
 )
 """Top-level domains that are also words or file extensions: such a name needs three parts, or a path after it."""
-_FILES = frozenset("sh rs py md pl zip mov so ps mk ml ts js".split())
+FILE_DOMAINS = frozenset("sh rs py md pl zip mov so ps mk ml ts js".split())
 """Top-level domains that are also file extensions."""
 _BEFORE = r"(?<![a-z\d_@./$\\\u00a1-\u02af\u0370-\u1fff-])"
 _AFTER = r"(?![\w-]|\.\w|\()"
 HOST = re.compile(
-    rf"{_BEFORE}(?:{_LABEL}{_DOT}){{1,8}}(?:{_TOP}){_AFTER}"
+    rf"{_BEFORE}(?:{_LABEL}{DOT}){{1,8}}(?:{_TOP}){_AFTER}"
     rf"|{_BEFORE}(?:{_LABEL}\.){{2,8}}(?:{_TOP_OF_MORE}){_AFTER}"
     rf"|{_BEFORE}(?:{_LABEL}\.){{1,8}}(?:{_TOP_OF_MORE}|id|zip|mov|py|md|[a-z]{{3,18}}(?=:\d{{2,5}}/))(?=(?::\d{{2,5}})?/[\w~-]|:\d{{2,5}}(?!\w))"
     rf"|(?<=//)(?<!:..)(?:{_LABEL}\.){{1,8}}[a-z]{{2,24}}(?=[/:?\s'\"`)])"
@@ -105,16 +105,6 @@ def is_six(text: str) -> bool:
         return False
 
 
-def plain_host(name: str) -> str:
-    """Return a host name in lower case and with plain dots."""
-    return re.sub(_DOT, ".", name).lower()
-
-
-def ends_as_file(name: str) -> bool:
-    """Whether a name with dots may also be a file."""
-    return name.rpartition(".")[2].lower() in _FILES
-
-
 def host_of(url: str) -> str:
     """Return the host of an address, without user, port and path; empty if there is none."""
     rest = url.split("://", 1)[1] if "://" in url else url
@@ -165,12 +155,22 @@ _FLAGS_ALONE = {
 def hosts_of(command: Command) -> Iterator[str]:
     """Yield the hosts that a command connects to, without user and path."""
     program = command.program
-    operands = list(_operands(command))
+    alone = _FLAGS_ALONE.get(program, frozenset())
+    operands: list[str] = []
+    skip = False
+    for word in command.words[1:]:
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = word in _VALUED and word not in alone
+        elif "://" not in word:
+            operands.append(word)
     if program in _LOGS_IN:
         blank = _TEMPLATE.search(command.text)
         operands = operands if blank is None or command.text.find((*operands, "")[0]) < blank.start() else []
         found = [_LOGIN.fullmatch(operand.partition(":")[0]) for operand in operands[:1]]
-        found += [_LOGIN.fullmatch(jump.partition(":")[0]) for jump in _jumps(command)]
+        jumps = (jump for flag, value in pairwise(command.words) if flag == "-J" for jump in value.split(","))
+        found += [_LOGIN.fullmatch(jump.partition(":")[0]) for jump in jumps]
     elif program in _COPIES:
         found = [_REMOTE.fullmatch(operand) for operand in operands if not _NO_REMOTE.match(operand)]
         if program == "git":  # `git push origin a:b` has no host: a user or a dot is needed
@@ -191,22 +191,3 @@ def hosts_of(command: Command) -> Iterator[str]:
 def _is_host(name: str) -> bool:
     """Whether a name is a host and not a file."""
     return name == "localhost" or HOST.fullmatch(name) is not None
-
-
-def _operands(command: Command) -> Iterator[str]:
-    alone = _FLAGS_ALONE.get(command.program, frozenset())
-    skip = False
-    for word in command.words[1:]:
-        if skip:
-            skip = False
-        elif word.startswith("-"):
-            skip = word in _VALUED and word not in alone
-        elif "://" not in word:
-            yield word
-
-
-def _jumps(command: Command) -> Iterator[str]:
-    words = command.words
-    for flag, value in pairwise(words):
-        if flag == "-J":
-            yield from value.split(",")

@@ -55,26 +55,23 @@ class Forms(NamedTuple):
     shell: list[CodePiece]
     rest: list[tuple[int, int]]
     """Spans of prose or of code in another language, including text in back-ticks."""
-    inline: list[tuple[int, int]]
-    """Spans within the rest that are already pieces of code, in order."""
+    inline: bytearray
+    """For each character whether it is in a piece of code within the rest."""
 
 
 def forms_of(text: str) -> Forms:
     """Split a Markdown text."""
     shell, rest = _blocks(text)
-    inline: list[CodePiece] = []
-    for start, end in rest:
-        inline += _ticked(text, start, end)
-        inline += _elements(text, start, end)
-        inline += _prompted(text, start, end)
-    spans = sorted((piece.start, piece.start + len(piece.code)) for piece in inline)
-    return Forms([*shell, *inline], rest, spans)
+    pieces = [piece for span in rest for find in (_ticked, _elements, _prompted) for piece in find(text, *span)]
+    inline = bytearray(len(text))
+    for piece in pieces:
+        inline[piece.start : piece.start + len(piece.code)] = b"\1" * len(piece.code)
+    return Forms([*shell, *pieces], rest, inline)
 
 
 def _blocks(text: str) -> tuple[list[CodePiece], list[tuple[int, int]]]:
     """Return fenced shell blocks and the spans outside; an open fence extends to the end of its quote or the text."""
-    shell: list[CodePiece] = []
-    rest: list[tuple[int, int]] = []
+    blocks: list[tuple[int, int, bool]] = []
     mark, quoted, is_shell, since, at = "", False, False, 0, 0
     for line in text.split("\n"):
         end = at + len(line) + 1
@@ -82,44 +79,34 @@ def _blocks(text: str) -> tuple[list[CodePiece], list[tuple[int, int]]]:
         closes = bool(fence and mark and fence["mark"].startswith(mark) and not fence["info"].strip())
         ended = bool(mark and quoted and not line.lstrip().startswith(">"))
         if mark and (closes or ended):
-            _keep(text, (since, at), shell=shell if is_shell else None, rest=rest)
+            blocks.append((since, at, is_shell))
             mark, since = "", end if closes else at
         if fence and not mark and not closes and not (fence["mark"][0] == "`" and "`" in fence["info"]):
-            rest.append((since, at))
+            blocks.append((since, at, False))
             mark, quoted, since = fence["mark"], ">" in fence["before"], end
             language = _LANGUAGE.match(fence["info"])
             is_shell = not language or language[1].lower() not in OTHER_LANGUAGES
         at = end
-    _keep(text, (since, len(text)), shell=shell if mark and is_shell else None, rest=rest)
-    return shell, [span for span in rest if span[0] < span[1]]
-
-
-def _keep(text: str, span: tuple[int, int], *, shell: list[CodePiece] | None, rest: list[tuple[int, int]]) -> None:
-    if shell is None:
-        rest.append(span)
-    else:
-        shell.append(CodePiece(span[0], text[span[0] : span[1]]))
+    blocks.append((since, len(text), bool(mark) and is_shell))
+    shell = [CodePiece(start, text[start:end]) for start, end, is_code in blocks if is_code]
+    return shell, [(start, end) for start, end, is_code in blocks if not is_code and start < end]
 
 
 def _ticked(text: str, start: int, end: int) -> Iterator[CodePiece]:
     """Yield inline code between equal numbers of back-ticks, within one paragraph."""
-    runs = [(match.start(), match.end(), match.group()) for match in _TICKS.finditer(text, start, end)]
-    following: dict[str, int] = {}
-    closing = [-1] * len(runs)
-    for index in range(len(runs) - 1, -1, -1):
-        run = runs[index][2]
-        if run[0] == "\n":
+    following: dict[str, re.Match[str]] = {}
+    pairs: list[tuple[re.Match[str], re.Match[str] | None]] = []
+    for run in reversed(list(_TICKS.finditer(text, start, end))):
+        if run.group()[0] == "\n":
             following = {}
         else:
-            closing[index] = following.get(run, -1)
-            following[run] = index
-    index = 0
-    while index < len(runs):
-        if closing[index] > 0:
-            inside = text[runs[index][1] : runs[closing[index]][0]]
-            yield CodePiece(runs[index][1], inside.replace("\n", " "))
-            index = closing[index]
-        index += 1
+            pairs.append((run, following.get(run.group())))
+            following[run.group()] = run
+    after = start
+    for run, closing in reversed(pairs):
+        if closing and run.start() >= after:
+            yield CodePiece(run.end(), text[run.end() : closing.start()].replace("\n", " "))
+            after = closing.end()
 
 
 def _elements(text: str, start: int, end: int) -> Iterator[CodePiece]:
@@ -145,12 +132,9 @@ def lines_of(code: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of code with their start; continued lines are joined, and quote marks removed."""
     at = 0
     for line in _CONTINUED.sub("  ", code).split("\n"):
-        quote = _QUOTE.match(line)
-        skip = quote.end() if quote else 0
-        prompt = _PROMPT.match(line, skip)
-        skip = prompt.end() if prompt else skip
-        lead = _LEAD.match(line, skip)
-        skip = lead.end() if lead else skip
+        skip = 0
+        for mark in (_QUOTE, _PROMPT, _LEAD):
+            skip = found.end() if (found := mark.match(line, skip)) else skip
         yield at + skip, line[skip:]
         at += len(line) + 1
 
@@ -228,9 +212,9 @@ def commands_in_prose(text: str, start: int, end: int) -> Iterator[tuple[int, st
         if not is_known and not _COMMAND_INTRO_STRICT.search(before):
             continue
         if _is_command(name, _next_words(text, match.start(), end), before=before, is_known=is_known):
-            command_text = _command_text(text, match.start(), end)
-            after = match.start() + len(command_text)
-            yield match.start(), command_text
+            command = _command_text(text, match.start(), end)
+            after = match.start() + len(command)
+            yield match.start(), command
 
 
 def _next_words(text: str, start: int, end: int) -> list[str]:
@@ -260,8 +244,8 @@ def _command_text(text: str, start: int, end: int) -> str:
     line = text.find("\n", start, min(end, start + _LOOKED_AT))
     stop = line if line >= 0 else min(end, start + _LOOKED_AT)
     cut = _END.search(text, start, stop)
-    command_text = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
-    return command_text.partition("|")[0] if _in_table(text, start) else command_text
+    command = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
+    return command.partition("|")[0] if _in_table(text, start) else command
 
 
 def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> bool:
@@ -275,11 +259,7 @@ def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> 
         return True
     if not words:
         return False
-    alone = not before.rpartition("\n")[2].strip(" \t>-*+$%#") and len(words) <= _WORDS - 2
+    alone = not before.rpartition("\n")[2].strip(" \t>-*+$%#")
     subcommand = name in WITH_SUBCOMMAND and words[0] in _VERBS
-    return subcommand or (name in _INTERPRETERS and bool(_FILE.fullmatch(words[0]))) or (alone and _is_short(words))
-
-
-def _is_short(words: list[str]) -> bool:
-    """Whether a separate line looks like a short command."""
-    return len(words) <= 2 and all(word.isascii() and word.islower() for word in words)
+    is_short = len(words) <= 2 and all(word.isascii() and word.islower() for word in words)
+    return subcommand or (name in _INTERPRETERS and bool(_FILE.fullmatch(words[0]))) or (alone and is_short)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from tacit.domain.trust import ResourceKind
 from tacit.text.programs import LAUNCHER_VALUED, MEDDLING, WRAPPERS, WRAPPERS_VALUED
 from tacit.text.resource_uses.addresses import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS, hosts_of
-from tacit.text.resource_uses.sentences import Meaning, meaning_of, sentences
+from tacit.text.resource_uses.sentences import meaning_of, sentences
 from tacit.text.shell import Command, nested_script, parse_command
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=.*", re.DOTALL)
@@ -69,7 +69,8 @@ def launched(command: Command) -> str:
     """Return a command with its launcher as typed: `python3 -m unittest`, `npx left-pad`, `pnpm dlx x`."""
     fetched = next(packages_run(command), "")
     if command.runner:
-        same = fetched and _bare(fetched).rpartition("/")[2] == command.program
+        without_version = fetched[:1] + fetched[1:].partition("@")[0]
+        same = fetched and without_version.rpartition("/")[2] == command.program
         name = f"{_runner(command)} {fetched if same else command.typed}"
         return f"{name} {command.subcommand}".strip()
     name = f"{command.program} {command.subcommand}".strip()
@@ -84,10 +85,10 @@ def packages_run(command: Command) -> Iterator[str]:
         yield from _fetched(words[at + 1 :], LAUNCHER_VALUED, _PACKAGE_FLAGS)
     elif f"{command.program} {command.subcommand}" in _FETCHING_VERBS:
         first = command.words.index(command.subcommand) if command.subcommand in command.words else 0
-        if command.program in _CONTAINERS:
-            yield from _fetched(command.words[first + 1 :], _OF_CONTAINERS, frozenset())
-        else:
-            yield from _fetched(command.words[first + 1 :], LAUNCHER_VALUED, _PACKAGE_FLAGS)
+        flags = (
+            (_OF_CONTAINERS, frozenset[str]()) if command.program in _CONTAINERS else (LAUNCHER_VALUED, _PACKAGE_FLAGS)
+        )
+        yield from _fetched(command.words[first + 1 :], *flags)
 
 
 def _runner(command: Command) -> str:
@@ -122,31 +123,19 @@ def run_in_turn(command: Command) -> Iterator[str]:
             at += 2 if words[at] in _TURNS[command.program] else 1
         yield shlex.join(words[at:])
     elif command.program == "find":
-        yield from _executed(words)
+        inner: list[str] | None = None
+        for word in [*words, ";"]:
+            if inner is None:
+                inner = [] if word in _EXEC else None
+            elif word in (";", "+", "\\;"):
+                yield shlex.join(inner)
+                inner = None
+            else:
+                inner.append(word)
     elif command.program == "eval":
         yield " ".join(words)
     elif command.program in ("su", "npx", "npm") and "-c" in words[:-1]:
         yield words[words.index("-c") + 1]
-
-
-def _executed(words: Iterable[str]) -> Iterator[str]:
-    """Yield the commands of `find -exec`."""
-    inner: list[str] | None = None
-    for word in words:
-        if inner is None:
-            inner = [] if word in _EXEC else None
-        elif word in (";", "+", "\\;"):
-            yield shlex.join(inner)
-            inner = None
-        else:
-            inner.append(word)
-    if inner:
-        yield shlex.join(inner)
-
-
-def _bare(package: str) -> str:
-    """Return a package without its version."""
-    return package[0] + package[1:].partition("@")[0] if package else ""
 
 
 def words_of(text: str) -> list[str]:
@@ -167,22 +156,26 @@ _EFFECT_WORDS = {
 }
 """Effect → the ordered action, and the object it must concern."""
 _COMMANDS = {
-    "deletes": """rm rmdir shred srm unlink dropdb wipefs mkfs|git clean|git branch -d|docker rm|docker rmi|docker system
-        |kubectl delete|aws s3 rm|terraform destroy|helm uninstall|gh repo delete""",
-    "sends": """scp sftp ftp mail mutt sendmail nc ncat telnet rclone|git push|aws s3 cp|aws s3 sync|docker push|gsutil cp
-        |gh gist""",
-    "publishes": """|npm publish|cargo publish|twine upload|gh release|gem push|poetry publish|uv publish|vercel deploy|gh gist
-        |docker push""",
+    "deletes": "rm|rmdir|shred|srm|unlink|dropdb|wipefs|mkfs|git clean|docker rm|docker rmi|docker system|kubectl delete|"
+    "aws s3 rm|terraform destroy|helm uninstall|gh repo delete",
+    "sends": "scp|sftp|ftp|mail|mutt|sendmail|nc|ncat|telnet|rclone|git push|aws s3 cp|aws s3 sync|docker push|gsutil cp|"
+    "gh gist",
+    "publishes": "npm publish|cargo publish|twine upload|gh release|gem push|poetry publish|uv publish|vercel deploy|gh gist|"
+    "docker push",
     "reveals": "printenv",
-    "installs": """|pip install|pip3 install|uv add|uv pip|npm install|npm i|pnpm add|yarn add|brew install|apt install
-        |apt-get install|dnf install|yum install|cargo install|gem install|go install|conda install|apk add
-        |snap install|poetry add""",
-    "persists": "crontab launchctl schtasks at|systemctl enable|service enable",
+    "installs": "pip install|pip3 install|uv add|uv pip|npm install|npm i|pnpm add|yarn add|brew install|apt install|"
+    "apt-get install|dnf install|yum install|cargo install|gem install|go install|conda install|apk add|snap install|"
+    "poetry add",
+    "persists": "crontab|launchctl|schtasks|at|systemctl enable|service enable",
 }
-"""Effect → programs, and after the bar programs with a subcommand."""
+"""Effect → programs, and programs with a subcommand."""
+_TABLE = {effect: frozenset(names.split("|")) for effect, names in _COMMANDS.items()}
 _SENDING_FLAGS = frozenset(
     "-d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file --post-file --post-data".split()
 )
+
+
+_CHANGING_VERBS = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int, int]]:
@@ -191,45 +184,28 @@ def stated_effects(text: str, *, code: bool = False) -> Iterator[tuple[str, int,
         if sentence.kind == "heading":
             continue
         meaning = meaning_of(sentence.text)
-        for effect in _ordered(meaning):
-            yield effect, sentence.start, sentence.end
-
-
-def _ordered(meaning: Meaning) -> Iterator[str]:
-    for effect, (actions, objects) in _EFFECT_WORDS.items():
-        if meaning.contains_any(*actions) and meaning.contains_any(*objects):
-            yield effect
-    if "install" in meaning.text.lower() and meaning.contains_any("install!"):
-        yield "installs"
+        for effect, (actions, objects) in _EFFECT_WORDS.items():
+            if meaning.contains_any(*actions) and meaning.contains_any(*objects):
+                yield effect, sentence.start, sentence.end
+        if "install" in meaning.text.lower() and meaning.contains_any("install!"):
+            yield "installs", sentence.start, sentence.end
 
 
 def effects_of(command: Command) -> Iterator[str]:
     """Yield the effects of one command."""
     label = f"{command.program} {command.subcommand}".strip()
-    for effect, (programs, labels) in _TABLE.items():
-        if command.program in programs or any(label == known or label.startswith(f"{known} ") for known in labels):
+    for effect, names in _TABLE.items():
+        if command.program in names or any(f"{label} ".startswith(f"{known} ") for known in names if " " in known):
             yield effect
-    if command.program in ("curl", "wget") and _sends(command):
-        yield "sends"
+    if command.program in ("curl", "wget"):
+        words = " ".join(command.words).upper()
+        posted = any(f"{flag} {verb}" in words for flag in ("-X", "--REQUEST") for verb in _CHANGING_VERBS)
+        if posted or any(flag.split("=")[0] in _SENDING_FLAGS for flag in command.flags):
+            yield "sends"
     if command.program == "rsync" and any(":" in operand for operand in command.operands):
         yield "sends"
     if command.program == "env" and len(command.words) == 1:
         yield "reveals"
-
-
-def _sends(command: Command) -> bool:
-    if any(flag.split("=")[0] in _SENDING_FLAGS for flag in command.flags):
-        return True
-    words = " ".join(command.words).upper()
-    return any(f"{flag} {verb}" in words for flag in ("-X", "--REQUEST") for verb in ("POST", "PUT", "PATCH", "DELETE"))
-
-
-def _table(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    programs, _, labels = text.partition("|")
-    return frozenset(programs.split()), tuple(" ".join(label.split()) for label in labels.split("|") if label.strip())
-
-
-_TABLE = {effect: _table(text) for effect, text in _COMMANDS.items()}
 
 
 _FILLED_IN = "_"
@@ -250,7 +226,8 @@ def uses_of_command(script: str, *, known: bool = True, depth: int = 0) -> Itera
         if command.program in _HARMLESS or (known and not _is_known(command, prefixes)):
             continue
         yield from ((ResourceKind.COMMAND, prefix) for prefix in prefixes)
-        yield from ((ResourceKind.VARIABLE, name) for name in (*variables, *_meddling(command)))
+        set_here = (each.partition("=")[0].rstrip("+") for each in command.assignments)
+        yield from ((ResourceKind.VARIABLE, name) for name in (*variables, *filter(MEDDLING.fullmatch, set_here)))
         yield ResourceKind.COMMAND, launched(command)
         yield from ((ResourceKind.PACKAGE, package) for package in (*packages_run(command), *_installed(command)))
         yield from ((ResourceKind.HOST, host) for host in hosts_of(command))
@@ -275,34 +252,14 @@ def _with_substitutions(script: str) -> Iterator[str]:
 def _is_known(command: Command, prefixes: tuple[str, ...]) -> bool:
     """Whether this is certainly a command, not words in back-ticks or the start of a sentence."""
     head = command.runner.partition(" ")[0] or command.program
-    return (
-        head in PROGRAMS
-        or bool({"sudo", "doas", "nohup"} & set(prefixes))
-        or _is_script(command)
-        or _is_given_as_one(command)
-    )
-
-
-def _is_given_as_one(command: Command) -> bool:
-    """Whether an unknown word is used like a program, with a flag or an address after it."""
-    return _PROGRAM.fullmatch(command.typed) is not None and any(map(_GIVEN.fullmatch, command.words[1:4]))
-
-
-def _is_script(command: Command) -> bool:
-    """Whether a path is run as a program, not only mentioned."""
-    return (
-        command.typed.startswith(("./", "/", "~/"))
-        and not command.typed.endswith("/")
-        and (len(command.words) > 1 or command.typed.endswith(_SCRIPT_FILES))
-    )
-
-
-def _meddling(command: Command) -> Iterator[str]:
-    """Yield the variables set for a command that change what runs."""
-    for assignment in command.assignments:
-        name = assignment.partition("=")[0].rstrip("+")
-        if MEDDLING.fullmatch(name):
-            yield name
+    if head in PROGRAMS or {"sudo", "doas", "nohup"} & set(prefixes):
+        return True
+    typed = command.typed
+    is_path = typed.startswith(("./", "/", "~/")) and not typed.endswith("/")
+    if is_path and (len(command.words) > 1 or typed.endswith(_SCRIPT_FILES)):
+        return True  # it is run, not only mentioned
+    # an unknown word that is used like a program, with a flag or an address after it
+    return _PROGRAM.fullmatch(typed) is not None and any(map(_GIVEN.fullmatch, command.words[1:4]))
 
 
 def _installed(command: Command) -> Iterator[str]:

@@ -28,17 +28,15 @@ def _forms(word: str) -> str:
     return f"{word}(?:s|es|ed|ing)?"
 
 
-def _verbs(table: str) -> str:
-    words, _, phrases = table.partition("|")
-    return "|".join((*(_forms(word) for word in words.split()), *filter(None, [phrases])))
-
-
 @cache
 def _classes() -> tuple[frozenset[str], dict[str, str]]:
     """Return the classes that are actions, and all classes with their patterns."""
     with resources.files(__package__).joinpath("word_classes.toml").open("rb") as file:
         tables = tomllib.load(file)
-    actions = {name: _verbs(words) for name, words in tables.pop("actions").items()}
+    actions: dict[str, str] = {}
+    for name, table in tables.pop("actions").items():
+        words, _, phrases = table.partition("|")
+        actions[name] = "|".join((*map(_forms, words.split()), *filter(None, [phrases])))
     others = {name: words for table in tables.values() for name, words in table.items()}
     return frozenset(actions), {name: re.sub(r"\s*\n\s*", "", words) for name, words in (actions | others).items()}
 
@@ -130,33 +128,23 @@ def _unwrapped(text: str, *, code: bool) -> Iterator[str]:
 
 
 def _of_line(line: str, start: int, kind: str) -> Iterator[Sentence]:
-    if kind == "cell":
-        at = 0
-        for cell in line.split("|"):
-            yield from _split(cell, start + at, kind)
-            at += len(cell) + 1
-    else:
-        yield from _split(line, start, kind)
+    for cell in line.split("|") if kind == "cell" else [line]:
+        begin = 0
+        ends = [end.span() for end in _END.finditer(cell) if not _ends_abbreviated(cell, end.start())]
+        for end, after in (*ends, (len(cell), 0)):
+            marks = _MARKS.match(cell, begin, end)
+            begin = marks.end() if marks else begin
+            text = cell[begin:end].rstrip(" \t\r*_|").removesuffix("-->").rstrip()
+            if len(text) >= 8 and any(c.isalpha() for c in text):
+                for cut in range(0, len(text), MAX_SENTENCE):
+                    part = text[cut : cut + MAX_SENTENCE]
+                    yield Sentence(part, start + begin + cut, start + begin + cut + len(part), kind)
+            begin = after
+        start += len(cell) + 1
 
 
-def _split(line: str, start: int, kind: str) -> Iterator[Sentence]:
-    at = 0
-    for end in _END.finditer(line):
-        if not _ABBREVIATION.search(line, max(0, end.start() - 12), end.start()):
-            yield from _sentence(line, at, end.start(), (start, kind))
-            at = end.end()
-    yield from _sentence(line, at, len(line), (start, kind))
-
-
-def _sentence(line: str, begin: int, end: int, placed: tuple[int, str]) -> Iterator[Sentence]:
-    start, kind = placed
-    marks = _MARKS.match(line, begin, end)
-    begin = marks.end() if marks else begin
-    sentence_text = line[begin:end].rstrip(" \t\r*_|").removesuffix("-->").rstrip()
-    if len(sentence_text) >= 8 and any(c.isalpha() for c in sentence_text):
-        for cut in range(0, len(sentence_text), MAX_SENTENCE):
-            part = sentence_text[cut : cut + MAX_SENTENCE]
-            yield Sentence(part, start + begin + cut, start + begin + cut + len(part), kind)
+def _ends_abbreviated(line: str, at: int) -> bool:
+    return _ABBREVIATION.search(line, max(0, at - 12), at) is not None
 
 
 _PARTICIPLE = ("ed", "en", "pt", "ent", "ft", "id", "old")
