@@ -21,7 +21,7 @@ import pytest
 from tacit.domain.errors import StoreOutage
 from tacit.features.cards.card import Card
 from tacit.store import Store, open_store
-from tacit.store.audit import GENESIS, AuditEvent, link_hash
+from tacit.store.audit import GENESIS, AuditLink
 from tacit.store.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything
 from tests.raising import raises
@@ -177,12 +177,10 @@ def rewrite_chain(vandal: Vandal, digests: dict[str, str]) -> None:
         "SELECT seq, at, actor, action, subject, record, digest FROM audit ORDER BY seq"
     ):
         digest = digests.get(record, known)
-        event = AuditEvent(
-            sequence=seq, at=when, actor=actor, action=action, subject=subject, record=record, digest=digest
-        )
+        link = AuditLink(seq, when, actor, action, subject, record, digest, before)
         vandal.put("audit", seq, "digest", digest)
         vandal.put("audit", seq, "previous", before)
-        before = link_hash(before, event)
+        before = link.computed_hash()
         vandal.put("audit", seq, "hash", before)
 
 

@@ -17,20 +17,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tacit.config.files import write_atomically
 from tacit.domain.archive import Anchor
-from tacit.domain.errors import StoreOutage
+from tacit.domain.errors import NotFound
 from tacit.domain.identity import canonical, plain
 from tacit.domain.stored import AuditEntry
 from tacit.store.connection import Connection, StoreDamaged
 from tacit.store.encoding import clean, stamp
-from tacit.store.invariants import unknown_id
 from tacit.store.seals import seal_of
 
 _COLUMNS = "seq, at, actor, action, subject, record, digest, previous, hash"
 _END = "\U0010ffff"
+GENESIS = ""
+"""What the first link covers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,24 +44,36 @@ class AuditNote:
     actor: str = "tacit"
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLink:
-    """A stored event with its place in the chain."""
+class AuditLink(NamedTuple):
+    """One change as a link of the chain: the row of the table."""
 
-    event: AuditEvent
+    sequence: int
+    at: str
+    actor: str
+    action: str
+    subject: str
+    record: str
+    """Path of the record, such as ``versions/s_1/v_1``: table, owner if any, id."""
+    digest: str
+    """Of the record that the change left."""
     previous: str
-    hash: str
+    """The hash of the link before it."""
+    hash: str = ""
+
+    def computed_hash(self) -> str:
+        """The hash of the change together with the link before it."""
+        change = {name: getattr(self, name) for name in self._fields if name not in ("previous", "hash")}
+        return hashlib.sha256(self.previous.encode("ascii", "replace") + canonical(change)).hexdigest()
 
     def entry(self) -> AuditEntry:
         """The link as callers see it."""
-        event = self.event
         return AuditEntry(
-            sequence=event.sequence,
-            at=datetime.fromisoformat(event.at),
-            actor=event.actor,
-            action=event.action,
-            subject=event.subject,
-            digest=event.digest,
+            sequence=self.sequence,
+            at=datetime.fromisoformat(self.at),
+            actor=self.actor,
+            action=self.action,
+            subject=self.subject,
+            digest=self.digest,
             hash=self.hash,
         )
 
@@ -79,8 +92,7 @@ class Audit:
     def append(self, note: AuditNote, *, record: str, digest: str) -> None:
         """Add one link for a record and its digest, in the transaction of the change itself."""
         head = self._connection.single("SELECT max(seq) FROM audit")
-        previous = self.at(head).hash if head else GENESIS
-        event = AuditEvent(
+        link = AuditLink(
             sequence=(head or 0) + 1,
             at=stamp(note.at),
             actor=clean(note.actor) or "tacit",
@@ -88,16 +100,12 @@ class Audit:
             subject=clean(note.subject),
             record=record,
             digest=digest,
+            previous=self.at(head).hash if head else GENESIS,
         )
-        fields = (event.sequence, event.at, event.actor, event.action, event.subject, event.record, event.digest)
-        self._connection.run(
-            f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *fields,
-            previous,
-            link_hash(previous, event),
-        )
+        insert = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.run(insert, *link._replace(hash=link.computed_hash()))
 
-    def at(self, seq: int) -> ChainLink:
+    def at(self, seq: int) -> AuditLink:
         """Read one link; raises if it does not fit its own hash."""
         try:
             rows = self._connection.run(f"SELECT {_COLUMNS} FROM audit WHERE seq = ?", seq)
@@ -105,17 +113,13 @@ class Audit:
             raise self._damage(seq, error.code, error.detail) from error
         if not rows:
             raise self._damage(seq, "missing")
-        number, at, actor, action, subject, record, digest, previous, stored = rows[0]
-        if not all(isinstance(value, str) for value in rows[0][1:]):
+        link = AuditLink(*rows[0])
+        texts = all(isinstance(value, str) for value in link[1:])
+        if not texts or link.sequence != seq or link.computed_hash() != link.hash:
             raise self._damage(seq, "wrong_hash")
-        event = AuditEvent(
-            sequence=number, at=at, actor=actor, action=action, subject=subject, record=record, digest=digest
-        )
-        if number != seq or link_hash(previous, event) != stored:
-            raise self._damage(seq, "wrong_hash")
-        return ChainLink(event, previous, stored)
+        return link
 
-    def links(self, *, start: int = 1) -> Iterator[ChainLink]:
+    def links(self, *, start: int = 1) -> Iterator[AuditLink]:
         """Read the chain from a link on; raises at the first that is missing, changed or out of order."""
         last = self._connection.single("SELECT max(seq) FROM audit") or 0
         if last != self._connection.single("SELECT count(*) FROM audit INDEXED BY audit_by_subject"):
@@ -130,90 +134,53 @@ class Audit:
 
     def entries(self, subjects: frozenset[str] | None, *, limit: int | None) -> list[AuditEntry]:
         """The newest `limit` links, of these subjects if given, oldest first."""
+        if limit is not None and limit <= 0:
+            return []
+        start = 1
         if subjects is None and limit is not None:
             last = self._connection.single("SELECT max(seq) FROM audit") or 0
-            return [found.entry() for found in self.links(start=max(1, last - limit + 1))] if limit > 0 else []
-        chosen = [found for found in self.links() if subjects is None or found.event.subject in subjects]
-        kept = chosen if limit is None else chosen[-limit:] if limit > 0 else []
-        return [found.entry() for found in kept]
-
-    def members(self, table: str, *owners: str) -> set[str]:
-        """Records of these owners that the chain knows, without purged ones."""
-        return self._beginning([record_path(table, owner) + "/" for owner in owners])
-
-    def _beginning(self, paths: list[str]) -> set[str]:
-        """Records whose names begin with one of these, without purged ones."""
-        sql = (
-            "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
-            "ON record >= path.value AND record < path.value || ? ORDER BY seq"
-        )
-        latest: dict[Any, Any] = dict(self._connection.run(sql, json.dumps(paths), _END))
-        return {str(record) for record, action in latest.items() if not is_gone(str(action))}
+            start = max(1, last - limit + 1)
+        chosen = [found for found in self.links(start=start) if subjects is None or found.subject in subjects]
+        return [found.entry() for found in (chosen[-limit:] if limit else chosen)]
 
     def absent(self, table: str, identity: str, *, noun: str) -> Exception:
         """The error for an id without a row: unknown, or damage if the chain knows it."""
         own = record_path(identity)
-        known = any(
-            record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action)
-            for record, action in self._latest("subject = ?", identity).items()
-        )
-        return (
-            StoreDamaged(self._connection.path, f"{table} {identity}", "missing")
-            if known
-            else unknown_id(noun, identity)
-        )
+        rows = self._connection.run("SELECT record, action FROM audit WHERE subject = ? ORDER BY seq", identity)
+        latest = {str(record): str(action) for record, action in rows}
+        for record, action in latest.items():
+            if record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action):
+                return StoreDamaged(self._connection.path, f"{table} {identity}", "missing")
+        return NotFound(f"no {noun} has the id {identity!r}")
 
     def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
         """Raise unless the rows found for these owners are exactly those that the chain knows."""
-        self._compare(table, self.members(table, *owners), found)
+        self._compare(table, [record_path(table, owner) + "/" for owner in owners], found)
 
     def check_all(self, table: str, beginning: str, *, found: set[str]) -> None:
         """The same for all owners whose names begin with a text."""
-        self._compare(table, self._beginning([record_path(table, beginning)]), found)
+        self._compare(table, [record_path(table, beginning)], found)
 
-    def _compare(self, table: str, known: set[str], found: set[str]) -> None:
+    def _compare(self, table: str, paths: list[str], found: set[str]) -> None:
+        """Raise unless these are the records that the chain knows by names that begin so, without purged ones."""
+        sql = (
+            "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
+            "ON record >= path.value AND record < path.value || ? ORDER BY seq"
+        )
+        rows = self._connection.run(sql, json.dumps(paths), _END)
+        latest = {str(record): str(action) for record, action in rows}
+        known = {record for record, action in latest.items() if not is_gone(action)}
         for record in sorted(known ^ found):
             code = "missing" if record in known else "not_audited"
             raise StoreDamaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", code)
 
-    def _latest(self, condition: str, *values: str) -> dict[str, str]:
-        """Record → the last action on it."""
-        rows = self._connection.run(f"SELECT record, action FROM audit WHERE {condition} ORDER BY seq", *values)
-        return {str(record): str(action) for record, action in rows}
-
-    def _damage(self, seq: int, code: str, detail: str = "") -> StoreOutage:
+    def _damage(self, seq: int, code: str, detail: str = "") -> StoreDamaged:
         return StoreDamaged(self._connection.path, f"audit {seq}", code, detail)
 
 
 def is_gone(action: str) -> bool:
     """Whether a record may be missing after this action."""
-    return action in GONE
-
-
-GENESIS = ""
-"""What the first link covers."""
-
-GONE = ("purge", "restore")
-"""Actions after which a record does not exist."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
-    """One change: when, by whom, what, of which id, and the digest of the record it left."""
-
-    sequence: int
-    at: str
-    actor: str
-    action: str
-    subject: str
-    record: str
-    """Path of the record, such as ``versions/s_1/v_1``: table, owner if any, id."""
-    digest: str
-
-
-def link_hash(previous: str, event: AuditEvent) -> str:
-    """The hash of an event together with the link before it."""
-    return hashlib.sha256(previous.encode("ascii", "replace") + canonical(event)).hexdigest()
+    return action in ("purge", "restore")
 
 
 def head_of(connection: Connection) -> tuple[int, str]:

@@ -169,11 +169,6 @@ def id_is_taken(noun: str, identity: str) -> Mistake:
     )
 
 
-def unknown_id(noun: str, identity: str) -> NotFound:
-    """The error for an unknown id."""
-    return NotFound(f"no {noun} has the id {identity!r}")
-
-
 def steps_pruned(trajectory_id: str) -> NotFound:
     """The error for reading the steps of a pruned trajectory."""
     return NotFound(

@@ -36,10 +36,12 @@ class Passages:
         self._connection = connection
         self._audit = audit
         self._skills = skills
-        self.rows = Records(
-            connection, TABLE, kind=Passage, lookup=_passage_columns, columns=("id", "version", "place")
-        )
-        self.index = WordIndex(connection, "passage", fields=PASSAGE_FIELDS, weights=PASSAGE_WEIGHTS)
+        columns = {"id": None, "version": None, "place": "index"}
+        self.rows = Records(connection, TABLE, kind=Passage, columns=columns)
+        self.index = WordIndex(
+            connection, "passage", rows=self.rows, fields=PASSAGE_FIELDS, weights=PASSAGE_WEIGHTS,
+            words_of=lambda row: passage_words(self.rows.value(row)),
+        )  # fmt: skip
 
     @writes
     def put(self, version_id: str, passages: Sequence[Passage]) -> None:
@@ -51,14 +53,9 @@ class Passages:
                 raise invariants.has_passages(version_id)
             return
         for passage in passages:
-            row = self.rows.add(
-                {
-                    **self.rows.columns_of(passage),
-                    "id": _passage_id(stored.version.id, passage.index),
-                    "version": stored.sequence,
-                }
-            )
-            self.index.add(row["seq"], passage_words(passage))
+            owner = {"id": _passage_id(stored.version.id, passage.index), "version": stored.sequence}
+            row = self.rows.add({**self.rows.columns_of(passage), **owner})
+            self.index.add(row)
         if passages:
             note = AuditNote(action="passages", subject=version_id, at=stored.version.created_at)
             digest = _digest(self.rows_of(stored.sequence))
@@ -97,10 +94,11 @@ class Passages:
         return self.rows.among(self.rows.numbers("version = ?", version, order="place"))
 
     def check(self, row: Values) -> None:
-        """Raise unless a row has the id that its version and place give."""
+        """Raise unless a row has the id that its version and place give, and its words are indexed."""
         version = self._skills.versions.at(row["version"])
         if row["id"] != _passage_id(version["id"], row["place"]):
             raise self.rows.damage(row["id"], "wrong_owner")
+        self.index.check_words(row)
 
     def digests(self) -> dict[str, str]:
         """The chain's name for the passages of each version → their digest."""
@@ -122,7 +120,3 @@ def _passage_id(version_id: str, place: int) -> str:
 
 def _digest(rows: Sequence[Values]) -> str:
     return hashlib.sha256("\n".join(str(row["seal"]) for row in rows).encode()).hexdigest()
-
-
-def _passage_columns(passage: Passage) -> Values:
-    return {"place": passage.index}

@@ -13,7 +13,7 @@ from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.stored import Bookmark, NoteKind, SessionNote
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean, stamp
-from tacit.store.rows import Records, Values
+from tacit.store.rows import Records
 
 _CURRENT = "(SELECT id FROM trajectories WHERE pruned = 0 AND superseded = 0)"
 
@@ -23,7 +23,7 @@ class Bookmarks:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.rows = Records(connection, "bookmarks", kind=Bookmark, lookup=_bookmark_columns, columns=("id",))
+        self.rows = Records(connection, "bookmarks", kind=Bookmark, columns={"id": "path"})
 
     @reads
     def get(self, path: str) -> Bookmark | None:
@@ -45,8 +45,8 @@ class Outlines:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        columns = ("id", "version", "mined")
-        self.rows = Records(connection, "outlines", kind=Outline, lookup=_outline_columns, columns=columns)
+        columns = {"id": "trajectory_id", "version": "version", "mined": None}
+        self.rows = Records(connection, "outlines", kind=Outline, columns=columns)
 
     @writes
     def put(self, outline: Outline) -> None:
@@ -105,24 +105,19 @@ class Outlines:
         return found
 
 
-def _bookmark_columns(bookmark: Bookmark) -> Values:
-    return {"id": clean(bookmark.path)}
-
-
-def _outline_columns(outline: Outline) -> Values:
-    return {"id": clean(outline.trajectory_id), "version": outline.version}
-
-
-COLUMNS = ("id", "session_id", "drawer", "agent", "expires_at")
-"""The stored names of the table; `drawer` holds the kind of a note."""
-
-
 class SessionNotes:
     """The table `jottings`, as session notes are stored."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.rows = Records(connection, "jottings", kind=SessionNote, lookup=_note_columns, columns=COLUMNS)
+        columns = {
+            "id": "id",
+            "session_id": "session_id",
+            "drawer": "kind",
+            "agent": "agent",
+            "expires_at": "expires_at",
+        }
+        self.rows = Records(connection, "jottings", kind=SessionNote, columns=columns)
 
     @writes
     def put(self, note: SessionNote) -> None:
@@ -155,13 +150,3 @@ class SessionNotes:
         if count:
             self._connection.run(f"DELETE FROM jottings WHERE {condition}", *values)
         return count
-
-
-def _note_columns(note: SessionNote) -> Values:
-    return {
-        "id": clean(note.id),
-        "session_id": clean(note.session_id),
-        "drawer": str(note.kind),
-        "agent": clean(note.agent),
-        "expires_at": stamp(note.expires_at),
-    }

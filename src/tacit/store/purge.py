@@ -313,7 +313,7 @@ class Purger:
             self._delete_all(descent, purge)
         for version_id in descent.demoted:
             self._tables.skills.change(demotion(self._tables.skills.version(version_id), purge))
-        for index in (self._tables.skills.index, self._tables.trajectories.index, self._tables.passages.index):
+        for index in self._tables.word_indexes:
             index.rebuild_from_words()  # deleted entries would stay in the pages of the index
         self._tables.vectors.pack_after_removal()
         for tombstone in tombstones_of(descent, purge):

@@ -21,11 +21,9 @@ from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.encoding import aware, clean
-from tacit.store.rows import Records, Values, attributes
+from tacit.store.rows import Columns, Records, Values
 
 T = TypeVar("T")
-UseKey = tuple[str, str]
-"""What kind of thing a use belongs to ("session" or "version"), and its id."""
 
 Record = Verdict | Approval | Use | Evidence | Remark | LedgerEntry | Tombstone | Manifest
 """What a store appends and never changes."""
@@ -40,11 +38,10 @@ class AppendedRecords(Records[T]):
     """One table of appended records. `owner` gives what a row belongs to, as the audit chain names it."""
 
     def __init__(
-        self, connection: Connection, audit: Audit, table: str, *, kind: type[T], columns: Sequence[str],
-        note: Callable[[T], AuditNote], lookup: Callable[[T], Values] | None = None,
-        owner: Callable[[Values], str] | None = None, first_wins: bool = False,
+        self, connection: Connection, audit: Audit, table: str, *, kind: type[T], columns: Columns,
+        note: Callable[[T], AuditNote], owner: Callable[[Values], str] | None = None, first_wins: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(connection, table, kind=kind, lookup=lookup, columns=columns)
+        super().__init__(connection, table, kind=kind, columns=columns)
         self._audit = audit
         self._note = note
         self._owner = owner
@@ -98,41 +95,44 @@ class RecordLog:
         self._connection = connection
         self._audit = audit
         self.verdicts = AppendedRecords(
-            connection, audit, "verdicts", kind=Verdict, columns=("id", "version_id", "decision"),
+            connection, audit, "verdicts", kind=Verdict, columns=_same("id", "version_id", "decision"),
             note=_verdict_note, owner=_version_owner,
         )  # fmt: skip
         self.approvals = AppendedRecords(
-            connection, audit, "approvals", kind=Approval, columns=("id", "version_id", "at"),
+            connection, audit, "approvals", kind=Approval, columns=_same("id", "version_id", "at"),
             note=lambda each: AuditNote(action="approval", subject=each.version_id, actor=each.by, at=each.at),
             owner=_version_owner,
         )  # fmt: skip
         self.uses = AppendedRecords(
-            connection, audit, "uses", kind=Use, columns=("id",),
+            connection, audit, "uses", kind=Use, columns=_same("id"),
             note=lambda each: AuditNote(action="use", subject=each.id, actor=each.surface, at=each.at),
         )  # fmt: skip
         self.evidence = AppendedRecords(
-            connection, audit, "evidence", kind=Evidence,
-            columns=("id", "version_id", "at", "grade"), note=_evidence_note, owner=_version_owner,
+            connection, audit, "evidence", kind=Evidence, columns=_same("id", "version_id", "at", "grade"),
+            note=lambda each: AuditNote(
+                action=f"evidence {each.outcome} {each.grade}", subject=each.version_id, actor=each.by, at=each.at
+            ),
+            owner=_version_owner,
         )  # fmt: skip
         self.remarks = AppendedRecords(
-            connection, audit, "remarks", kind=Remark, columns=("id", "subject", "about", "at"),
+            connection, audit, "remarks", kind=Remark, columns=_same("id", "subject", "about", "at"),
             note=lambda each: AuditNote(
                 action=f"remark {each.about}", subject=each.subject, actor=each.by, at=each.at
             ),
             owner=lambda row: str(row["subject"]),
         )  # fmt: skip
         self.entries = EntryRecords(
-            connection, audit, "entries", kind=LedgerEntry, lookup=attributes("id", "key", "session_id", "at"),
-            columns=("id", "sort", "key", "session_id", "at"),
+            connection, audit, "entries", kind=LedgerEntry,
+            columns={"id": "id", "sort": None, "key": "key", "session_id": "session_id", "at": "at"},
             note=lambda each: AuditNote(action=f"entry {each.SORT}", subject=each.key, actor=each.by, at=each.at),
             owner=lambda row: _entry_owner(row["sort"], row["key"]),
         )  # fmt: skip
         self.tombstones = AppendedRecords(
-            connection, audit, "tombstones", kind=Tombstone, columns=("id",), first_wins=True,
+            connection, audit, "tombstones", kind=Tombstone, columns=_same("id"), first_wins=True,
             note=lambda each: AuditNote(action="tombstone", subject=each.id, actor=each.by, at=each.at),
         )  # fmt: skip
         self.backups = AppendedRecords(
-            connection, audit, "backups", kind=Manifest, columns=("id",), first_wins=True,
+            connection, audit, "backups", kind=Manifest, columns=_same("id"), first_wins=True,
             note=lambda each: AuditNote(action="backup", subject=each.id, at=each.purged_at or each.at),
         )  # fmt: skip
         self._has_tombstones = schema >= TOMBSTONES_SINCE
@@ -147,7 +147,11 @@ class RecordLog:
         """
         match record:
             case Use():
-                return self._add_use(record)
+                seq = self.uses.next_seq()
+                added = self.uses.append(record)
+                if added:
+                    self._add_use_keys(seq, record)
+                return added
             case Verdict():
                 return self.verdicts.append(record)
             case Approval():
@@ -157,7 +161,11 @@ class RecordLog:
                 self._hash_of(record.version_id)
                 return self.evidence.append(record)
             case Remark():
-                self._check_subject(record.subject)
+                if not self._subject_exists(record.subject):
+                    errors = [
+                        self._audit.absent(each, record.subject, noun="skill or version") for each in _REMARK_SUBJECTS
+                    ]
+                    raise next((error for error in errors if isinstance(error, StoreDamaged)), errors[0])
                 return self.remarks.append(record)
             case LedgerEntry():
                 invariants.check_entry(record)
@@ -206,8 +214,10 @@ class RecordLog:
     def list_uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
         """What was shown or held back, oldest first: in one session, of one version, or everything."""
         asked = [(kind, clean(owner)) for kind, owner in (("session", session_id), ("version", version_id)) if owner]
-        numbers = set.intersection(*map(self._use_numbers, asked)) if asked else set(self.uses.all_numbers())
-        rows = self.uses.among(sorted(numbers))
+        # The index carries no seals: each use found is compared with its sealed record.
+        sql = "SELECT use FROM use_keys WHERE sort = ? AND owner = ?"
+        listed = [{row[0] for row in self._connection.run(sql, *key)} for key in asked]
+        rows = self.uses.among(sorted(set.intersection(*listed)) if asked else self.uses.all_numbers())
         found = [self.uses.value(row) for row in rows]
         for row, use in zip(rows, found, strict=True):
             if not use_keys(use).issuperset(asked):
@@ -281,6 +291,12 @@ class RecordLog:
         """The backups that were made, oldest first; of several at one place the last."""
         return list({manifest.path or manifest.id: manifest for manifest in self.backups.all()}.values())
 
+    def check_approval(self, row: Values) -> None:
+        """Raise unless an approval is of the content that its version has."""
+        approval = self.approvals.value(row)
+        if approval.content_hash != self._hash_of(approval.version_id):
+            raise self.approvals.damage(row["id"], "wrong_content_approved")
+
     def check_remark(self, row: Values) -> None:
         """Raise unless a remark's row reads back and its subject exists."""
         if not self._subject_exists(self.remarks.value(row).subject):
@@ -298,21 +314,9 @@ class RecordLog:
         for seq in self.uses.all_numbers():
             self._add_use_keys(seq, self.uses.value(self.uses.at(seq)))
 
-    def _add_use(self, use: Use) -> bool:
-        seq = self.uses.next_seq()
-        added = self.uses.append(use)
-        if added:
-            self._add_use_keys(seq, use)
-        return added
-
     def _add_use_keys(self, seq: int, use: Use) -> None:
         for key in sorted(use_keys(use)) if self._has_use_keys else ():
             self._connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
-
-    def _use_numbers(self, key: UseKey) -> set[int]:
-        # The index carries no seals: the caller compares each use it finds with its sealed record.
-        sql = "SELECT use FROM use_keys WHERE sort = ? AND owner = ?"
-        return {row[0] for row in self._connection.run(sql, *key)}
 
     def _hash_of(self, version_id: str) -> str:
         found = self._connection.single("SELECT hash FROM versions WHERE id = ?", version_id)
@@ -320,19 +324,18 @@ class RecordLog:
             raise self._audit.absent("versions", version_id, noun="version")
         return str(found)
 
-    def _check_subject(self, subject: str) -> None:
-        if self._subject_exists(subject):
-            return
-        errors = [self._audit.absent(table, subject, noun="skill or version") for table in _REMARK_SUBJECTS]
-        raise next((error for error in errors if isinstance(error, StoreDamaged)), errors[0])
-
     def _subject_exists(self, subject: str) -> bool:
-        tables = _REMARK_SUBJECTS
-        return any(self._connection.single(f"SELECT 1 FROM {table} WHERE id = ?", clean(subject)) for table in tables)
+        found = (self._connection.single(f"SELECT 1 FROM {table} WHERE id = ?", subject) for table in _REMARK_SUBJECTS)
+        return any(found)
 
 
-def use_keys(use: Use) -> set[UseKey]:
-    """Everything a use is indexed under."""
+def _same(*names: str) -> Columns:
+    """Columns that hold the attributes of the same names."""
+    return {name: name for name in names}
+
+
+def use_keys(use: Use) -> set[tuple[str, str]]:
+    """Everything a use is indexed under: "session" or "version", and an id."""
     owners = [("session", use.session_id), *(("version", version_id) for version_id in use.version_ids)]
     return {(kind, clean(owner)) for kind, owner in owners if owner}
 
@@ -349,8 +352,3 @@ def _verdict_note(verdict: Verdict) -> AuditNote:
     """A verdict belongs to the history of its version, else of its first trajectory, else to its own."""
     subject = verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
     return AuditNote(action=f"verdict {verdict.decision}", subject=subject, actor=verdict.decided_by, at=verdict.at)
-
-
-def _evidence_note(evidence: Evidence) -> AuditNote:
-    action = f"evidence {evidence.outcome} {evidence.grade}"
-    return AuditNote(action=action, subject=evidence.version_id, actor=evidence.by, at=evidence.at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from tacit.store.connection import Connection, Row, StoreDamaged
@@ -38,14 +39,14 @@ class Rows:
     def add(self, values: Mapping[str, Any], *, seq: int | None = None) -> Values:
         """Append a row and return it as it was written."""
         row = {"seq": self.next_seq() if seq is None else seq, **values}
-        ordered = [self._kept(row[column]) for column in self._columns]
+        ordered = [_kept(row[column]) for column in self._columns]
         seal = seal_of(self.table, ordered)
         self._connection.run(self._insert, *ordered, seal)
         return {**dict(zip(self._columns, ordered, strict=True)), "seal": seal}
 
     def change(self, row: Values, **changes: Any) -> Values:
         """Write changed columns of a row that was just read, with a new seal."""
-        new = {**row, **{column: self._kept(value) for column, value in changes.items()}}
+        new = {**row, **{column: _kept(value) for column, value in changes.items()}}
         new["seal"] = seal_of(self.table, [new[column] for column in self._columns])
         assignments = ", ".join(f"{column} = ?" for column in (*changes, "seal"))
         values = [new[column] for column in (*changes, "seal")]
@@ -124,38 +125,22 @@ class Rows:
             raise self.damage(row[self._label], "wrong_seal")
         return row
 
-    @staticmethod
-    def _kept(value: Any) -> Any:
-        if isinstance(value, str):
-            return clean(value)
-        return int(value) if isinstance(value, bool) else value
 
-
-def attributes(*names: str) -> Callable[[Any], Values]:
-    """Columns that hold the value's attributes of the same names."""
-    return lambda value: {name: _column(getattr(value, name)) for name in names}
-
-
-def _column(value: str | datetime) -> str:
-    return stamp(value) if isinstance(value, datetime) else clean(str(value))
+Columns = Mapping[str, str | Callable[[Any], Any] | None]
+"""Column → the attribute or function of a value that it repeats; nothing where the caller gives what the column holds."""
 
 
 class Records(Rows, Generic[T]):
     """Sealed rows that each hold one domain value, and columns derived from it to look it up by."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        table: str,
-        *,
-        kind: type[T],
-        columns: Sequence[str],
-        lookup: Callable[[T], Values] | None = None,
-    ) -> None:
-        """`lookup` derives columns from a value; without one, all of them are its attributes."""
+    def __init__(self, connection: Connection, table: str, *, kind: type[T], columns: Columns) -> None:
         super().__init__(connection, table, (*columns, "record"))
         self._kind = kind
-        self._lookup = lookup or attributes(*columns)
+        self._derived = {
+            column: attrgetter(source) if isinstance(source, str) else source
+            for column, source in columns.items()
+            if source is not None
+        }
 
     def columns_of(self, value: T) -> Values:
         """The value as columns: those it is looked up by, and the record itself."""
@@ -170,3 +155,14 @@ class Records(Rows, Generic[T]):
         if any(row[column] != expected for column, expected in self._lookup(value).items()):
             raise self.damage(row["id"], "wrong_record")
         return value
+
+    def _lookup(self, value: T) -> Values:
+        found = {column: source(value) for column, source in self._derived.items()}
+        return {column: stamp(each) if isinstance(each, datetime) else _kept(each) for column, each in found.items()}
+
+
+def _kept(value: Any) -> Any:
+    """A value as SQLite keeps it."""
+    if isinstance(value, str):
+        return clean(str(value))
+    return int(value) if isinstance(value, bool) else value

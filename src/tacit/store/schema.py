@@ -12,49 +12,47 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tacit.domain.errors import StoreOutage
 from tacit.store.backup import copy_store
 from tacit.store.connection import MEMORY, Connection
 from tacit.store.encoding import clean
+from tacit.store.hook_index import APPLICATION_ID
 from tacit.store.lexical_search import EPISODE_FIELDS, PASSAGE_FIELDS, VERSION_FIELDS
 from tacit.store.seals import seal_of
 
-APPLICATION_ID = 0x54414349  # "TACI"
+Migration = Callable[[Connection], None]
+"""One step: brings a file to the schema whose number is the step's place, from 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
-    """One step: the schema number it leads to, and the statements that lead there."""
-
-    number: int
-    apply: Callable[[Connection], None]
-
-
-Check = Callable[[Connection, Sequence[Migration]], None]
-
-
-def migrate(connection: Connection, migrations: Sequence[Migration], *, check: Check | None = None) -> None:
+def migrate(
+    connection: Connection,
+    migrations: Sequence[Migration],
+    *,
+    check: Callable[[Connection, Sequence[Migration]], None] | None = None,
+) -> None:
     """Check that the file is a store, put it into WAL mode and apply missing steps. Safe for many processes at once.
 
     `check` is called with the file, and the steps it already has, before anything is written.
     """
-    numbers = [step.number for step in migrations]
-    if numbers != list(range(1, len(numbers) + 1)):
-        raise ValueError("migrations are numbered 1, 2, 3, …")
     with connection.reading():  # one state: another process may be upgrading it
         version = _recognise(connection)
-        _check_known(connection, version, newest=numbers[-1])
+        if not 0 <= version <= len(migrations):
+            raise StoreOutage(
+                f"the store {connection.path} has schema {version}, this program knows up to {len(migrations)}",
+                code="store_too_new",
+                hint="upgrade tacit: the store was written by a newer version",
+            )
         if check:
             check(connection, migrations[:version])
     _use_wal(connection)
     if version == 0:
         _create(connection, migrations)
-    for step in migrations:
-        _upgrade(connection, step)
+    for number, step in enumerate(migrations, start=1):
+        _upgrade(connection, step, number)
 
 
 def schema_of(connection: Connection) -> int:
@@ -79,15 +77,6 @@ def _recognise(connection: Connection) -> int:
     return int(version)
 
 
-def _check_known(connection: Connection, version: int, *, newest: int) -> None:
-    if not 0 <= version <= newest:
-        raise StoreOutage(
-            f"the store {connection.path} has schema {version}, this program knows up to {newest}",
-            code="store_too_new",
-            hint="upgrade tacit: the store was written by a newer version",
-        )
-
-
 def _use_wal(connection: Connection) -> None:
     if connection.path == MEMORY or connection.read_only:
         return
@@ -106,21 +95,21 @@ def _create(connection: Connection, migrations: Sequence[Migration]) -> None:
             return  # another process was faster
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
         for step in migrations:
-            step.apply(connection)
-        connection.run(f"PRAGMA user_version = {migrations[-1].number}")
+            step(connection)
+        connection.run(f"PRAGMA user_version = {len(migrations)}")
 
 
-def _upgrade(connection: Connection, step: Migration) -> None:
-    if connection.single("PRAGMA user_version") >= step.number:
+def _upgrade(connection: Connection, step: Migration, number: int) -> None:
+    if connection.single("PRAGMA user_version") >= number:
         return
     with connection.writing():
-        if connection.single("PRAGMA user_version") >= step.number:
+        if connection.single("PRAGMA user_version") >= number:
             return
         if connection.path != MEMORY:  # we hold the write lock: the copy is the state before this step
             path = Path(connection.path)
-            copy_store(connection.path, path.with_name(f"{path.name}.before-{step.number}.bak"), overwrite=True)
-        step.apply(connection)
-        connection.run(f"PRAGMA user_version = {step.number}")
+            copy_store(connection.path, path.with_name(f"{path.name}.before-{number}.bak"), overwrite=True)
+        step(connection)
+        connection.run(f"PRAGMA user_version = {number}")
 
 
 _TABLES = """
@@ -190,21 +179,21 @@ def _refusal(name: str, event: str, table: str) -> str:
     )
 
 
-def statements() -> list[str]:
-    """All statements of schema 1, in order."""
-    found = [text.strip() for text in _TABLES.split(";") if text.strip()]
-    for table in _APPENDED:
-        found.append(_refusal(f"{table}_keeps_rows", "UPDATE", table))
-        found.append(_refusal(f"{table}_loses_no_row", "DELETE", table))
-    found.append(_refusal("versions_keep_content", "UPDATE OF seq, id, skill_id, hash, kind, name, record", "versions"))
-    found.append(_refusal("versions_lose_no_row", "DELETE", "versions"))
-    found.append(_refusal("trajectories_lose_no_row", "DELETE", "trajectories"))
-    return found
+def _append_only(connection: Connection, *tables: str) -> None:
+    """Refuse to change or delete rows of these tables."""
+    for table in tables:
+        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
 
 
 def _create_tables(connection: Connection) -> None:
-    for statement in statements():
-        connection.run(statement)
+    """Schema 1: trajectories, skills with their versions, what is recorded of them, and the audit chain."""
+    connection.run(_TABLES)
+    _append_only(connection, *_APPENDED)
+    content = "UPDATE OF seq, id, skill_id, hash, kind, name, record"
+    connection.run(_refusal("versions_keep_content", content, "versions"))
+    connection.run(_refusal("versions_lose_no_row", "DELETE", "versions"))
+    connection.run(_refusal("trajectories_lose_no_row", "DELETE", "trajectories"))
 
 
 def _add_bookmarks(connection: Connection) -> None:
@@ -245,9 +234,7 @@ def _counting(name: str, fields: Sequence[str]) -> str:
 
 def _add_renderings(connection: Connection) -> None:
     """Schema 3: what hooks need (versions as agents see them, in how many rows each term occurs)."""
-    for statement in _RENDERINGS.split(";"):
-        if statement.strip():
-            connection.run(statement.strip())
+    connection.run(_RENDERINGS)
     connection.run(_counting("version", VERSION_FIELDS))
     connection.run(_counting("episode", EPISODE_FIELDS))
     for name, event in (
@@ -283,7 +270,7 @@ CREATE TABLE vector_sketches (
   versions BLOB NOT NULL, planes BLOB NOT NULL) STRICT;
 CREATE INDEX vector_sketches_in_order ON vector_sketches (space, last);
 CREATE INDEX versions_by_name ON versions (name);
-CREATE TABLE recallable_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID
+CREATE TABLE recallable_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """
 _RECALLABLE = "('trial', 'trusted')"
 
@@ -322,8 +309,7 @@ def _count_recallable(connection: Connection) -> None:
 def _add_vectors(connection: Connection) -> None:
     """Schema 5: vectors of recallable versions, also in blocks, which load quickly, and in sketches, for hooks; versions by
     name; and how often a rendered version was confirmed (0 until it is rendered again)."""
-    for statement in _VECTORS.split(";"):
-        connection.run(statement.strip())
+    connection.run(_VECTORS)
     connection.run(
         "CREATE TRIGGER vectors_end_with_status AFTER UPDATE OF status ON versions "
         "WHEN NEW.status NOT IN ('trial', 'trusted') BEGIN DELETE FROM vectors WHERE version = NEW.seq; END"
@@ -350,17 +336,14 @@ CREATE TABLE tombstones (
 CREATE TABLE backups (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
 CREATE TABLE identity (
-  seq INTEGER PRIMARY KEY CHECK (seq = 1), id TEXT NOT NULL UNIQUE, seal TEXT NOT NULL) STRICT
+  seq INTEGER PRIMARY KEY CHECK (seq = 1), id TEXT NOT NULL UNIQUE, seal TEXT NOT NULL) STRICT;
 """
 
 
 def _add_trust(connection: Connection) -> None:
     """Schema 6: approvals, tombstones, backups, and the store's own id."""
-    for statement in _TRUST.split(";"):
-        connection.run(statement.strip())
-    for table in ("approvals", "tombstones", "backups", "identity"):
-        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
-        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    connection.run(_TRUST)
+    _append_only(connection, "approvals", "tombstones", "backups", "identity")
     values = (1, secrets.token_hex(16))
     connection.run("INSERT INTO identity (seq, id, seal) VALUES (?, ?, ?)", *values, seal_of("identity", values))
 
@@ -375,16 +358,14 @@ CREATE TABLE use_keys (
   sort TEXT NOT NULL, owner TEXT NOT NULL, use INTEGER NOT NULL REFERENCES uses (seq) ON DELETE CASCADE,
   PRIMARY KEY (sort, owner, use)) STRICT, WITHOUT ROWID;
 CREATE INDEX use_keys_by_use ON use_keys (use);
-ALTER TABLE renderings ADD COLUMN unproven REAL NOT NULL DEFAULT 0
+ALTER TABLE renderings ADD COLUMN unproven REAL NOT NULL DEFAULT 0;
 """
 
 
 def _add_life(connection: Connection) -> None:
     """Schema 7: remarks; uses by session and by version; how much holding back a rendered version would teach."""
-    for statement in _LIFE.split(";"):
-        connection.run(statement.strip())
-    connection.run(_refusal("remarks_keeps_rows", "UPDATE", "remarks"))
-    connection.run(_refusal("remarks_loses_no_row", "DELETE", "remarks"))
+    connection.run(_LIFE)
+    _append_only(connection, "remarks")
     for seq, record in connection.run("SELECT seq, record FROM uses ORDER BY seq"):
         for key in sorted(_keys_in(record)):
             connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
@@ -421,18 +402,15 @@ CREATE TABLE jottings (
   expires_at TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
 CREATE INDEX jottings_by_session ON jottings (session_id);
 CREATE INDEX jottings_by_end ON jottings (expires_at);
-ALTER TABLE renderings ADD COLUMN person TEXT NOT NULL DEFAULT ''
+ALTER TABLE renderings ADD COLUMN person TEXT NOT NULL DEFAULT '';
 """
 
 
 def _add_ledger(connection: Connection) -> None:
     """Schema 8: the ledger, passages of documents, session notes; whose preference a rendering is."""
-    for statement in _LEDGER.split(";"):
-        connection.run(statement.strip())
+    connection.run(_LEDGER)
     connection.run(_counting("passage", PASSAGE_FIELDS))
-    for table in ("entries", "passages", "passage_words"):
-        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
-        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    _append_only(connection, "entries", "passages", "passage_words")
 
 
 def _forget_projections(connection: Connection) -> None:
@@ -441,24 +419,20 @@ def _forget_projections(connection: Connection) -> None:
     connection.run("DELETE FROM renderings")
 
 
-MIGRATIONS = (
-    Migration(number=1, apply=_create_tables),
-    Migration(number=2, apply=_add_bookmarks),
-    Migration(number=3, apply=_add_renderings),
-    Migration(number=4, apply=_add_outlines),
-    Migration(number=5, apply=_add_vectors),
-    Migration(number=6, apply=_add_trust),
-    Migration(number=7, apply=_add_life),
-    Migration(number=8, apply=_add_ledger),
-    Migration(number=9, apply=_forget_projections),
+MIGRATIONS: tuple[Migration, ...] = (
+    _create_tables,
+    _add_bookmarks,
+    _add_renderings,
+    _add_outlines,
+    _add_vectors,
+    _add_trust,
+    _add_life,
+    _add_ledger,
+    _forget_projections,
 )
 
 
-_OBJECTS = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class SchemaObject:
+class SchemaObject(NamedTuple):
     """A table, index, trigger or view, as the file describes it."""
 
     kind: str
@@ -492,8 +466,9 @@ def check_triggers(connection: Connection, migrations: Sequence[Migration]) -> N
 
 
 def _present(connection: Connection, shadows: frozenset[str]) -> set[SchemaObject]:
-    found = (SchemaObject(*map(str, row)) for row in connection.run(_OBJECTS))
-    return {SchemaObject(o.kind, o.name, o.table, "") if o.name in shadows else o for o in found}
+    sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
+    found = (SchemaObject(*map(str, row)) for row in connection.run(sql))
+    return {each._replace(sql="") if each.name in shadows else each for each in found}
 
 
 @lru_cache(maxsize=8)
@@ -503,7 +478,7 @@ def _expected(migrations: tuple[Migration, ...]) -> tuple[frozenset[SchemaObject
     try:
         with fresh.writing():
             for step in migrations:
-                step.apply(fresh)
+                step(fresh)
         listed = fresh.run("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
         shadows = frozenset(str(row[0]) for row in listed)
         return frozenset(_present(fresh, shadows)), shadows

@@ -16,13 +16,17 @@ from tacit.domain.stored import Hit, StoredVersion
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
-from tacit.store.encoding import clean, unpack
+from tacit.store.encoding import clean
 from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
 from tacit.store.rows import Records, Values
 from tacit.store.word_index import WordIndex
 
 SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
-_VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
+_VERSION_COLUMNS = {
+    "id": "id", "skill_id": "skill_id", "hash": "hash", "kind": "content.kind", "name": "content.name", "status": None,
+    "life": None,
+}  # fmt: skip
+_TRANSITION_COLUMNS = {"id": "id", "version_id": "version_id", "status": "after"}
 _CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
 _CUES = b'"cues":[{'
 _NEVER = (-1, -1, -1)
@@ -37,20 +41,19 @@ class Skills:
         self._connection = connection
         self._audit = audit
         self._tombstone = tombstone
-        self.skills = Records(connection, SKILLS, kind=Skill, columns=("id", "kind"))
-        self.versions = Records(
-            connection, VERSIONS, kind=SkillVersion, lookup=_version_columns, columns=_VERSION_COLUMNS
-        )
-        self.transitions = Records(
-            connection, TRANSITIONS, kind=Transition, lookup=_transition_columns, columns=("id", "version_id", "status")
-        )
+        self.skills = Records(connection, SKILLS, kind=Skill, columns={"id": "id", "kind": "kind"})
+        self.versions = Records(connection, VERSIONS, kind=SkillVersion, columns=_VERSION_COLUMNS)
+        self.transitions = Records(connection, TRANSITIONS, kind=Transition, columns=_TRANSITION_COLUMNS)
         self.written = 0
         """How often versions were changed through this object, or by a purge."""
         self._filters_checked = self._names_checked = _NEVER
         self._census, self._recallable = (0, 0), 0
         """As of that check: the number of versions, the sum of their numbers, and how many are recallable."""
         self.composites = Composites(connection, self.versions)
-        self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
+        self.index = WordIndex(
+            connection, "version", rows=self.versions, fields=VERSION_FIELDS, weights=VERSION_WEIGHTS,
+            words_of=lambda row: version_words(self.stored(row).version.content),
+        )  # fmt: skip
 
     @writes
     def add(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
@@ -66,7 +69,7 @@ class Skills:
         self.written += 1
         row = self.versions.add({**columns, "status": str(transition.after), "life": life})
         self.transitions.add(step)
-        self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
+        self.index.add(row)
         note = AuditNote(
             action=f"version {transition.after}", subject=version.id, actor=transition.by, at=transition.at
         )
@@ -118,6 +121,11 @@ class Skills:
         if life != row["life"] or not found or found[-1].after != row["status"]:
             raise self.versions.damage(row["id"], "wrong_transitions")
         return found
+
+    def check(self, row: Values) -> None:
+        """Raise unless a version's row reads back with its transitions, and its words are indexed."""
+        self.index.check_words(row)
+        self.checked_transitions(row)
 
     @reads
     def catalogue(
@@ -302,24 +310,6 @@ def _terms_in(words: Values) -> tuple[list[str], ...]:
         each if "_" not in words[field] else [term_of(form) for form in each]
         for field, each in zip(VERSION_FIELDS, forms, strict=True)
     )
-
-
-def _version_columns(version: SkillVersion) -> Values:
-    return {
-        "id": clean(version.id),
-        "skill_id": clean(version.skill_id),
-        "hash": clean(version.hash),
-        "kind": str(version.content.kind),
-        "name": clean(version.content.name),
-    }
-
-
-def _transition_columns(transition: Transition) -> Values:
-    return {
-        "id": clean(transition.id),
-        "version_id": clean(transition.version_id),
-        "status": str(transition.after),
-    }
 
 
 def _passes(row: Values, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:

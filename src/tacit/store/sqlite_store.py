@@ -21,7 +21,6 @@ from tacit.store.audit import Anchors, AuditNote, anchor_of, holds_anchor, ident
 from tacit.store.backup import copy_store, describe_copy, write_manifest
 from tacit.store.connection import MEMORY, PATIENCE_S, Connection, StoreDamaged, damage_of, reads, writes
 from tacit.store.integrity import Integrity
-from tacit.store.lexical_search import episode_words, passage_words, version_words
 from tacit.store.purge import Purger
 from tacit.store.schema import MIGRATIONS, Migration, check_triggers, migrate
 from tacit.store.tables import Tables, count_all, ids_with_prefix
@@ -144,11 +143,8 @@ class Store:
     @writes
     def reindex(self) -> int:
         """Rebuild the full-text indexes from the stored versions and episodes; returns how many rows they cover."""
-        skills, trajectories, passages = self._tables.skills, self._tables.trajectories, self.passages
         self._tables.records.rebuild_use_keys()
-        count = skills.index.rebuild(skills.versions, lambda row: version_words(skills.stored(row).version.content))
-        count += trajectories.index.rebuild(trajectories.rows, lambda row: episode_words(trajectories.episode(row)))
-        count += passages.index.rebuild(passages.rows, lambda row: passage_words(passages.rows.value(row)))
+        count = sum(index.rebuild() for index in self._tables.word_indexes)
         self.vectors.rebuild()
         self._connection.run("DELETE FROM renderings")  # the caller renders again
         return count

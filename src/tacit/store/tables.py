@@ -35,6 +35,7 @@ class Tables:
         self.bookmarks = Bookmarks(connection)
         self.outlines = Outlines(connection)
         self.notes = SessionNotes(connection)
+        self.word_indexes = (self.skills.index, self.trajectories.index, self.passages.index)
 
 
 MAX_IDS = 10

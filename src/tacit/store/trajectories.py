@@ -18,7 +18,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.store import invariants
 from tacit.store.audit import Audit, AuditNote, record_path
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
-from tacit.store.encoding import UnreadableRecord, aware, clean, compress, pack, stamp, unpack
+from tacit.store.encoding import UnreadableRecord, aware, compress, pack, unpack
 from tacit.store.lexical_search import (
     EPISODE_FIELDS,
     EPISODE_WEIGHTS,
@@ -27,15 +27,23 @@ from tacit.store.lexical_search import (
     rarity,
     score,
 )
-from tacit.store.rows import Records, Values
+from tacit.store.rows import Columns, Records, Values
 from tacit.store.seals import seal_of
 from tacit.store.word_index import WordIndex
 from tacit.text.words import expand_query, is_part_of_compound
 
 TABLE = "trajectories"
-_COLUMNS = (
-    "id", "session_id", "outcome", "captured_at", "learned", "superseded", "superseded_by", "pruned", "blob",
-)  # fmt: skip
+_COLUMNS: Columns = {
+    "id": "id",
+    "session_id": "session_id",
+    "outcome": lambda episode: invariants.known_outcome(episode.assessment),
+    "captured_at": "captured_at",
+    "learned": lambda episode: episode.learned_at is not None,
+    "superseded": "superseded",
+    "superseded_by": None,
+    "pruned": "pruned",
+    "blob": None,
+}
 _NOT_SUPERSEDED = "{row} NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
 """Reads two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
 _LONGER = (
@@ -51,8 +59,11 @@ class Trajectories:
     """The tables `trajectories` and `blobs`."""
 
     def __init__(self, connection: Connection, audit: Audit, tombstone: invariants.FindTombstone) -> None:
-        self.rows = Records(connection, TABLE, kind=Episode, lookup=_episode_columns, columns=_COLUMNS)
-        self.index = WordIndex(connection, "episode", fields=EPISODE_FIELDS, weights=EPISODE_WEIGHTS)
+        self.rows = Records(connection, TABLE, kind=Episode, columns=_COLUMNS)
+        self.index = WordIndex(
+            connection, "episode", rows=self.rows, fields=EPISODE_FIELDS, weights=EPISODE_WEIGHTS,
+            words_of=lambda row: episode_words(self.episode(row)),
+        )  # fmt: skip
         self._connection = connection
         self._audit = audit
         self._tombstone = tombstone
@@ -74,7 +85,7 @@ class Trajectories:
         episode = replace(episode, superseded=bool(longer))
         blob = self._add_blob(content)
         row = self.rows.add({**self.rows.columns_of(episode), "superseded_by": longer, "blob": blob})
-        self.index.add(row["seq"], episode_words(episode))
+        self.index.add(row)
         self._note("trajectory", row, actor=kept.environment.client, at=at)
         for older, old in earlier:
             if not old.superseded and old.steps <= episode.steps:
@@ -105,6 +116,12 @@ class Trajectories:
     def summary(self, trajectory_id: str) -> Episode:
         """Fetch the summary of one trajectory."""
         return self.episode(self._row(trajectory_id))
+
+    def check(self, row: Values) -> None:
+        """Raise unless a row reads back, its words are indexed, and its steps are there unless they were pruned."""
+        self.index.check_words(row)
+        if not row["pruned"]:
+            self.content(row)
 
     def content(self, row: Values) -> Trajectory:
         """Read the blob of a row and check its hash."""
@@ -247,18 +264,6 @@ class Trajectories:
 
 def _found(episode: Episode, lexical: float) -> FoundEpisode:
     return FoundEpisode(**{field.name: getattr(episode, field.name) for field in fields(episode)}, lexical=lexical)
-
-
-def _episode_columns(episode: Episode) -> Values:
-    return {
-        "id": clean(episode.id),
-        "session_id": clean(episode.session_id),
-        "outcome": str(invariants.known_outcome(episode.assessment)),
-        "captured_at": stamp(episode.captured_at),
-        "learned": int(episode.learned_at is not None),
-        "superseded": int(episode.superseded),
-        "pruned": int(episode.pruned),
-    }
 
 
 def _hash(content: bytes) -> str:

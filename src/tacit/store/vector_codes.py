@@ -14,12 +14,18 @@ import json
 import math
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import accumulate
 from math import isqrt, sqrt
 from operator import mul
 
 from tacit.domain.errors import Mistake
 
+Range = tuple[int, int]
+"""First and last number of some rows, both included."""
+LAST_ROW = 2**63 - 1
 FINENESS = 6
 """Decimals of a similarity: enough to rank, too few to depend on the order of additions."""
 _PEAK = 127
@@ -77,6 +83,16 @@ def check_length(found: int, *, space: str, dimensions: int) -> None:
         )
 
 
+def gaps(covered: Sequence[Range]) -> Iterator[Range]:
+    """The ranges before, between and after the given ones; the last one has no end. Overlaps mean damage."""
+    start = 1
+    for first, last in covered:
+        if start < first:
+            yield start, first - 1
+        start = max(start, last + 1)
+    yield start, LAST_ROW
+
+
 def similarity(codes: bytes, direction: Sequence[float]) -> float:
     """The cosine of a stored vector and a query's direction."""
     kept = array("b", codes)
@@ -88,9 +104,11 @@ PLANES = 2
 """Bits for each number: its sign, and whether it is large (if positive) or small (if negative)."""
 FINEST = 15
 """The largest weight of a number of the query; the others are rounded to integers below it."""
-_SQUARES = bytes(min(255, ((code - 256 if code > 127 else code) ** 2 + 32) >> 6) for code in range(256))
+_EXACT_SQUARES = [(code - 256 if code > 127 else code) ** 2 for code in range(256)]
+_SQUARES = bytes(min(255, (square + 32) >> 6) for square in _EXACT_SQUARES)
 """The square of a signed byte, in 64ths: bytes are added up far more quickly than products."""
-_HIGH, _LOW = b"0011", b"0101"
+_PLANE_DIGITS = (b"0011" + bytes(252), b"0101" + bytes(252))
+"""For each plane: level → its bit, as a digit."""
 
 
 def sketch_of(codes: bytes, dimensions: int) -> bytes:
@@ -99,28 +117,22 @@ def sketch_of(codes: bytes, dimensions: int) -> bytes:
         _levelled(codes[start : start + dimensions], dimensions) for start in range(0, len(codes), dimensions)
     )
     width = -(-(len(codes) // dimensions) // 8)
-    tables = [_to_digits(plane) for plane in (_HIGH, _LOW)]
     planes = []
     for number in range(dimensions):
         column = levels[number::dimensions][::-1]  # the first vector is the lowest bit
-        planes += [int(column.translate(table), 2).to_bytes(width, "little") for table in tables]
+        planes += [int(column.translate(table), 2).to_bytes(width, "little") for table in _PLANE_DIGITS]
     return b"".join(planes)
 
 
 def likely(sketches: Sequence[tuple[int, bytes]], direction: Sequence[float], *, count: int) -> list[tuple[int, int]]:
     """The vectors of sketches (number of vectors, planes) that are likely the `count` nearest: sketch and place in it."""
     widths = [-(-many // 8) for many, _ in sketches]
-    everything, start = 0, 0
-    for (many, _), width in zip(sketches, widths, strict=True):
-        everything |= ((1 << many) - 1) << start
-        start += width * 8
+    starts = [8 * each for each in accumulate(widths, initial=0)][:-1]
+    everything = sum(((1 << many) - 1) << start for (many, _), start in zip(sketches, starts, strict=True))
     columns = _weighed(sketches, widths, direction, everything)
-    chosen = _highest(_added(columns), everything, count=count)
-    starts = [sum(widths[:at]) * 8 for at in range(len(widths))]
-    found, sketch = [], 0
-    for place in chosen:
-        while sketch + 1 < len(starts) and place >= starts[sketch + 1]:
-            sketch += 1
+    found = []
+    for place in _highest(_added(columns), everything, count=count):
+        sketch = bisect_right(starts, place) - 1
         found.append((sketch, place - starts[sketch]))
     return found
 
@@ -128,22 +140,13 @@ def likely(sketches: Sequence[tuple[int, bytes]], direction: Sequence[float], *,
 def _levelled(codes: bytes, dimensions: int) -> bytes:
     """Each number as 0, 1, 2 or 3 in relation to the length of its vector, so that long vectors are not preferred."""
     far = isqrt(sum(codes.translate(_SQUARES)) * 64 * 16 // (25 * dimensions))  # 0.8 of what is usual in it
-    return codes.translate(_table(max(1, far)))
+    return codes.translate(_level_table(max(1, far)))
 
 
-_TABLES: dict[int, bytes] = {}
-
-
-def _table(far: int) -> bytes:
-    found = _TABLES.get(far)
-    if found is None:
-        signed = [*range(128), *range(-128, 0)]
-        found = _TABLES[far] = bytes((code >= -far) + (code >= 0) + (code >= far) for code in signed)
-    return found
-
-
-def _to_digits(plane: bytes) -> bytes:
-    return plane + bytes(252)
+@cache
+def _level_table(far: int) -> bytes:
+    signed = [*range(128), *range(-128, 0)]
+    return bytes((code >= -far) + (code >= 0) + (code >= far) for code in signed)
 
 
 def _weighed(
@@ -169,18 +172,17 @@ def _weighed(
 def _added(columns: dict[int, list[int]]) -> list[int]:
     """Add up bits of many vectors at once, three to two as full adders do; the sums by power of two, lowest first."""
     sums: list[int] = []
-    power, last = 0, max(columns, default=-1)
-    while power <= last:
-        waiting, carried = columns.get(power, []), columns.setdefault(power + 1, [])
+    power = 0
+    while power <= max(columns, default=-1):
+        waiting = columns.get(power, [])
         while len(waiting) > 1:
             one, two = waiting.pop(), waiting.pop()
             three = waiting.pop() if waiting else 0
             either = one ^ two
             waiting.insert(0, either ^ three)
-            carried.append(one & two | either & three)
+            columns.setdefault(power + 1, []).append(one & two | either & three)
         sums.append(waiting[0] if waiting else 0)
         power += 1
-        last = max(last, power) if carried else last
     return sums
 
 
@@ -193,8 +195,7 @@ def _highest(sums: Sequence[int], everything: int, *, count: int) -> list[int]:
             perhaps &= plane
         else:
             surely, perhaps = above, perhaps & ~plane
-    sure = list(_places(surely))
-    spare = list(_places(perhaps))
+    sure, spare = list(_places(surely)), list(_places(perhaps))
     return sorted(sure + spare[max(0, len(spare) - (count - len(sure))) :])
 
 
@@ -220,12 +221,8 @@ LIKELY = 200
 EXACT = 40
 """How many versions are compared exactly: the nearest by integer arithmetic, which takes half the time."""
 _FINE = 1 << 12
-_EXACT_SQUARES = [(code - 256 if code > 127 else code) ** 2 for code in range(256)]
-_SQUARES_HIGH, _SQUARES_LOW = (
-    bytes(square >> 8 for square in _EXACT_SQUARES),
-    bytes(square & 255 for square in _EXACT_SQUARES),
-)
-_END = 2**63 - 1
+_SQUARES_HIGH = bytes(square >> 8 for square in _EXACT_SQUARES)
+_SQUARES_LOW = bytes(square & 255 for square in _EXACT_SQUARES)
 _ROWS = "SELECT seq, space, version, codes, seal FROM vectors WHERE space = ? AND "
 _BY_VERSION = (
     "SELECT v.seq, v.space, v.version, v.codes, v.seal FROM json_each(?) AS few "
@@ -245,10 +242,10 @@ class HookVectors:
     def nearest(self, direction: Sequence[float]) -> list[tuple[int, float]]:
         """The likely nearest versions with their similarity, best first, newer first among equals."""
         owners, sketches, covered = self._sketches()
-        rows = [row for gap in _gaps(covered) for row in self._rows(_ROWS + "seq BETWEEN ? AND ?", self._space, *gap)]
+        rows = [row for gap in gaps(covered) for row in self._rows(_ROWS + "seq BETWEEN ? AND ?", self._space, *gap)]
         near = {}
         if sum(map(len, owners)) + sum(len(row[3]) for row in rows) // self._dimensions <= LIKELY:
-            near = {row[2]: self._similarity(row[3], direction) for row in rows}
+            near = {row[2]: self._best_of(similarity, row[3], direction) for row in rows}
         elif rows:
             codes = b"".join(row[3] for row in rows)
             owners.append([row[2] for row in rows for _ in range(len(row[3]) // self._dimensions)])
@@ -265,8 +262,8 @@ class HookVectors:
         rows = list(self._rows(_BY_VERSION, json.dumps(sorted(versions)), self._space))
         if most is not None and len(rows) > most:
             whole = [round(value * _FINE) for value in direction]
-            rows = sorted(rows, key=lambda row: -self._roughly(row[3], whole))[:most]
-        return {row[2]: self._similarity(row[3], direction) for row in rows}
+            rows = sorted(rows, key=lambda row: -self._best_of(_rough, row[3], whole))[:most]
+        return {row[2]: self._best_of(similarity, row[3], direction) for row in rows}
 
     def _sketches(self) -> tuple[list[Sequence[int]], list[tuple[int, bytes]], list[tuple[int, int]]]:
         """Of each sketch: the versions of its vectors, their number with its planes, and the rows it covers."""
@@ -293,13 +290,10 @@ class HookVectors:
             if self._intact("vectors", row, label=row[0]) and row[1] == self._space:
                 yield row
 
-    def _roughly(self, codes: bytes, whole: Sequence[int]) -> float:
+    def _best_of(self, measure: Callable[[bytes, Any], float], codes: bytes, query: Sequence[float]) -> float:
+        """The similarity of a version's nearest vector."""
         size = self._dimensions
-        return max(_rough(codes[at : at + size], whole) for at in range(0, len(codes), size))
-
-    def _similarity(self, codes: bytes, direction: Sequence[float]) -> float:
-        size = self._dimensions
-        return max(similarity(codes[at : at + size], direction) for at in range(0, len(codes), size))
+        return max(measure(codes[at : at + size], query) for at in range(0, len(codes), size))
 
 
 def _rough(codes: bytes, whole: Sequence[int]) -> float:
@@ -307,13 +301,3 @@ def _rough(codes: bytes, whole: Sequence[int]) -> float:
     length = sum(codes.translate(_SQUARES_HIGH)) * 256 + sum(codes.translate(_SQUARES_LOW))
     product: int = sum(map(mul, array("b", codes), whole))
     return product / sqrt(length)
-
-
-def _gaps(covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The ranges before, between and after the given ones; the last one has no end. Overlaps mean damage."""
-    start = 1
-    for first, last in covered:
-        if start < first:
-            yield start, first - 1
-        start = max(start, last + 1)
-    yield start, _END

@@ -8,7 +8,7 @@ can be rebuilt from the rows. `vector_search` compares.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
@@ -20,21 +20,16 @@ from tacit.store import invariants
 from tacit.store.connection import Connection, StoreDamaged, reads, writes
 from tacit.store.rows import Rows, Values
 from tacit.store.skills import Skills
-from tacit.store.vector_codes import encode_vectors, sketch_of
+from tacit.store.vector_codes import LAST_ROW, Range, encode_vectors, gaps, sketch_of
 
 if TYPE_CHECKING:
     from tacit.store.vector_search import VectorSearch
 
 _RECALLABLE = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
-
-
 BLOCK_ROWS = 512
 """Rows in a block: enough to load quickly, few enough to write again when one of them is deleted."""
-_END = 2**63 - 1
+_COVERED = ("space", "first", "last", "versions")
 _REBUILD_HINT = "run `tacit store verify` to see what is damaged; `tacit store index --rebuild` rebuilds it"
-
-Range = tuple[int, int]
-"""First and last number, both included."""
 
 
 class DerivedRows(Rows):
@@ -48,14 +43,15 @@ class DerivedRows(Rows):
 
 
 class Blocks:
-    """The table `vector_blocks`, made from the rows of `vectors` in the spaces of `vector_spaces`."""
+    """The tables `vector_blocks`, made from `vectors`, and `vector_sketches`, with a sketch of each block under its number."""
 
     def __init__(self, connection: Connection, spaces: Rows, vectors: Rows, *, block_rows: int = BLOCK_ROWS) -> None:
         self._connection = connection
         self._spaces = spaces
         self._vectors = vectors
         self._block_rows = block_rows
-        self.rows = DerivedRows(connection, "vector_blocks", ("space", "first", "last", "versions", "codes"))
+        self.rows = DerivedRows(connection, "vector_blocks", (*_COVERED, "codes"))
+        self.sketches = DerivedRows(connection, "vector_sketches", (*_COVERED, "planes"))
 
     def ranges(self, space: int) -> list[tuple[int, int, int, str]]:
         """Blocks of a space in order: number, first and last row that it covers, seal."""
@@ -67,7 +63,7 @@ class Blocks:
     def unpacked(self, space: int, covered: Sequence[Range]) -> list[tuple[int, str]]:
         """Number and seal of the rows that none of the blocks covers, in order."""
         sql = "SELECT seq, seal FROM vectors WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq"
-        return [(seq, seal) for gap in _gaps(covered) for seq, seal in self._connection.run(sql, space, *gap)]
+        return [(seq, seal) for gap in gaps(covered) for seq, seal in self._connection.run(sql, space, *gap)]
 
     def pack_tail(self, space: int) -> None:
         """Pack the rows after the last block, once they fill one."""
@@ -80,11 +76,12 @@ class Blocks:
 
     def pack(self, space: int) -> None:
         """Pack rows that no block covers, once they would fill one."""
-        gaps = [(gap, self._numbers(space, gap)) for gap in self._open_gaps(space)]
-        if sum(len(numbers) for _, numbers in gaps) < self._block_rows:
+        covered = [(first, last) for _, first, last, _ in self.ranges(space)]
+        open_rows = [(gap, self._numbers(space, gap)) for gap in gaps(covered)]
+        if sum(len(numbers) for _, numbers in open_rows) < self._block_rows:
             return
-        for gap, numbers in gaps:
-            is_tail = gap[1] == _END
+        for gap, numbers in open_rows:
+            is_tail = gap[1] == LAST_ROW
             taken = len(numbers) // self._block_rows * self._block_rows if is_tail else len(numbers)
             self._pack_range(space, gap, numbers[:taken])
 
@@ -92,7 +89,7 @@ class Blocks:
         """Rebuild all blocks from the rows."""
         self._connection.run("DELETE FROM vector_blocks")
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
-            everything = (1, _END)
+            everything = (1, LAST_ROW)
             self._pack_range(space, everything, self._numbers(space, everything))
 
     def check(self, row: Values) -> None:
@@ -104,8 +101,14 @@ class Blocks:
         if self._connection.single(sql, row["space"], row["last"], row["first"]) != 1:
             raise self.rows.damage(row["seq"], "overlapping_blocks")
 
-    def _open_gaps(self, space: int) -> list[Range]:
-        return list(_gaps([(first, last) for _, first, last, _ in self.ranges(space)]))
+    def check_sketch(self, row: Values) -> None:
+        """Raise unless the sketch is that of its block."""
+        if any(row[column] != value for column, value in self._sketch(self.rows.at(row["seq"])).items()):
+            raise self.sketches.damage(row["seq"], "wrong_sketch")
+
+    def _sketch(self, block: Values) -> Values:
+        planes = sketch_of(block["codes"], self._spaces.at(block["space"])["dimensions"])
+        return {**{column: block[column] for column in _COVERED}, "planes": planes}
 
     def _numbers(self, space: int, within: Range) -> list[int]:
         return self._vectors.numbers("space = ? AND seq BETWEEN ? AND ?", space, *within)
@@ -119,7 +122,9 @@ class Blocks:
                 versions, codes = self._joined(space, chosen)
             except StoreDamaged:
                 return  # not packed, so that the present write succeeds; reading the damaged row raises
-            self.rows.add({"space": space, "first": start, "last": chosen[-1], "versions": versions, "codes": codes})
+            covered = {"space": space, "first": start, "last": chosen[-1], "versions": versions}
+            block = self.rows.add({**covered, "codes": codes})
+            self.sketches.add(self._sketch(block), seq=block["seq"])
             start = chosen[-1] + 1
 
     def _joined(self, space: int, numbers: Sequence[int]) -> tuple[bytes, bytes]:
@@ -127,60 +132,8 @@ class Blocks:
         dimensions = self._spaces.at(space)["dimensions"]
         rows = self._vectors.among(numbers)
         owners = chain.from_iterable(repeat(row["version"], len(row["codes"]) // dimensions) for row in rows)
-        return _packed(owners), b"".join(row["codes"] for row in rows)
-
-
-def _packed(numbers: Iterable[int]) -> bytes:
-    """Whole numbers as little-endian 64-bit ones."""
-    return b"".join(number.to_bytes(8, "little", signed=True) for number in numbers)
-
-
-def _gaps(covered: Sequence[Range]) -> Iterator[Range]:
-    """The ranges before, between and after the given ones; the last one has no end."""
-    start = 1
-    for first, last in covered:
-        if start < first:
-            yield start, first - 1
-        start = last + 1
-    yield start, _END
-
-
-COLUMNS = ("space", "first", "last", "versions", "planes")
-"""Of the table `vector_sketches`, without `seq` and `seal`, in the order that the seal covers them."""
-
-
-class Sketches:
-    """The table `vector_sketches`, made from the blocks in the spaces of `vector_spaces`."""
-
-    def __init__(self, connection: Connection, spaces: Rows, blocks: Rows) -> None:
-        self._connection = connection
-        self._spaces = spaces
-        self._blocks = blocks
-        self.rows = DerivedRows(connection, "vector_sketches", COLUMNS)
-
-    def follow(self) -> None:
-        """Sketch the blocks without a sketch."""
-        sql = "SELECT seq FROM vector_blocks WHERE seq NOT IN (SELECT seq FROM vector_sketches) ORDER BY seq"
-        for (seq,) in self._connection.run(sql):
-            try:
-                self.rows.add(self._sketch_columns(seq), seq=seq)
-            except StoreDamaged:
-                continue  # so that the present write succeeds; reading the damaged block raises
-
-    def make_all(self) -> None:
-        """Rebuild all sketches."""
-        self._connection.run("DELETE FROM vector_sketches")
-        self.follow()
-
-    def check(self, row: Values) -> None:
-        """Raise unless the sketch is that of its block."""
-        if any(row[column] != value for column, value in self._sketch_columns(row["seq"]).items()):
-            raise self.rows.damage(row["seq"], "wrong_sketch")
-
-    def _sketch_columns(self, seq: int) -> Values:
-        block = self._blocks.at(seq)
-        kept = {column: block[column] for column in ("space", "first", "last", "versions")}
-        return {**kept, "planes": sketch_of(block["codes"], self._spaces.at(block["space"])["dimensions"])}
+        versions = b"".join(owner.to_bytes(8, "little", signed=True) for owner in owners)
+        return versions, b"".join(row["codes"] for row in rows)
 
 
 class Vectors:
@@ -195,7 +148,6 @@ class Vectors:
         self.space_rows = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
         self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
         self.blocks = Blocks(connection, self.space_rows, self.rows, block_rows=block_rows)
-        self.sketches = Sketches(connection, self.space_rows, self.blocks.rows)
 
     @writes
     def put(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
@@ -217,7 +169,6 @@ class Vectors:
             self.blocks.pack(owner["seq"])
         else:
             self.blocks.pack_tail(owner["seq"])
-        self.sketches.follow()
 
     @reads
     def missing(self, space: str, *, limit: int | None = None) -> list[str]:
@@ -266,7 +217,6 @@ class Vectors:
         self.changes += 1
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
             self.blocks.pack(space)
-        self.sketches.follow()
 
     def rebuild(self) -> None:
         """Delete vectors that do not pass `check`, so that they are embedded again, and rebuild all blocks."""
@@ -282,7 +232,6 @@ class Vectors:
             except StoreDamaged:
                 self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
         self.blocks.pack_all()
-        self.sketches.make_all()
 
     def check_space(self, row: Values) -> None:
         """Raise unless vectors can belong to it."""

@@ -39,25 +39,33 @@ def without_triggers(connection: Connection, *tables: str) -> Iterator[None]:
 class WordIndex:
     """One full-text index (`version`, `episode` or `passage`) over the sealed words of one table's rows."""
 
-    def __init__(self, connection: Connection, name: str, *, fields: Sequence[str], weights: Sequence[float]) -> None:
+    def __init__(
+        self, connection: Connection, name: str, *, rows: Rows, words_of: Callable[[Values], Sequence[Sequence[str]]],
+        fields: Sequence[str], weights: Sequence[float],
+    ) -> None:  # fmt: skip
+        """`words_of` gives the words of one of the `rows`, by field."""
         self.words = Rows(connection, f"{name}_words", fields)
         self._matching = LexicalSearch(connection.run, name, weights=weights)
         self._connection = connection
+        self._rows = rows
+        self._words_of = words_of
         self._fields = tuple(fields)
         self._name = name
 
-    def add(self, seq: int, words: Sequence[Sequence[str]]) -> None:
+    def add(self, row: Values) -> None:
         """Index the words of a new row."""
-        texts = self.texts(words)
-        self.words.add(texts, seq=seq)
+        words = self.words.add(self._texts(row), seq=row["seq"])
         listed = ", ".join(self._fields)
         marks = ", ".join("?" * len(self._fields))
-        values = [texts[field] for field in self._fields]
-        self._connection.run(f"INSERT INTO {self._name}_index (rowid, {listed}) VALUES (?, {marks})", seq, *values)
+        values = [words[field] for field in self._fields]
+        self._connection.run(
+            f"INSERT INTO {self._name}_index (rowid, {listed}) VALUES (?, {marks})", row["seq"], *values
+        )
 
-    def texts(self, words: Sequence[Sequence[str]]) -> dict[str, str]:
-        """The words by field, as they are stored."""
-        return {field: " ".join(map(stored_form, found)) for field, found in zip(self._fields, words, strict=True)}
+    def _texts(self, row: Values) -> dict[str, str]:
+        """The words of a row by field, as they are stored."""
+        words = zip(self._fields, self._words_of(row), strict=True)
+        return {field: " ".join(map(stored_form, found)) for field, found in words}
 
     def frequencies(
         self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
@@ -138,18 +146,25 @@ class WordIndex:
             run("DELETE FROM recallable_counts")
             run(_RECALLABLE_COUNTS.format(terms=terms))
 
-    def rebuild(self, rows: Rows, words_of: Callable[[Values], Sequence[Sequence[str]]]) -> int:
+    def rebuild(self) -> int:
         """Make words, index and counts again from the rows that they index; returns how many rows these are."""
-        run, name = self._connection.run, self._name
+        numbers = self._rows.all_numbers()
         with without_triggers(self._connection, self.words.table):
-            run(f"DELETE FROM {self.words.table}")
-        for counts in (f"{name}_counts", *(["recallable_counts"] if name == "version" else [])):
-            run(f"DELETE FROM {counts}")
-        run(f"INSERT INTO {name}_index ({name}_index) VALUES ('delete-all')")
-        numbers = rows.all_numbers()
-        for seq in numbers:
-            self.add(seq, words_of(rows.at(seq)))
+            self._connection.run(f"DELETE FROM {self.words.table}")
+            for seq in numbers:
+                self.words.add(self._texts(self._rows.at(seq)), seq=seq)
+        self.rebuild_from_words()
         return len(numbers)
+
+    def orphans(self) -> list[int]:
+        """The numbers of words without a row."""
+        return sorted(set(self.words.numbers()) - set(self._rows.numbers()))
+
+    def check_words(self, row: Values) -> None:
+        """Raise unless the words of a row are those stored for it."""
+        found = self.words.at(row["seq"])
+        if any(found[field] != text for field, text in self._texts(row).items()):
+            raise self.words.damage(row["seq"], "wrong_words")
 
     def check(self) -> None:
         """Let the index compare itself with the words; raises `Damaged` if they differ."""

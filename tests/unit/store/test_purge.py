@@ -123,7 +123,7 @@ def test_a_stone_is_found_by_its_id_and_signed_in_the_chain(connection: Connecti
     assert records.tombstone("v_1") == TOMBSTONE
     assert records.tombstone("v_2") is None
     [link] = Audit(connection).links()
-    event = link.event
+    event = link
     assert (event.action, event.subject, event.record, event.actor) == ("tombstone", "v_1", "tombstones/v_1", "ana")
     assert event.at == "2026-01-01T12:03:00.000000+00:00"
     assert event.digest == connection.single("SELECT seal FROM tombstones")

@@ -17,10 +17,8 @@ from tacit.domain.lifecycle import Status
 from tacit.recall import publishing
 from tacit.store import Store, open_store
 from tacit.store import vector_codes as nearby
-from tacit.store.connection import Connection
 from tacit.store.hook_index import HookIndex
 from tacit.store.vector_codes import codes_of, direction_of, likely, similarity, sketch_of
-from tacit.store.vectors import Sketches
 from tests.unit.store.samples import (
     put_version,
     step_to,
@@ -128,13 +126,12 @@ def test_the_hook_index_finds_what_the_store_finds(store: Store) -> None:
 def test_what_stops_being_recallable_is_not_seen_any_more_and_its_sketch_goes(store: Store) -> None:
     vector = some_vector(random.Random(7))
     (first, *_) = nearest(store, vector)
-    before = len(Sketches(store._connection, store.vectors.space_rows, store.vectors.blocks.rows).rows.numbers())
-    assert before == 3
+    assert len(store.vectors.blocks.sketches.numbers()) == 3
     store.add_transition(step_to(store.version(first), Status.RETIRED))
     assert first not in seen(store, vector)
     assert list(store.verify()) == []
     store.vectors.drop(SPACE)
-    assert store.vectors.sketches.rows.numbers() == []
+    assert store.vectors.blocks.sketches.numbers() == []
     assert seen(store, vector) == {}
 
 
@@ -153,16 +150,10 @@ def test_a_damaged_sketch_is_passed_over_and_its_vectors_are_read_one_by_one(sto
 
 
 def test_a_sketch_of_something_else_is_reported(store: Store) -> None:
-    connection = Connection(store.path)
-    vectors = store.vectors
-    with connection.writing():
-        kept = vectors.sketches.rows.at(1)
-        connection.run("DELETE FROM vector_sketches WHERE seq = 1")
-        other = {column: kept[column] for column in ("space", "first", "last", "versions")}
-        Sketches(connection, vectors.space_rows, vectors.blocks.rows).rows.add(
-            {**other, "planes": bytes(len(kept["planes"]))}, seq=1
-        )
-    connection.close()
+    sketches = store.vectors.blocks.sketches
+    with store.transaction():
+        kept = sketches.at(1)
+        sketches.change(kept, planes=bytes(len(kept["planes"])))
     assert [damage.code for damage in store.verify()] == ["wrong_sketch"]
 
 

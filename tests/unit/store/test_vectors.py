@@ -388,7 +388,9 @@ def test_words_of_an_older_making_are_rebuilt(tmp_path: Path) -> None:
     connection.run("DELETE FROM version_words WHERE seq = 1")
     connection.run("INSERT INTO version_index (version_index) VALUES ('rebuild')")
     with connection.writing():
-        skills.index.add(stored.sequence, [["outdated"], [], [], []])
+        words = {"name": "outdated", "description": "", "body": "", "extra": ""}
+        skills.index.words.add(words, seq=stored.sequence)
+        skills.index.rebuild_from_words()
     for sql in triggers:
         connection.run(sql)
     connection.close()
