@@ -46,7 +46,7 @@ class ClientCheck:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ConfiguredHook:
     """A hook of Tacit's as it stands in a settings file."""
 
@@ -91,23 +91,15 @@ def hooks_in(client: Client, file: ClientFile) -> list[ConfiguredHook]:
         document = parse((content or b"").decode("utf-8", "replace"))
     except Mistake:
         return []
-    found = []
+    found: list[ConfiguredHook] = []
     for entry in file.piece.entries:
         groups = value_at(document, entry.at) if entry.at[0] == "hooks" else None
         for group, value in enumerate(groups if isinstance(groups, list) else ()):
             for position, hook in enumerate(value.get("hooks", ()) if isinstance(value, dict) else ()):
                 if entry.is_ours({"hooks": [hook]}):
-                    limit = hook.get("timeout", client.events[entry.at[1]])
-                    found.append(
-                        ConfiguredHook(
-                            event=entry.at[1],
-                            command=hook["command"],
-                            timeout_s=limit,
-                            group=group,
-                            position=position,
-                            file=file.path,
-                        )
-                    )
+                    event, command = entry.at[1], hook["command"]
+                    timeout_s = hook.get("timeout", client.events[event])
+                    found.append(ConfiguredHook(event, command, timeout_s, group, position, file.path))
     return found
 
 
@@ -204,54 +196,32 @@ def probe_hook(command: str, client: str, *, folder: Path, environment: UserEnvi
     started = time.monotonic()
     try:
         done = subprocess.run(
-            _bare(environment, ["sh", "-c", command]),
-            cwd=folder,
-            input=json.dumps(event),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
+            _bare(environment, ["sh", "-c", command]), cwd=folder, input=json.dumps(event),
+            capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return ProbeResult(problem=f"it did not end within {_TIMEOUT_S} seconds", seconds=_TIMEOUT_S)
-    seconds = time.monotonic() - started
-    journal = folder / ".tacit" / "sessions" / f"{client}-{session}.jsonl"
-    return ProbeResult(problem=_hook_problem(done, journal), seconds=seconds)
-
-
-def _hook_problem(done: subprocess.CompletedProcess[str], journal: Path) -> str:
+    problem = ""
     if done.returncode != 0:
-        return f"it ended with status {done.returncode}: {_last_line(done.stderr)}"
-    if len(done.stdout) > _MOST_OUTPUT:
-        return f"it printed {len(done.stdout)} characters, and clients cut at {_MOST_OUTPUT}"
-    if done.stdout.strip() and not done.stdout.lstrip().startswith("{"):
-        return f"it printed something that is no JSON: {done.stdout.strip()[:80]!r}"
-    if not journal.is_file():
-        return "it ran and left no line in the journal"
-    return ""
+        problem = f"it ended with status {done.returncode}: {_last_line(done.stderr)}"
+    elif len(done.stdout) > _MOST_OUTPUT:
+        problem = f"it printed {len(done.stdout)} characters, and clients cut at {_MOST_OUTPUT}"
+    elif done.stdout.strip() and not done.stdout.lstrip().startswith("{"):
+        problem = f"it printed something that is no JSON: {done.stdout.strip()[:80]!r}"
+    elif not (folder / ".tacit" / "sessions" / f"{client}-{session}.jsonl").is_file():
+        problem = "it ran and left no line in the journal"
+    return ProbeResult(problem=problem, seconds=time.monotonic() - started)
 
 
 def probe_server(command: str, arguments: Sequence[str], *, folder: Path, environment: UserEnvironment) -> ProbeResult:
     """Start an MCP server, greet it, and stop it once it has answered."""
-    greeting = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "tacit-doctor", "version": "1"},
-        },
-    }
+    client = {"name": "tacit-doctor", "version": "1"}
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
     started = time.monotonic()
+    pipe = subprocess.PIPE
     with subprocess.Popen(
-        _bare(environment, [command, *arguments]),
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
+        _bare(environment, [command, *arguments]), cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
     ) as server:
         assert server.stdin
         assert server.stdout

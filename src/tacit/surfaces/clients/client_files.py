@@ -171,39 +171,23 @@ def is_hook_command(command: str, client: str) -> bool:
 def find_launcher(project: Path, user_home: Path) -> Launcher:
     """The most lasting way to start the Tacit that is running now."""
     own = Path(sys.prefix).resolve()
-    shim = _shim(own, user_home)
-    if shim is not None:
-        return Launcher(words=(str(shim),), plain=_is_on_path(own))
+    # Folders of environments are on the PATH only while these are activated.
+    lasting = [folder for folder in os.get_exec_path() if not (Path(folder).parent / "pyvenv.cfg").exists()]
+    found = (shutil.which("tacit", path=folder) for folder in (str(user_home / ".local" / "bin"), *lasting))
+    for shim in found:
+        if shim and Path(shim).is_absolute() and Path(shim).resolve().is_relative_to(own):
+            plain = shutil.which("tacit", path=os.pathsep.join(lasting))
+            return Launcher(words=(shim,), plain=plain is not None and Path(plain).resolve().is_relative_to(own))
     script = Path(sysconfig.get_path("scripts")) / "tacit"
     # -P: the folder that a hook runs in is not a place to import from.
     words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-P", "-m", "tacit")
-    return Launcher(words=words, warning=_warning(own, project.resolve()))
-
-
-def _shim(own: Path, user_home: Path) -> Path | None:
-    """The `tacit` that a person's PATH finds outside any environment and that leads to this installation."""
-    for folder in dict.fromkeys((str(user_home / ".local" / "bin"), *os.get_exec_path())):
-        if (Path(folder).parent / "pyvenv.cfg").exists():
-            continue  # it is on the PATH only while the environment is activated
-        found = shutil.which("tacit", path=folder)
-        if found and Path(found).is_absolute() and Path(found).resolve().is_relative_to(own):
-            return Path(found)
-    return None
-
-
-def _is_on_path(own: Path) -> bool:
-    """Whether a plain `tacit` runs this installation while no environment is activated."""
-    folders = [each for each in os.get_exec_path() if not (Path(each).parent / "pyvenv.cfg").exists()]
-    found = shutil.which("tacit", path=os.pathsep.join(folders))
-    return found is not None and Path(found).resolve().is_relative_to(own)
-
-
-def _warning(own: Path, project: Path) -> str:
+    warning = ""
     kept_for_good = any((own / receipt).exists() for receipt in ("pipx_metadata.json", "uv-receipt.toml"))
-    if sys.prefix == sys.base_prefix or kept_for_good:
-        return ""
-    if {"archive-v0", ".cache"} & set(own.parts):
-        return f"{own} is a cache that is emptied now and then"
-    if own.is_relative_to(project):
-        return f"{own} belongs to this project and may go with it"
-    return f"{own} is a virtual environment; without it the hooks stop working"
+    if sys.prefix != sys.base_prefix and not kept_for_good:
+        if {"archive-v0", ".cache"} & set(own.parts):
+            warning = f"{own} is a cache that is emptied now and then"
+        elif own.is_relative_to(project.resolve()):
+            warning = f"{own} belongs to this project and may go with it"
+        else:
+            warning = f"{own} is a virtual environment; without it the hooks stop working"
+    return Launcher(words=words, warning=warning)

@@ -21,9 +21,10 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,6 @@ from tacit.surfaces.clients.client_files import (
     Client,
     ClientFile,
     ClientFolders,
-    ClientPiece,
     Launcher,
     is_hook_command,
     policy_text,
@@ -49,34 +49,15 @@ from tacit.surfaces.clients.installation import InstallationRecord, read
 from tacit.surfaces.clients.json_settings import SettingsEntries, SettingsEntry
 from tacit.surfaces.clients.text_edits import WRITTEN_BY, MarkedBlock, TomlTable, WholeFile
 
-
-def _file_maker(
-    client: str, places: ClientFolders, audience: Audience
-) -> Callable[[Path, ClientPiece, str], ClientFile]:
-    project = "" if audience is Audience.USER else str(places.project)
-
-    def file(path: Path, piece: ClientPiece, what: str) -> ClientFile:
-        return ClientFile(path=path, piece=piece, client=client, audience=audience, project=project, what=what)
-
-    return file
-
-
 # --- Claude Code ----------------------------------------------------------------------------------------------------
 
 CLAUDE_EVENTS = dict.fromkeys(
     (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "PostToolBatch",
-        "PermissionDenied",
-        "Stop",
-        "SessionEnd",
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch",
+        "PermissionDenied", "Stop", "SessionEnd",
     ),
     HOOK_TIMEOUT_S,
-)
+)  # fmt: skip
 
 
 def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher) -> list[ClientFile]:
@@ -84,20 +65,26 @@ def _claude_files(places: ClientFolders, audience: Audience, launcher: Launcher)
     folder = places.claude_home if audience is Audience.USER else places.project / ".claude"
     settings = folder / ("settings.local.json" if audience is Audience.LOCAL else "settings.json")
 
-    file = _file_maker(CLAUDE_CODE.name, places, audience)
     hooks = hook_entries(launcher, CLAUDE_CODE.name, CLAUDE_EVENTS)
-    skill = file(folder / "skills" / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill")
-    policy = _policy(places, audience, folder, text=policy_text(launcher, audience))
+    # The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well.
+    rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
+    deny = (SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
+    skill, (policy, policy_piece) = (
+        folder / "skills" / "tacit" / "SKILL.md",
+        _policy(places, audience, folder, launcher),
+    )
+    project = "" if audience is Audience.USER else str(places.project)
+    file = partial(ClientFile, client=CLAUDE_CODE.name, audience=audience, project=project)
     found = [
-        file(settings, SettingsEntries((*hooks, *_deny_entries())), "hooks and deny rules"),
-        file(*_claude_server(places, audience, launcher), SERVER),
-        skill,
-        file(*policy, "policy"),
+        file(path=settings, piece=SettingsEntries((*hooks, *deny)), what="hooks and deny rules"),
+        _claude_server(places, audience, launcher, file),
+        file(path=skill, piece=WholeFile(skill_text(launcher)), what="skill"),
+        file(path=policy, piece=policy_piece, what="policy"),
     ]
     if audience is Audience.LOCAL and places.git_exclude:
-        ours = [f"/{each.relative_to(places.project).as_posix()}" for each in (settings, skill.path, policy[0])]
+        ours = [f"/{path.relative_to(places.project).as_posix()}" for path in (settings, skill, policy)]
         block = MarkedBlock("\n".join(ours), begin=f"# tacit: begin. {WRITTEN_BY}", end="# tacit: end")
-        found.append(file(places.git_exclude, block, "kept out of version control"))
+        found.append(file(path=places.git_exclude, piece=block, what="kept out of version control"))
     return found
 
 
@@ -109,29 +96,18 @@ def hook_entries(launcher: Launcher, client: str, events: Mapping[str, int]) -> 
         commands = [hook.get("command") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
         return bool(commands) and all(isinstance(c, str) and is_hook_command(c, client) for c in commands)
 
-    command = launcher.hook(client)
-    return tuple(
-        SettingsEntry(
-            at=("hooks", event),
-            value={**_matcher(client, event), "hooks": [{"type": "command", "command": command, "timeout": timeout_s}]},
-            is_ours=is_ours,
-        )
-        for event, timeout_s in events.items()
-    )
+    entries = []
+    for event, timeout_s in events.items():
+        # Only commands are worth a hook before they run.
+        matcher = {"matcher": "Bash"} if (client, event) == (CLAUDE_CODE.name, "PreToolUse") else {}
+        hook = {"type": "command", "command": launcher.hook(client), "timeout": timeout_s}
+        entries.append(SettingsEntry(at=("hooks", event), value={**matcher, "hooks": [hook]}, is_ours=is_ours))
+    return tuple(entries)
 
 
-def _matcher(client: str, event: str) -> dict[str, str]:
-    """Only commands are worth a hook before they run."""
-    return {"matcher": "Bash"} if (client, event) == (CLAUDE_CODE.name, "PreToolUse") else {}
-
-
-def _deny_entries() -> tuple[SettingsEntry, ...]:
-    """The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well."""
-    rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
-    return tuple(SettingsEntry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
-
-
-def _claude_server(places: ClientFolders, audience: Audience, launcher: Launcher) -> tuple[Path, SettingsEntries]:
+def _claude_server(
+    places: ClientFolders, audience: Audience, launcher: Launcher, file: Callable[..., ClientFile]
+) -> ClientFile:
     command, arguments = launcher.server(CLAUDE_CODE.name)
     at: tuple[str, ...] = ("mcpServers",)
     if audience is Audience.SHARED:
@@ -140,20 +116,22 @@ def _claude_server(places: ClientFolders, audience: Audience, launcher: Launcher
         inside = places.claude_home != places.user_home / ".claude"
         path = (places.claude_home if inside else places.user_home) / ".claude.json"
         at = at if audience is Audience.USER else ("projects", str(places.project), *at)
+
+    def is_ours(value: Any) -> bool:
+        words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
+        message = " ".join(word for word in words if isinstance(word, str))
+        return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
+
     value = {"type": "stdio", "command": command, "args": arguments}
-    return path, SettingsEntries((SettingsEntry(at=at, key="tacit", value=value, is_ours=_is_our_server),))
-
-
-def _is_our_server(value: Any) -> bool:
-    words = [value.get("command"), *value.get("args", ())] if isinstance(value, dict) else []
-    message = " ".join(word for word in words if isinstance(word, str))
-    return re.search(r"\btacit\b.*\bmcp\b", message, re.DOTALL) is not None
+    entry = SettingsEntry(at=at, key="tacit", value=value, is_ours=is_ours)
+    return file(path=path, piece=SettingsEntries((entry,)), what=SERVER)
 
 
 def _policy(
-    places: ClientFolders, audience: Audience, folder: Path, *, text: str
+    places: ClientFolders, audience: Audience, folder: Path, launcher: Launcher
 ) -> tuple[Path, MarkedBlock | WholeFile]:
     """A team's text goes where the team's text is; one person's into a file of its own."""
+    text = policy_text(launcher, audience)
     if audience is not Audience.SHARED:
         return folder / "rules" / "tacit.md", WholeFile(f"<!-- {WRITTEN_BY} -->\n\n{text}")
     alone = (places.project / "AGENTS.md").exists() and not (places.project / "CLAUDE.md").exists()
@@ -186,20 +164,19 @@ def _codex_files(places: ClientFolders, audience: Audience, launcher: Launcher) 
     folder = places.project / ".codex" if shared else places.codex_home
     skills = places.project / ".agents" / "skills" if shared else folder / "skills"
     command, arguments = launcher.server(CODEX.name)
-    server = TomlTable(
-        ("mcp_servers", "tacit"),
-        (f"command = {_quoted(command)}", f"args = [{', '.join(_quoted(each) for each in arguments)}]"),
-    )
-
-    file = _file_maker(CODEX.name, places, audience)
+    # JSON's strings, which TOML reads alike as long as nothing lies outside the first plane.
+    quoted = [json.dumps(word, ensure_ascii=False) for word in (command, *arguments)]
+    server = TomlTable(("mcp_servers", "tacit"), (f"command = {quoted[0]}", f"args = [{', '.join(quoted[1:])}]"))
+    hooks = SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS))
+    policy = (places.project if shared else folder) / "AGENTS.md"
+    project = str(places.project) if shared else ""
+    file = partial(ClientFile, client=CODEX.name, audience=audience, project=project)
     return [
-        file(folder / "hooks.json", SettingsEntries(hook_entries(launcher, CODEX.name, CODEX_EVENTS)), "hooks"),
-        file(folder / "config.toml", server, SERVER),
-        file(folder / "rules" / "tacit.rules", WholeFile(_codex_rules(launcher)), "deny rules"),
-        file(skills / "tacit" / "SKILL.md", WholeFile(skill_text(launcher)), "skill"),
-        file(
-            (places.project if shared else folder) / "AGENTS.md", MarkedBlock(policy_text(launcher, audience)), "policy"
-        ),
+        file(path=folder / "hooks.json", piece=hooks, what="hooks"),
+        file(path=folder / "config.toml", piece=server, what=SERVER),
+        file(path=folder / "rules" / "tacit.rules", piece=WholeFile(_codex_rules(launcher)), what="deny rules"),
+        file(path=skills / "tacit" / "SKILL.md", piece=WholeFile(skill_text(launcher)), what="skill"),
+        file(path=policy, piece=MarkedBlock(policy_text(launcher, audience)), what="policy"),
     ]
 
 
@@ -218,25 +195,21 @@ def _codex_rules(launcher: Launcher) -> str:
     return "\n".join((f"# {WRITTEN_BY}; `tacit uninstall` removes it.", why, *rules)) + "\n"
 
 
-def _quoted(text: str) -> str:
-    """A TOML string: JSON's, which TOML reads alike as long as nothing lies outside the first plane."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def trust_key(hooks_file: Path, event: str, *, group: int, hook: int) -> str:
     """The name under which Codex remembers that a person trusts a hook."""
-    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-    return f"{hooks_file}:{snake}:{group}:{hook}"
+    return f"{hooks_file}:{_snake_case(event)}:{group}:{hook}"
 
 
 def trust_hash(event: str, command: str, *, timeout_s: int) -> str:
     """The fingerprint of a hook without matcher that Codex compares with the one a person trusted."""
-    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
     hook = {"type": "command", "command": command, "timeout": timeout_s, "async": False}
-    message = json.dumps(
-        {"event_name": snake, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+    document = {"event_name": _snake_case(event), "hooks": [hook]}
+    message = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return "sha256:" + hashlib.sha256(message.encode()).hexdigest()
+
+
+def _snake_case(event: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
 
 
 def codex_settings(codex_home: Path) -> dict[str, Any]:
@@ -267,17 +240,13 @@ def find_client_folders(environment: UserEnvironment, start: Path) -> ClientFold
     """The folders, seen from `start`."""
     start = start.resolve()
     project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
-    homes = ClientFolders(
+    return ClientFolders(
         project=project,
         user_home=environment.user_home,
         claude_home=environment.claude_home,
         codex_home=environment.codex_home,
+        git_exclude=_git_exclude(project),
     )
-    return _seen_from(homes, project)
-
-
-def _seen_from(places: ClientFolders, project: Path) -> ClientFolders:
-    return replace(places, project=project, git_exclude=_git_exclude(project))
 
 
 def installed_clients(places: ClientFolders) -> list[Client]:
@@ -344,7 +313,12 @@ def find_uninstall_plan(
     going: list[ClientFile] = []
     held: set[Path] = set()
     left: dict[str, Path] = {}
-    for client, files in _connections(places, record, launcher=launcher):
+    # Every connection that may be there: in this project, of this person, and in the other projects on record.
+    others = dict.fromkeys(note.project for note in record.notes if note.project not in ("", str(places.project)))
+    elsewhere = [replace(places, project=Path(each), git_exclude=_git_exclude(Path(each))) for each in others]
+    candidates = product((places, *elsewhere), CLIENTS.values(), Audience)
+    for seen, client, audience in candidates:
+        files = files_of(client, seen, audience, launcher=launcher)
         here = files[0].project == str(places.project)
         for_all = files[0].audience is Audience.SHARED and not (shared and here)
         mine = [file for file in files if client.name in clients and (not for_all or record.of(file))]
@@ -354,14 +328,3 @@ def find_uninstall_plan(
             if here and for_all and client.name in clients and files[0] not in mine:
                 left[client.title] = files[0].path
     return [file for file in going if file.path not in held], left
-
-
-def _connections(
-    places: ClientFolders, record: InstallationRecord, *, launcher: Launcher
-) -> Iterator[tuple[Client, list[ClientFile]]]:
-    """Every connection that may be there: in this project, of this person, and in the other projects on record."""
-    for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
-        seen = places if project == str(places.project) else _seen_from(places, Path(project))
-        for client in CLIENTS.values():
-            for audience in Audience:
-                yield client, files_of(client, seen, audience, launcher=launcher)

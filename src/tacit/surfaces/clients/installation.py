@@ -36,34 +36,22 @@ def read(path: Path) -> bytes | None:
         ) from error
 
 
-def missing_folders(path: Path) -> tuple[str, ...]:
-    """The folders that have to be made before a file can be written, the outermost first."""
-    return tuple(str(each) for each in reversed(_target(path).parents) if not each.exists())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Put a file in place in one step, making folders where needed."""
+def _write(path: Path, content: bytes | None) -> None:
+    """Put a file in place in one step, making folders where needed; without content, delete it. A link to it stays."""
     target = _target(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, data)
+        if content is None:
+            target.unlink(missing_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, content)
     except OSError as error:
-        raise StoreOutage(
-            f"cannot write {path}: {error.strerror}", code="not_writable", hint="check permissions and free space"
-        ) from error
+        verb, code = ("remove", "not_removable") if content is None else ("write", "not_writable")
+        hint = "check permissions" if content is None else "check permissions and free space"
+        raise StoreOutage(f"cannot {verb} {path}: {error.strerror}", code=code, hint=hint) from error
 
 
-def remove(path: Path) -> None:
-    """Delete a file; a link to it stays."""
-    try:
-        _target(path).unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreOutage(
-            f"cannot remove {path}: {error.strerror}", code="not_removable", hint="check permissions"
-        ) from error
-
-
-def remove_empty(folders: Iterable[str]) -> None:
+def _remove_empty(folders: Iterable[str]) -> None:
     """Delete those of the folders that hold nothing, the innermost first."""
     for folder in sorted(folders, key=len, reverse=True):
         with suppress(OSError):  # somebody else uses it
@@ -95,10 +83,6 @@ class InstalledPart:
     written_at: float | None = None
     """Unix time; unknown in records of former versions."""
 
-    def is_about(self, file: ClientFile) -> bool:
-        """Whether this is the note on that file."""
-        return self.key == (str(file.path), file.audience, file.project)
-
     @property
     def key(self) -> tuple[str, str, str]:
         """What tells it apart: one file may hold something for several projects."""
@@ -128,7 +112,7 @@ class InstallationRecord:
         path = home / RECORD
         if self.notes:
             document = {"version": 1, "files": [asdict(note) for note in self.notes], "folders": self.folders}
-            write_whole(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+            _write(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
             return
         path.unlink(missing_ok=True)
         if home.is_dir() and not any(home.iterdir()):
@@ -136,7 +120,8 @@ class InstallationRecord:
 
     def of(self, file: ClientFile) -> InstalledPart | None:
         """The note on a file."""
-        return next((note for note in self.notes if note.is_about(file)), None)
+        key = str(file.path), file.audience, file.project
+        return next((note for note in self.notes if note.key == key), None)
 
     def written_at(self, file: ClientFile) -> float:
         """When a file was last written, as a Unix time; 0 if nobody knows."""
@@ -157,12 +142,8 @@ class InstallationRecord:
 
     def age(self, file: ClientFile) -> int:
         """How many notes are newer than that on this file; more than there are if there is none."""
-        newer = [index for index, note in enumerate(reversed(self.notes)) if note.is_about(file)]
-        return newer[0] if newer else len(self.notes)
-
-    def made(self, path: Path) -> bool:
-        """Whether a file was not there before Tacit came."""
-        return any(note.created for note in self.notes if note.path == str(path))
+        note = self.of(file)
+        return self.notes[::-1].index(note) if note else len(self.notes)
 
     def updated(
         self, gone: Iterable[InstalledPart], new: Iterable[InstalledPart], *, folders: Iterable[str] = ()
@@ -202,12 +183,10 @@ class SettingsChange:
 
     def diff(self) -> list[str]:
         """The lines that change and those around them, without the secrets that others keep there."""
-        old, new = (_lines(content) for content in (self.before, self.after))
-        name = str(self.file.path)
-        lines = difflib.unified_diff(
-            old, new, "/dev/null" if self.before is None else name, "/dev/null" if self.after is None else name, n=2,
-            lineterm="",
-        )  # fmt: skip
+        contents = (self.before, self.after)
+        old, new = ((content or b"").decode("utf-8", "replace").splitlines() for content in contents)
+        before, after = ("/dev/null" if content is None else str(self.file.path) for content in contents)
+        lines = difflib.unified_diff(old, new, before, after, n=2, lineterm="")
         return [redact(line[:_LONGEST_LINE]).text for line in lines]
 
 
@@ -215,8 +194,12 @@ def plan_install(
     files: Iterable[ClientFile], record: InstallationRecord, *, instead_of: Iterable[ClientFile] = ()
 ) -> list[SettingsChange]:
     """What has to change so that every piece is in its file, and those that they replace are gone."""
-    former = [(file, partial(_taking, file, record)) for file in instead_of]
-    return _chained([*former, *((file, partial(_putting, file, record)) for file in files)])
+    changes: dict[Path, SettingsChange] = {}
+    for file in instead_of:
+        _chain(changes, file, partial(_taking, file, record))
+    for file in files:
+        _chain(changes, file, partial(_putting, file, record))
+    return list(changes.values())
 
 
 def plan_uninstall(files: Iterable[ClientFile], record: InstallationRecord) -> list[SettingsChange]:
@@ -224,33 +207,28 @@ def plan_uninstall(files: Iterable[ClientFile], record: InstallationRecord) -> l
 
     A file that cannot be read is named and left as it is; it does not keep the others.
     """
-    steps = [(file, partial(_taking, file, record)) for file in sorted(files, key=record.age)]
-    return _chained(steps, despite_problems=True)
-
-
-def _chained(
-    steps: Iterable[tuple[ClientFile, Callable[[bytes | None], SettingsChange]]], *, despite_problems: bool = False
-) -> list[SettingsChange]:
-    """One change per path: a file that holds several pieces goes through the steps of all of them."""
     changes: dict[Path, SettingsChange] = {}
-    for file, step in steps:
-        former = changes.get(file.path)
-        if former and (former.kept or former.problem):
-            continue
+    for file in sorted(files, key=record.age):
         try:
-            change = step(former.after if former else read(file.path))
+            _chain(changes, file, partial(_taking, file, record))
         except Mistake as error:
-            if not despite_problems:
-                raise
             message = f"{error.message}; delete by hand: {file.piece.by_hand}"
-            before = former.before if former else None
+            before = changes[file.path].before if file.path in changes else None
             changes[file.path] = SettingsChange(file=file, before=before, after=before, problem=message)
-            continue
-        if former:
-            gone, new = (*former.gone, *change.gone), (*former.new, *change.new)
-            change = replace(former, after=change.after, gone=gone, new=new, kept=change.kept)
-        changes[file.path] = change
     return list(changes.values())
+
+
+def _chain(
+    changes: dict[Path, SettingsChange], file: ClientFile, step: Callable[[bytes | None], SettingsChange]
+) -> None:
+    """Add a step to the one change of its path: a file that holds several pieces goes through the steps of all of them."""
+    former = changes.get(file.path)
+    if former is None:
+        changes[file.path] = step(read(file.path))
+    elif not (former.kept or former.problem):
+        change = step(former.after)
+        gone, new = (*former.gone, *change.gone), (*former.new, *change.new)
+        changes[file.path] = replace(former, after=change.after, gone=gone, new=new, kept=change.kept)
 
 
 def apply_changes(changes: Sequence[SettingsChange], record: InstallationRecord, home: Path, *, at: float) -> None:
@@ -260,7 +238,9 @@ def apply_changes(changes: Sequence[SettingsChange], record: InstallationRecord,
             raise StaleVersion(f"{change.file.path} has changed meanwhile", hint="run the command again")
     notes = [replace(note, written_at=at) for change in changes for note in change.new]
     gone = [note for change in changes for note in change.gone]
-    made = [folder for change in changes if change.after is not None for folder in missing_folders(change.file.path)]
+    written = [change.file.path for change in changes if change.after is not None]
+    # The folders that have to be made, the outermost first.
+    made = [str(each) for path in written for each in reversed(_target(path).parents) if not each.exists()]
     # The record comes first: whatever interrupts us, what was written can be found again.
     record.updated((), notes, folders=made).save(home)
     done: list[SettingsChange] = []
@@ -271,19 +251,12 @@ def apply_changes(changes: Sequence[SettingsChange], record: InstallationRecord,
     except TacitError:
         for change in reversed(done):
             _write(change.file.path, change.before)
-        remove_empty(made)
+        _remove_empty(made)
         record.save(home)
         raise
     lone = [str(change.file.path.parent) for change in changes if change.after is None and change.before is not None]
-    remove_empty({*record.folders, *(folder for folder in lone if Path(folder).name == "tacit")})
+    _remove_empty({*record.folders, *(folder for folder in lone if Path(folder).name == "tacit")})
     record.updated(gone, notes, folders=made).save(home)
-
-
-def _write(path: Path, content: bytes | None) -> None:
-    if content is None:
-        remove(path)
-    else:
-        write_whole(path, content)
 
 
 def _putting(file: ClientFile, record: InstallationRecord, before: bytes | None) -> SettingsChange:
@@ -324,7 +297,8 @@ def _taking(file: ClientFile, record: InstallationRecord, before: bytes | None) 
         bare, edited = _bare(file, text, note)
     if edited:
         return SettingsChange(file=file, before=before, after=before, gone=gone, kept="you have changed it")
-    made = record.made(file.path) or (note is None and isinstance(file.piece, WholeFile))
+    created = any(each.created for each in record.notes if each.path == str(file.path))
+    made = created or (note is None and isinstance(file.piece, WholeFile))
     nothing_left = bare.strip("\ufeff\r\n\t ") in ("", "{}")
     return SettingsChange(file=file, before=before, after=None if made and nothing_left else bare.encode(), gone=gone)
 
@@ -351,10 +325,6 @@ def _decoded(file: ClientFile, content: bytes | None) -> str:
         raise Mistake(
             f"{file.path}, line {line}: this is not UTF-8", code="not_utf8", hint="nothing was changed"
         ) from error
-
-
-def _lines(content: bytes | None) -> list[str]:
-    return (content or b"").decode("utf-8", "replace").splitlines()
 
 
 @contextmanager
